@@ -10,22 +10,50 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus, Vocabulary
+    from qwem.embedding import Embedding, read_vectors
     from qwem.errors import QwemError
+    from qwem.evaluation import evaluate
+    from qwem.model import Model, Settings, fit
+    from qwem.spectrum import Spectrum, factorize
+    from qwem.target import Target, mstar, pmi, ppmi
 
-__all__ = ["Cooccurrence", "Corpus", "QwemError", "Vocabulary", "__version__"]
+__all__ = [
+    "Cooccurrence",
+    "Corpus",
+    "Embedding",
+    "Model",
+    "QwemError",
+    "Settings",
+    "Spectrum",
+    "Target",
+    "Vocabulary",
+    "__version__",
+    "evaluate",
+    "factorize",
+    "fit",
+    "mstar",
+    "pmi",
+    "ppmi",
+    "read_vectors",
+]
 
-_HOME = {
-    "Cooccurrence": "qwem.cooccurrence",
-    "Corpus": "qwem.corpus",
-    "QwemError": "qwem.errors",
-    "Vocabulary": "qwem.corpus",
+_ROOMS = {
+    "cooccurrence": ("Cooccurrence",),
+    "corpus": ("Corpus", "Vocabulary"),
+    "embedding": ("Embedding", "read_vectors"),
+    "errors": ("QwemError",),
+    "evaluation": ("evaluate",),
+    "model": ("Model", "Settings", "fit"),
+    "spectrum": ("Spectrum", "factorize"),
+    "target": ("Target", "mstar", "pmi", "ppmi"),
 }
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name the first time it is used (PEP 562), so that `import qwem` is fast."""
     if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
+        return getattr(importlib.import_module(f"qwem.{_HOME[name]}"), name)
     raise AttributeError(f"module 'qwem' has no attribute {name!r}")
 
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from qwem.errors import ArtefactError
 
@@ -46,6 +46,26 @@ def writing(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
             partial.rename(final)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def writing_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file that becomes `path` when the block ends without an error."""
+    final = Path(path)
+    if final.is_dir():
+        raise ArtefactError(f"{final} is a directory; name a file to write.")
+    final.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{final.name}.", dir=final.parent)
+    partial = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.chmod(0o644)
+        partial.replace(final)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def write_metadata(directory: Path, kind: str, fields: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -104,6 +104,6 @@ class Vocabulary:
 
 def frequency_order(words: Sequence[str], counts: ArrayLike) -> NDArray[np.int64]:
     """Return the order that puts the most frequent word first, ties by spelling."""
-    numbers = np.asarray(counts)
-    order: list[Any] = sorted(range(len(words)), key=lambda i: (-int(numbers[i]), words[i]))
-    return np.array(order, dtype=np.int64)
+    by_spelling = np.array(sorted(range(len(words)), key=words.__getitem__), dtype=np.int64)
+    numbers = np.asarray(counts, dtype=np.int64)[by_spelling]
+    return by_spelling[np.argsort(-numbers, kind="stable")]

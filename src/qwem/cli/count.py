@@ -1,0 +1,95 @@
+"""Count how often words meet, or add up counts made earlier.
+
+Inputs are text files, or encoded corpora, or saved counts: the last are added, their vocabularies
+aligned where they differ.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qwem.cli.options import (
+    add_corpus_options,
+    add_count_options,
+    add_preset_option,
+    add_threads_option,
+    given_settings,
+)
+from qwem.cli.output import cost_rows, costs, emit
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from qwem._internal.stopwatch import Stopwatch
+    from qwem.cooccurrence import Cooccurrence
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``qwem count``."""
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="text, corpora, or counts")
+    parser.add_argument("-o", "--output", required=True, metavar="COUNTS")
+    add_preset_option(parser)
+    add_corpus_options(parser)
+    add_count_options(parser)
+    add_threads_option(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run ``qwem count``."""
+    from qwem._internal.stopwatch import Stopwatch
+
+    watch = Stopwatch()
+    counts = _count(options, watch)
+    with watch.stage("save"):
+        counts.save(options.output)
+    pairs = counts.pair_counts
+    report = {
+        "output": options.output,
+        "vocab_size": len(counts.vocabulary),
+        "words": int(counts.word_counts.sum()),
+        "pairs": pairs.nnz,
+        "total": pairs.total,
+        "window": counts.window,
+        **costs(watch.seconds),
+    }
+    rows = [
+        ("vocabulary", f"{len(counts.vocabulary):,} words, {report['words']:,} occurrences"),
+        ("pairs", f"{pairs.nnz:,} within {counts.window} words, weighing {pairs.total:,} in all"),
+        *cost_rows(report),
+        ("written", options.output),
+    ]
+    emit(options, report, rows)
+
+
+def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
+    from pathlib import Path
+
+    from qwem._internal.artefact import kind_of
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.corpus import Corpus
+    from qwem.model.fitting import count, read
+    from qwem.model.settings import Settings
+
+    kinds = {kind_of(item) for item in options.inputs}
+    if len(kinds) > 1 or kinds - {None, "cooccurrence", "corpus"}:
+        found = ", ".join(sorted(kind or "text" for kind in kinds))
+        raise SettingError(f"The inputs must all be text, all corpora or all counts, not {found}.")
+    given = given_settings(options)
+    if kinds == {"cooccurrence"}:
+        if given or options.preset:
+            raise SettingError(
+                "Counts that are made can't be counted otherwise; give text instead."
+            )
+        with watch.stage("read"):
+            parts = [Cooccurrence.load(item) for item in options.inputs]
+        with watch.stage("merge"):
+            return Cooccurrence.merge(parts)
+    settings = Settings.of(options.preset, **given)
+    with watch.stage("read"):
+        if kinds == {"corpus"}:
+            corpora = [Corpus.load(item) for item in options.inputs]
+        else:
+            corpora = [read([Path(item) for item in options.inputs], settings, options.threads)]
+    with watch.stage("count"):
+        return Cooccurrence.merge([count(corpus, settings, options.threads) for corpus in corpora])

@@ -1,0 +1,43 @@
+"""Printing: a few aligned lines for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from qwem._internal.resources import peak_memory
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+
+def emit(
+    options: argparse.Namespace, report: dict[str, Any], rows: Sequence[Sequence[str]]
+) -> None:
+    """Print `report` as JSON where that was asked for, and the aligned `rows` otherwise."""
+    if options.json:
+        sys.stdout.write(json.dumps(report, ensure_ascii=False) + "\n")
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def costs(seconds: dict[str, float]) -> dict[str, Any]:
+    """Return what a run took: seconds by stage and in all, and peak memory."""
+    return {
+        "seconds": {
+            **{stage: round(taken, 3) for stage, taken in seconds.items()},
+            "total": round(sum(seconds.values()), 3),
+        },
+        "peak_memory_bytes": peak_memory(),
+    }
+
+
+def cost_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the lines that show what a run took."""
+    stages = ", ".join(f"{stage} {taken:.1f} s" for stage, taken in report["seconds"].items())
+    return [("time", stages), ("memory", f"{report['peak_memory_bytes'] / 1e9:.2f} GB at most")]

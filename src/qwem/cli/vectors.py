@@ -1,0 +1,34 @@
+"""Loading what has vectors: a model, a saved embedding, or a file of another program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from qwem.embedding import Embedding
+
+
+def add_model_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the model and the dimension to use of it."""
+    parser.add_argument("model", metavar="MODEL", help="a fitted model, or a file of word vectors")
+    parser.add_argument(
+        "--dim", type=int, metavar="D", help="use the first D dimensions of a model"
+    )
+
+
+def load_embedding(options: argparse.Namespace) -> Embedding:
+    """Return the embedding that the command line names."""
+    from qwem._internal.artefact import kind_of
+    from qwem.embedding import Embedding, read_vectors
+    from qwem.model import Model
+
+    kind = kind_of(options.model)
+    if kind == "model":
+        return Model.load(options.model).embedding(dim=options.dim)
+    if options.dim is not None:
+        raise SettingError(f"--dim needs a model, and {options.model} is not one.")
+    return Embedding.load(options.model) if kind else read_vectors(options.model)

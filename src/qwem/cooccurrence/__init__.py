@@ -1,0 +1,6 @@
+"""Corpus → Cooccurrence: how often words meet, counted exactly."""
+
+from qwem.cooccurrence.cooccurrence import Cooccurrence
+from qwem.cooccurrence.pair_counts import PairCounts
+
+__all__ = ["Cooccurrence", "PairCounts"]

@@ -1,0 +1,291 @@
+"""Counting kernels: plain arrays in, plain arrays out, no Python objects, no GIL.
+
+A chunk of the corpus is first laid out as a *stream*: its word ids with `window` gaps after each
+document, frequent words thinned out, so that the window of any position can be read off without
+asking where the document ends. A gap has the id `vocab_size`, one past the last word; rows have one
+more cell for it, which is thrown away. Then, for each word, its positions in the stream are walked
+and their windows added into that word's row, which stays in the cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+AHEAD = 8
+"""Positions to fetch ahead: windows lie all over the stream, and waiting for memory would
+otherwise take most of the time."""
+
+
+@intrinsic
+def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Ask the processor to load ``array[index]`` into its cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte_pointer = ir.IntType(8).as_pointer()
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        offset = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        pointer = builder.bitcast(builder.gep(data, [offset]), byte_pointer)
+        flag = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte_pointer, flag, flag, flag]),
+            "llvm.prefetch.p0",
+        )
+        read, keep, data_cache = (ir.Constant(flag, value) for value in (0, 3, 1))
+        builder.call(function, [pointer, read, keep, data_cache])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+@njit(nogil=True, cache=True)
+def mix(x: Any) -> Any:
+    """Scramble 64 bits (the finaliser of SplitMix64)."""
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def is_kept(word: Any, thresholds: Any, document_key: Any, position: Any) -> Any:
+    """Decide a token's fate from its document and its position in it."""
+    if len(thresholds) == 0:
+        return True
+    draw = mix(document_key + np.uint64(position) * _GOLDEN) >> np.uint64(11)
+    return draw < thresholds[word]
+
+
+@njit(nogil=True, cache=True)
+def document_key(key: Any, document: Any) -> Any:
+    """Return the key from which the fates of one document's tokens are drawn."""
+    return mix(key ^ mix(np.uint64(document) + _GOLDEN))
+
+
+@njit(nogil=True, cache=True)
+def stream_length(
+    tokens: Any, offsets: Any, start: Any, stop: Any, gap: Any, window: Any,
+    thresholds: Any, key: Any, first_document: Any,
+) -> Any:  # fmt: skip
+    """Return how much of a stream the tokens from `start` to `stop` take."""
+    length = 0
+    document = np.searchsorted(offsets, start, side="right") - 1
+    while start < stop:
+        end = min(stop, offsets[document + 1])
+        fate = document_key(key, first_document + document)
+        for t in range(start, end):
+            word = tokens[t]
+            if word == gap or is_kept(word, thresholds, fate, t - offsets[document]):
+                length += 1
+        if end == offsets[document + 1] and end > offsets[document]:
+            length += window
+        start = end
+        document += 1
+    return length
+
+
+@njit(nogil=True, cache=True)
+def fill_stream(
+    tokens: Any, offsets: Any, start: Any, stop: Any, gap: Any, window: Any,
+    thresholds: Any, key: Any, first_document: Any, stream: Any, at: Any,
+) -> None:  # fmt: skip
+    """Write the tokens from `start` to `stop` into `stream` from `at` on."""
+    document = np.searchsorted(offsets, start, side="right") - 1
+    while start < stop:
+        end = min(stop, offsets[document + 1])
+        fate = document_key(key, first_document + document)
+        for t in range(start, end):
+            word = tokens[t]
+            if word == gap or is_kept(word, thresholds, fate, t - offsets[document]):
+                stream[at] = word
+                at += 1
+        if end == offsets[document + 1] and end > offsets[document]:
+            for _ in range(window):
+                stream[at] = gap
+                at += 1
+        start = end
+        document += 1
+
+
+@njit(nogil=True, cache=True)
+def fill_margins(
+    tokens: Any, offsets: Any, start: Any, stop: Any, gap: Any, window: Any,
+    thresholds: Any, key: Any, first_document: Any, stream: Any,
+) -> None:  # fmt: skip
+    """Write what lies within `window` before `start` and after `stop` to the ends of `stream`.
+
+    Where the chunk begins or ends inside a document, its first and last windows reach out of it.
+    """
+    length = len(stream)
+    for i in range(window):
+        stream[i] = gap
+        stream[length - 1 - i] = gap
+
+    document = np.searchsorted(offsets, start, side="right") - 1
+    fate = document_key(key, first_document + document)
+    t, at = start - 1, window - 1
+    while t >= offsets[document] and at >= 0:
+        word = tokens[t]
+        if word == gap or is_kept(word, thresholds, fate, t - offsets[document]):
+            stream[at] = word
+            at -= 1
+        t -= 1
+
+    document = np.searchsorted(offsets, stop, side="left") - 1
+    fate = document_key(key, first_document + document)
+    t, at = stop, length - window
+    while t < offsets[document + 1] and at < length:
+        word = tokens[t]
+        if word == gap or is_kept(word, thresholds, fate, t - offsets[document]):
+            stream[at] = word
+            at += 1
+        t += 1
+
+
+@njit(nogil=True, cache=True)
+def count_words(stream: Any, start: Any, stop: Any, occurrences: Any) -> None:
+    """Count the words of a part of the stream, gaps too."""
+    for p in range(start, stop):
+        occurrences[stream[p]] += 1
+
+
+@njit(nogil=True, cache=True)
+def index_positions(stream: Any, start: Any, stop: Any, free: Any, positions: Any) -> None:
+    """Write each position of a part of the stream to the next free place of its word."""
+    words = len(free)
+    for p in range(start, stop):
+        word = stream[p]
+        if word < words:
+            positions[free[word]] = p
+            free[word] += 1
+
+
+@njit(nogil=True, cache=True)
+def count_rows_after(
+    stream: Any, positions: Any, starts: Any, weights: Any, first: Any, last: Any, counts: Any
+) -> None:
+    """Add, for each word from `first` to `last`, what follows it within the window."""
+    words = counts.shape[1]
+    window = len(weights)
+    indexed = len(positions)
+    row = np.zeros(words + 1, counts.dtype)
+    for word in range(first, last):
+        row[:] = 0
+        for q in range(starts[word], starts[word + 1]):
+            if q + AHEAD < indexed:
+                _prefetch(stream, positions[q + AHEAD])
+                _prefetch(stream, positions[q + AHEAD] + window)
+            after = np.int64(positions[q]) + 1
+            for distance in range(window):
+                row[stream[after + distance]] += weights[distance]
+        for other in range(words):
+            counts[word, other] += row[other]
+
+
+@njit(nogil=True, cache=True)
+def add_transpose(counts: Any, first: Any, last: Any, tile: Any) -> None:
+    """Replace C by C + Cᵀ in the tiles whose row lies in rows `first` to `last`, and across."""
+    size = len(counts)
+    for j_start in range(first, size, tile):
+        j_stop = min(size, j_start + tile)
+        for i in range(first, last):
+            for j in range(max(i, j_start), j_stop):
+                both = counts[i, j] + counts[j, i]
+                counts[i, j] = both
+                counts[j, i] = both
+
+
+@njit(nogil=True, cache=True)
+def count_rows_below(
+    stream: Any, positions: Any, starts: Any, weights: Any, first: Any, last: Any,
+    row: Any, touched: Any, touched_words: Any, lengths: Any, columns: Any, values: Any,
+) -> Any:  # fmt: skip
+    """Write, for each word from `first` to `last`, what stands around it and is no rarer.
+
+    `row` and `touched` are all zero on entry and on return. A byte of `touched` tells that one of
+    the 8 cells of a group has been added to, so that a rare word's row need not be searched from
+    end to end; `touched_words` is the same memory, read 8 bytes at a time.
+    """
+    window = len(weights)
+    indexed = len(positions)
+    stored = 0
+    for word in range(first, last):
+        for q in range(starts[word], starts[word + 1]):
+            if q + AHEAD < indexed:
+                _prefetch(stream, positions[q + AHEAD] - window)
+                _prefetch(stream, positions[q + AHEAD] + window)
+            centre = np.int64(positions[q])
+            for distance in range(window):
+                for other in (stream[centre - 1 - distance], stream[centre + 1 + distance]):
+                    if other <= word:
+                        row[other] += weights[distance]
+                        touched[other >> 3] = 1
+        begin = stored
+        for many in range((word >> 6) + 1):
+            if touched_words[many] == 0:
+                continue
+            for group in range(8 * many, 8 * many + 8):
+                if touched[group] == 0:
+                    continue
+                for other in range(8 * group, min(word + 1, 8 * group + 8)):
+                    if row[other]:
+                        columns[stored] = other
+                        values[stored] = row[other]
+                        row[other] = 0
+                        stored += 1
+            touched_words[many] = 0
+        lengths[word - first] = stored - begin
+    return stored
+
+
+@njit(nogil=True, cache=True)
+def count_transposed(
+    below_indptr: Any, below_columns: Any, first: Any, last: Any, head: Any, occurrences: Any
+) -> None:
+    """Count the entries of rows `first` to `last` below the diagonal by their column."""
+    for i in range(first, last):
+        for k in range(below_indptr[i], below_indptr[i + 1]):
+            if below_columns[k] != head + i:
+                occurrences[below_columns[k]] += 1
+
+
+@njit(nogil=True, cache=True)
+def place_below(
+    below_indptr: Any, below_columns: Any, below_values: Any, first: Any, last: Any, head: Any,
+    indptr: Any, free: Any, columns: Any, values: Any,
+) -> None:  # fmt: skip
+    """Write rows `first` to `last` to their places, and transposed to the next free ones."""
+    for i in range(first, last):
+        at = indptr[head + i]
+        for k in range(below_indptr[i], below_indptr[i + 1]):
+            j = below_columns[k]
+            columns[at] = j
+            values[at] = below_values[k]
+            at += 1
+            if j != head + i:
+                columns[free[j]] = head + i
+                values[free[j]] = below_values[k]
+                free[j] += 1
+
+
+@njit(nogil=True, cache=True)
+def compress_rows(
+    matrix: Any, first: Any, last: Any, indptr: Any, columns: Any, values: Any
+) -> None:
+    """Write the entries of dense rows that are not zero to their places in CSR arrays."""
+    for i in range(first, last):
+        at = indptr[i]
+        for j in range(matrix.shape[1]):
+            if matrix[i, j]:
+                columns[at] = j
+                values[at] = matrix[i, j]
+                at += 1

@@ -1,0 +1,228 @@
+"""A symmetric matrix of exact integer counts, dense or sparse inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from qwem._internal.resources import require_memory, thread_count
+from qwem.cooccurrence.csr import compress
+from qwem.errors import CountError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+DENSE_FROM = 0.25
+"""The share of pairs that occur from which counts are dense: at most twice the memory of sparse
+ones (which store a column beside each count), and much faster to count into and to compute with."""
+
+_BLOCK_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Symmetric pair counts: unsigned integers that never wrap.
+
+    However a count came about (threads, chunks, sums of parts), equal counts have the same form:
+    32 bits an entry where the largest fits and 64 where it doesn't, dense from a quarter of all
+    pairs on and sparse (rows sorted, no zeros stored) below.
+
+    >>> PairCounts.from_matrix([[0, 2], [2, 1]]).total
+    5
+    """
+
+    matrix: NDArray[Any] | sparse.csr_array
+    """The counts: a read-only array, or a CSR matrix in canonical form."""
+
+    @classmethod
+    def from_matrix(cls, matrix: Any) -> PairCounts:
+        """Check that `matrix`, dense or SciPy sparse, is a matrix of pair counts and take it."""
+        values = matrix.data if sparse.issparse(matrix) else (matrix := np.asarray(matrix))
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise CountError(f"Pair counts must be a square matrix, not one of {matrix.shape}.")
+        if values.dtype.kind == "b" or values.dtype.kind not in "iuf":
+            raise CountError(f"Pair counts must be integers, not {values.dtype}.")
+        if values.dtype.kind == "f" and not (
+            np.all(np.isfinite(values)) and np.all(values == np.floor(values))
+        ):
+            raise CountError("Pair counts must be whole numbers; scale or round these first.")
+        if values.size and values.min() < 0:
+            raise CountError(f"Pair counts can't be negative; the smallest here is {values.min()}.")
+        if values.size and values.max() >= 2.0**63:
+            raise CountError(f"Pair counts must stay below 2^63; the largest is {values.max()}.")
+        if sparse.issparse(matrix):
+            rows = sparse.csr_array(matrix, dtype=np.uint64)
+            rows.sum_duplicates()
+            symmetric = (rows != rows.T.tocsr()).nnz == 0
+            counts = cls.from_exact(rows)
+        else:
+            symmetric = np.array_equal(matrix, matrix.T)
+            counts = cls.from_exact(matrix.astype(np.uint64))
+        if not symmetric:
+            raise CountError("Pair counts must be symmetric; add the matrix to its transpose.")
+        return counts
+
+    @classmethod
+    def from_exact(cls, matrix: NDArray[Any] | sparse.csr_array) -> PairCounts:
+        """Take a symmetric matrix of unsigned integers, which the caller gives up."""
+        if isinstance(matrix, np.ndarray):
+            stored = int(np.count_nonzero(matrix))
+            largest = int(matrix.max(initial=0))
+        else:
+            matrix.eliminate_zeros()
+            matrix.sort_indices()
+            stored = matrix.nnz
+            largest = int(matrix.data.max(initial=0))
+        size = matrix.shape[0]
+        dtype = np.dtype(np.uint32 if largest < 2**32 else np.uint64)
+        dense = stored >= DENSE_FROM * size * size
+        if dense and not isinstance(matrix, np.ndarray):
+            matrix = matrix.astype(dtype, copy=False).toarray()
+        elif not dense and isinstance(matrix, np.ndarray):
+            matrix = compress(matrix.astype(dtype, copy=False), thread_count(None))
+        matrix = matrix.astype(dtype, copy=False)
+        for array in (matrix,) if isinstance(matrix, np.ndarray) else _arrays(matrix):
+            array.setflags(write=False)
+        return cls(matrix)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the counts are stored as a dense array."""
+        return isinstance(self.matrix, np.ndarray)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The vocabulary size, twice."""
+        size = int(self.matrix.shape[0])
+        return size, size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of a count: uint32, or uint64 where the largest needs it."""
+        return self.matrix.dtype
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of all counts, exactly."""
+        if isinstance(self.matrix, np.ndarray):
+            return int(self.row_sums.sum())
+        return int(self.matrix.data.sum(dtype=np.uint64))
+
+    @cached_property
+    def row_sums(self) -> NDArray[np.uint64]:
+        """The sum of each word's counts."""
+        if isinstance(self.matrix, np.ndarray):
+            return np.sum(self.matrix, axis=1, dtype=np.uint64)
+        ends = np.concatenate(([0], np.cumsum(self.matrix.data, dtype=np.uint64)))
+        sums: NDArray[np.uint64] = np.diff(ends[self.matrix.indptr])
+        return sums
+
+    @cached_property
+    def nnz(self) -> int:
+        """The number of ordered pairs that occur."""
+        if isinstance(self.matrix, np.ndarray):
+            return int(np.count_nonzero(self.matrix))
+        return int(self.matrix.nnz)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the counts take."""
+        if isinstance(self.matrix, np.ndarray):
+            return self.matrix.nbytes
+        return sum(array.nbytes for array in _arrays(self.matrix))
+
+    def __getitem__(self, pair: tuple[int, int]) -> int:
+        i, j = pair
+        return int(self.matrix[i, j])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PairCounts):
+            return NotImplemented
+        if self.shape != other.shape or self.dtype != other.dtype:
+            return False
+        if isinstance(self.matrix, np.ndarray) or isinstance(other.matrix, np.ndarray):
+            return self.is_dense and other.is_dense and np.array_equal(self.matrix, other.matrix)
+        return all(map(np.array_equal, _arrays(self.matrix), _arrays(other.matrix)))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array__(
+        self, dtype: np.dtype[Any] | None = None, copy: bool | None = None
+    ) -> NDArray[Any]:
+        array = self.toarray()
+        if copy and array is self.matrix:
+            array = array.copy()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        form = "dense" if self.is_dense else "sparse"
+        size, _ = self.shape
+        return f"PairCounts({size:,} × {size:,}, {self.nnz:,} pairs, {form} {self.dtype})"
+
+    def toarray(self) -> NDArray[Any]:
+        """Return the counts as a dense array."""
+        if isinstance(self.matrix, np.ndarray):
+            return self.matrix
+        size, _ = self.shape
+        require_memory(
+            size * size * self.dtype.itemsize,
+            f"A dense {size:,} × {size:,} matrix",
+            "keep the counts sparse with tocsr(), or restrict the vocabulary",
+        )
+        return self.matrix.toarray()
+
+    def tocsr(self) -> sparse.csr_array:
+        """Return the counts as a SciPy CSR matrix."""
+        if isinstance(self.matrix, np.ndarray):
+            return compress(self.matrix, thread_count(None))
+        return self.matrix
+
+    def restrict(self, size: int) -> PairCounts:
+        """Return the counts among the first `size` words."""
+        return self if size == self.shape[0] else self.from_exact(self.matrix[:size, :size].copy())
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        if isinstance(self.matrix, np.ndarray) and isinstance(other.matrix, np.ndarray):
+            fits = int(self.matrix.max(initial=0)) + int(other.matrix.max(initial=0)) < 2**32
+            dtype = np.uint32 if fits else np.uint64
+            return self.from_exact(np.add(self.matrix, other.matrix, dtype=dtype))
+        if isinstance(self.matrix, np.ndarray):
+            return other + self
+        if isinstance(other.matrix, np.ndarray):
+            return self.from_exact(_plus_sparse(other.matrix, self.matrix))
+        return self.from_exact(self.matrix.astype(np.uint64) + other.matrix.astype(np.uint64))
+
+    def __sub__(self, other: PairCounts) -> PairCounts:
+        if isinstance(self.matrix, np.ndarray) or isinstance(other.matrix, np.ndarray):
+            whole, part = self.toarray(), other.toarray()
+            contained = all(np.all(whole[rows] >= part[rows]) for rows in _row_blocks(len(whole)))
+            difference: Any = np.subtract(whole, part, dtype=whole.dtype) if contained else None
+        else:
+            signed = self.matrix.astype(np.int64) - other.matrix.astype(np.int64)
+            contained = bool(np.all(signed.data >= 0))
+            difference = signed.astype(np.uint64)
+        if not contained:
+            raise CountError("The counts to subtract are not a part of these: some are larger.")
+        return self.from_exact(difference)
+
+
+def _plus_sparse(dense: NDArray[Any], rows: sparse.csr_array) -> NDArray[np.uint64]:
+    total = dense.astype(np.uint64)
+    for block in _row_blocks(len(dense)):
+        total[block] += rows[block].astype(np.uint64).toarray()
+    return total
+
+
+def _row_blocks(size: int) -> Iterator[slice]:
+    step = max(1, _BLOCK_ENTRIES // max(1, size))
+    return (slice(start, start + step) for start in range(0, size, step))
+
+
+def _arrays(matrix: sparse.csr_array) -> tuple[NDArray[Any], ...]:
+    return matrix.indptr, matrix.indices, matrix.data

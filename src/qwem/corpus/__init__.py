@@ -1,0 +1,6 @@
+"""Text to `Corpus`: readers, tokenizers, the vocabulary, and the encoded store on disk."""
+
+from qwem.corpus.corpus import Corpus
+from qwem.corpus.vocabulary import Vocabulary, frequency_order
+
+__all__ = ["Corpus", "Vocabulary", "frequency_order"]

@@ -1,0 +1,155 @@
+"""Pieces of text on their way to the encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.corpus.utf8 import Errors, valid_text
+from qwem.errors import CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from qwem.corpus.tokenizer import Split
+
+BATCH_BYTES = 1 << 22  # long enough for the compiled loops, and small beside the caches
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """The UTF-8 of documents that lie one behind the other.
+
+    ``ends[d]`` is where document d ends. What lies behind the last end is the beginning of a
+    document that goes on in the next batch; it ends with a character that is no letter, so that no
+    word is torn. `progress` is how much of the input was used up for it.
+    """
+
+    text: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    progress: int = 0
+
+
+@dataclass(frozen=True)
+class WordBatch:
+    """Documents that are cut into words: ``word_ends`` in the text, ``ends`` in the words."""
+
+    text: NDArray[np.uint8]
+    word_ends: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    progress: int = 0
+
+
+Batch = TextBatch | WordBatch
+
+
+def from_arrow(array: Any, progress: int = 0) -> TextBatch:
+    """Return the batch of an Arrow array of text, without copying it; null is an empty document."""
+    import pyarrow as pa
+
+    if array.null_count:
+        array = array.fill_null("")
+    array = array.cast(pa.large_string())
+    _, offsets_buffer, text_buffer = array.buffers()
+    if not len(array):
+        return TextBatch(np.empty(0, np.uint8), np.empty(0, np.int64), progress)
+    offsets = np.frombuffer(offsets_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
+    text = np.frombuffer(text_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
+    return TextBatch(text, offsets[1:] - offsets[0], progress)
+
+
+def from_texts(
+    texts: Sequence[str | None], errors: Errors, name: Callable[[int], str]
+) -> TextBatch:
+    """Return the batch of some documents; `name` says in an error which one it is about."""
+    import pyarrow as pa
+
+    try:
+        return from_arrow(pa.array(texts, pa.large_string()))
+    except UnicodeEncodeError:
+        if errors == "replace":
+            return from_texts([text and valid_text(text) for text in texts], errors, name)
+        bad = next(i for i, text in enumerate(texts) if text and valid_text(text) != text)
+        raise CorpusError(
+            f"{name(bad)} has half a surrogate pair in it, which is no character; pass "
+            "errors='replace' to go on."
+        ) from None
+
+
+def from_words(documents: list[list[str]], errors: Errors, first: int) -> WordBatch:
+    """Return the batch of documents that are lists of words; empty words are left out."""
+    words = [word for document in documents for word in document if word]
+    ends = np.cumsum([sum(map(bool, document)) for document in documents], dtype=np.int64)
+
+    def name(word: int) -> str:
+        document = first + int(np.searchsorted(ends, word, side="right"))
+        return f"The word {words[word]!r} of document {document}"
+
+    batch = from_texts(words, errors, name)
+    if np.isin(batch.text, [ord("\n"), ord("\r")]).any():
+        torn = next(i for i, word in enumerate(words) if "\n" in word or "\r" in word)
+        raise CorpusError(f"{name(torn)} has a line break in it; a word must fit on a line.")
+    return WordBatch(batch.text, batch.ends, ends, batch.text.size)
+
+
+def split_words(batches: Iterable[TextBatch], split: Split, errors: Errors) -> Iterator[WordBatch]:
+    """Cut the documents of `batches` into words, one document after the other."""
+    first_document = 0
+    rest = b""
+    for batch in batches:
+        text = rest + batch.text.tobytes()
+        ends = (batch.ends + len(rest)).tolist()
+        starts = [0, *ends]
+        documents = [
+            checked_words(split(_without_line_end(text[start:end].decode("utf-8"))), number)
+            for number, (start, end) in enumerate(zip(starts, ends, strict=False), first_document)
+        ]
+        rest = text[starts[-1] :]
+        words = from_words(documents, errors, first_document)
+        yield WordBatch(words.text, words.word_ends, words.ends, batch.progress)
+        first_document += len(documents)
+
+
+def checked_words(words: Iterable[object], document: int) -> list[str]:
+    """Return the words of a document as a list, having made sure that they are text."""
+    checked = list(words)
+    for word in checked:
+        if not isinstance(word, str):
+            raise CorpusError(
+                f"Document {document} has {word!r} among its words, which is no text but "
+                f"{type(word).__name__}."
+            )
+    return checked  # type: ignore[return-value]
+
+
+def gather(batches: Iterable[TextBatch]) -> Iterator[TextBatch]:
+    """Join small batches, so that many small files cost no more than a large one."""
+    waiting: list[TextBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.text.size + 8 * batch.ends.size
+        if size >= BATCH_BYTES // 2:
+            yield _joined(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[TextBatch]) -> TextBatch:
+    if len(batches) == 1:
+        return batches[0]
+    before = np.cumsum([0, *(batch.text.size for batch in batches[:-1])])
+    return TextBatch(
+        np.concatenate([batch.text for batch in batches]),
+        np.concatenate([batch.ends + start for batch, start in zip(batches, before, strict=True)]),
+        sum(batch.progress for batch in batches),
+    )
+
+
+def _without_line_end(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r")

@@ -1,0 +1,331 @@
+"""The encoded corpus: token ids, document offsets, vocabulary, and how it was made."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem.corpus.vocabulary import Vocabulary
+from qwem.errors import ArtefactError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from qwem.corpus.files import PathLike
+    from qwem.corpus.readers import Documents
+    from qwem.corpus.tokenizer import TokenizerLike
+    from qwem.corpus.utf8 import Errors
+
+KIND = "corpus"
+TOKENS_FILE = "tokens.bin"
+_ARRAYS_FILE = "arrays.safetensors"
+_WORDS_FILE = "words.txt"
+_HASHED_TOKENS = 1 << 24
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Corpus:
+    """Documents as token ids, which stand for the words of a vocabulary.
+
+    The ids of document d are ``tokens[offsets[d]:offsets[d + 1]]``. Words outside the vocabulary
+    were left out, or (``settings["oov"] == "mask"``) have the id `mask_id`. A document that lost
+    all its words is still there, empty. `tokens` is usually a memory map and may be larger than
+    memory. ``first_document`` is the number of the first document in the whole of which this corpus
+    is a part; see `documents`.
+
+    >>> corpus = Corpus.from_documents(["the king", "The queen, the king"])
+    >>> corpus.vocabulary.words, corpus.tokens.tolist(), corpus.offsets.tolist()
+    (('the', 'king', 'queen'), [0, 1, 0, 2, 0, 1], [0, 2, 6])
+    """
+
+    tokens: NDArray[np.uint16] | NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+    vocabulary: Vocabulary
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    first_document: int = 0
+
+    def __post_init__(self) -> None:
+        offsets = np.asarray(self.offsets, dtype=np.int64)
+        if offsets is self.offsets:
+            offsets = offsets.view()
+        offsets.setflags(write=False)
+        tokens = self.tokens.view()
+        tokens.setflags(write=False)
+        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "tokens", tokens)
+        object.__setattr__(self, "settings", dict(self.settings))
+        if tokens.ndim != 1 or tokens.dtype not in (np.uint16, np.uint32):
+            raise SettingError(
+                "The tokens of a corpus must be a vector of uint16 or uint32, not "
+                f"{tokens.ndim}-dimensional {tokens.dtype}."
+            )
+        if (
+            offsets.ndim != 1
+            or not offsets.size
+            or offsets[0] != 0
+            or offsets[-1] != tokens.size
+            or (np.diff(offsets) < 0).any()
+        ):
+            raise SettingError(
+                f"The offsets of a corpus must rise from 0 to its {tokens.size:,} tokens."
+            )
+        known = len(self.vocabulary) + (self.mask_id is not None)
+        in_memory = not isinstance(tokens, np.memmap)  # a map may be too large to look through
+        if in_memory and tokens.size and int(tokens.max()) >= known:
+            raise SettingError(
+                f"The corpus has the token id {tokens.max()}, but its vocabulary has only "
+                f"{len(self.vocabulary):,} words."
+            )
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: PathLike | Iterable[PathLike],
+        *,
+        vocab_size: int | None = 10_000,
+        min_count: int = 1,
+        min_tokens: int = 0,
+        tokenizer: TokenizerLike = "letters",
+        documents: Documents = "line",
+        text_column: str = "text",
+        oov: Literal["drop", "mask"] = "drop",
+        vocabulary: Vocabulary | None = None,
+        errors: Errors = "strict",
+        threads: int | None = None,
+        directory: PathLike | None = None,
+    ) -> Corpus:
+        r"""Read text files, choose the vocabulary, and encode the text with it.
+
+        Parameters
+        ----------
+        paths
+            One or several files, directories (all files below, sorted, but hidden ones) or
+            patterns such as ``"wiki/*.txt.gz"``. By its name a file is Parquet (``.parquet``),
+            JSON lines (``.jsonl``, ``.ndjson``, ``.json``) or plain text; text and JSON may be
+            compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A named file must not be empty.
+        vocab_size
+            How many words to keep, the most frequent, ties by spelling; None keeps every word.
+        min_count
+            How often a word must occur to be kept.
+        min_tokens
+            Documents with fewer words than this are left out before anything is counted.
+        tokenizer
+            What a word is. "letters": every character that is no letter becomes a space, the rest
+            is lower-cased and split. "ascii": the same with a–z as the only letters. A regular
+            expression: what it matches, as it stands. A function from a text to its words, which
+            is called on one document after the other, never in two threads at once.
+        documents
+            Whether each line of plain text is a document (ended by ``\n``; an empty line is an
+            empty document), or each file.
+        text_column
+            Where JSON and Parquet have the text; null is an empty document.
+        oov
+            What becomes of the other words: "drop" removes them, "mask" keeps them as a gap.
+        vocabulary
+            Encode with these words instead of choosing some; the result has their counts here.
+        errors
+            "strict" refuses text that is not valid UTF-8; "replace" goes on with U+FFFD.
+        threads
+            How many threads to use, by default as many as there are cores. The result is the same.
+        directory
+            Where to save the corpus. Otherwise it lies in temporary files, about six bytes for
+            each word of the text while it is read and two or four after, which are gone with it.
+
+        >>> import tempfile, pathlib
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "kings.txt")
+        >>> file.write_text("The king.\nThe king and the queen!\n")
+        35
+        >>> Corpus.from_files(file, vocab_size=2).vocabulary.words
+        ('the', 'king')
+        """
+        from qwem.corpus.builder import build_from_files
+
+        return build_from_files(
+            paths,
+            vocab_size=vocab_size,
+            min_count=min_count,
+            min_tokens=min_tokens,
+            tokenizer=tokenizer,
+            documents=documents,
+            text_column=text_column,
+            oov=oov,
+            vocabulary=vocabulary,
+            errors=errors,
+            threads=threads,
+            directory=directory,
+        )
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: Iterable[Any],
+        *,
+        vocab_size: int | None = None,
+        min_count: int = 1,
+        min_tokens: int = 0,
+        tokenizer: TokenizerLike = "letters",
+        text_column: str = "text",
+        oov: Literal["drop", "mask"] = "drop",
+        vocabulary: Vocabulary | None = None,
+        errors: Errors = "strict",
+        threads: int | None = None,
+        directory: PathLike | None = None,
+    ) -> Corpus:
+        """Encode documents: texts, lists of words, mappings with a `text_column`, or a dataset.
+
+        Any iterable will do, also a generator, which is gone through once. Lists of words are
+        taken as they are; None is an empty document. A Hugging Face `Dataset` or `IterableDataset`
+        is read from its Arrow tables. The other parameters are those of `from_files`, except that
+        every word is kept by default.
+
+        >>> Corpus.from_documents([["New York", "is", "big"], ["is", "it"]], min_count=2).vocabulary
+        Vocabulary(1 words: is)
+        """
+        from qwem.corpus.builder import build_from_documents
+
+        return build_from_documents(
+            documents,
+            vocab_size=vocab_size,
+            min_count=min_count,
+            min_tokens=min_tokens,
+            tokenizer=tokenizer,
+            text_column=text_column,
+            oov=oov,
+            vocabulary=vocabulary,
+            errors=errors,
+            threads=threads,
+            directory=directory,
+        )
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    def __repr__(self) -> str:
+        return (
+            f"Corpus({len(self):,} documents, {self.tokens.size:,} tokens, "
+            f"{len(self.vocabulary):,} words: {' '.join(self.vocabulary.words[:5])} …)"
+        )
+
+    @property
+    def mask_id(self) -> int | None:
+        """The id of all words outside the vocabulary, or None where they were left out."""
+        return len(self.vocabulary) if self.settings.get("oov") == "mask" else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of tokens, offsets, words and counts: equal for equal corpora, however made."""
+        digest = hashlib.sha256()
+        for start in range(0, self.tokens.size, _HASHED_TOKENS):
+            digest.update(np.ascontiguousarray(self.tokens[start : start + _HASHED_TOKENS]).data)
+        return finish_fingerprint(digest, self)
+
+    def documents(self, start: int, stop: int) -> Corpus:
+        """Return the part of the corpus from document `start` up to `stop`, without copying it.
+
+        It shares the vocabulary, with the counts of the whole, and its `first_document` says where
+        in the whole it begins: what depends on a document's number is the same for any split.
+
+        >>> corpus = Corpus.from_documents(["a b", "b c", "c"])
+        >>> part = corpus.documents(1, 3)
+        >>> len(part), part.first_document, part.tokens.tolist()
+        (2, 1, [0, 1, 1])
+        """
+        if not 0 <= start <= stop <= len(self):
+            raise SettingError(
+                f"Documents {start} to {stop} are not a range within the {len(self):,} documents."
+            )
+        first, last = self.offsets[start], self.offsets[stop]
+        return replace(
+            self,
+            tokens=self.tokens[first:last],
+            offsets=self.offsets[start : stop + 1] - first,
+            first_document=self.first_document + start,
+        )
+
+    def save(self, path: PathLike) -> None:
+        """Save the corpus to a directory, whole or not at all.
+
+        >>> import tempfile
+        >>> Corpus.from_documents(["the king"]).save(tempfile.mkdtemp() + "/corpus")
+        """
+        with artefact.writing(path, KIND) as directory:
+            with (directory / TOKENS_FILE).open("wb") as file:
+                self.tokens.astype(self.tokens.dtype.newbyteorder("<"), copy=False).tofile(file)
+            write_description(directory, self)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Corpus:
+        """Return the corpus that was saved to a directory, its tokens as a memory map."""
+        directory = Path(path)
+        metadata = artefact.read_metadata(directory, KIND)
+        arrays = artefact.read_arrays(directory / _ARRAYS_FILE)
+        words = artefact.read_words(directory / _WORDS_FILE)
+        try:
+            dtype = np.dtype(metadata["dtype"])
+            fingerprint, first_document = metadata["fingerprint"], metadata["first_document"]
+            offsets, counts, settings = arrays["offsets"], arrays["counts"], metadata["settings"]
+            vocabulary = Vocabulary(words, counts)
+            tokens = map_tokens(directory / TOKENS_FILE, dtype, int(offsets[-1]))
+            corpus = cls(tokens, offsets, vocabulary, settings, first_document)
+        except (KeyError, TypeError, IndexError, SettingError) as error:
+            raise ArtefactError(
+                f"The corpus at {directory} is damaged ({error}); make it again."
+            ) from error
+        remember_fingerprint(corpus, fingerprint)
+        return corpus
+
+
+def finish_fingerprint(digest: Any, corpus: Corpus) -> str:
+    """Return a fingerprint, given the hash of the little-endian bytes of the tokens."""
+    digest.update(np.ascontiguousarray(corpus.offsets, dtype="<i8").data)
+    digest.update("".join(f"{word}\n" for word in corpus.vocabulary.words).encode("utf-8"))
+    digest.update(np.ascontiguousarray(corpus.vocabulary.counts, dtype="<i8").data)
+    digest.update(corpus.first_document.to_bytes(8, "little"))
+    return str(digest.hexdigest())
+
+
+def remember_fingerprint(corpus: Corpus, fingerprint: str) -> None:
+    """Note the fingerprint that was computed when the corpus was written."""
+    corpus.__dict__["fingerprint"] = fingerprint
+
+
+def write_description(directory: Path, corpus: Corpus) -> None:
+    """Write all that belongs to a saved corpus except its tokens."""
+    arrays = {"offsets": corpus.offsets, "counts": corpus.vocabulary.counts}
+    artefact.write_arrays(directory / _ARRAYS_FILE, arrays)
+    artefact.write_words(directory / _WORDS_FILE, corpus.vocabulary.words)
+    fields = {
+        "fingerprint": corpus.fingerprint,
+        "dtype": corpus.tokens.dtype.newbyteorder("<").str,
+        "documents": len(corpus),
+        "tokens": corpus.tokens.size,
+        "first_document": corpus.first_document,
+        "settings": dict(corpus.settings),
+    }
+    artefact.write_metadata(directory, KIND, fields)
+
+
+def map_tokens(
+    file: Path, dtype: np.dtype[Any], size: int
+) -> NDArray[np.uint16] | NDArray[np.uint32]:
+    """Return the memory map of a token file, which must have exactly this many tokens."""
+    try:
+        found = file.stat().st_size
+    except FileNotFoundError as error:
+        raise ArtefactError(f"{file} is missing; the corpus must be made again.") from error
+    if found != size * dtype.itemsize:
+        raise ArtefactError(
+            f"{file} has {found:,} bytes instead of {size * dtype.itemsize:,}; it was cut short or "
+            "changed, and the corpus must be made again."
+        )
+    if not size:
+        return np.empty(0, dtype=dtype)
+    return np.memmap(file, dtype=dtype, mode="r", shape=(size,))

@@ -1,0 +1,147 @@
+"""From things in memory to batches: texts, lists of words, mappings, Hugging Face datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from qwem.corpus import batches as sizes
+from qwem.corpus.batches import (
+    Batch,
+    TextBatch,
+    checked_words,
+    from_arrow,
+    from_texts,
+    from_words,
+)
+from qwem.corpus.utf8 import Errors, valid_array
+from qwem.errors import CorpusError, SettingError
+
+_BATCH_DOCUMENTS = 1 << 16
+_DATASET_ROWS = 1000
+
+
+def check_documents(documents: object) -> None:
+    """Refuse what can be iterated over, or looks like it, but gives no documents."""
+    if isinstance(documents, str):
+        raise SettingError(
+            "from_documents was given one string, whose characters would each be a document; pass "
+            "a list of texts, or a file's path to from_files."
+        )
+    if isinstance(documents, bytes | bytearray | memoryview):
+        raise SettingError("from_documents was given bytes; decode them and pass a list of texts.")
+    if isinstance(documents, Mapping):
+        raise SettingError(
+            "from_documents was given a mapping, which has no order of documents; pass its values, "
+            f"or one split of a dataset: {', '.join(map(repr, list(documents)[:5]))}."
+        )
+    if hasattr(documents, "columns") and hasattr(documents, "iloc"):
+        raise SettingError("from_documents was given a table; pass its column of texts.")
+    if not isinstance(documents, Iterable):
+        raise SettingError(
+            f"from_documents needs documents to go through, not {type(documents).__name__}; the "
+            "text of a file is read by from_files."
+        )
+
+
+def is_dataset(documents: object) -> bool:
+    """Tell whether this is a dataset of the Hugging Face library `datasets`."""
+    return type(documents).__module__.partition(".")[0] == "datasets" and hasattr(
+        documents, "with_format"
+    )
+
+
+def read_dataset(dataset: Any, text_column: str, errors: Errors) -> Iterator[TextBatch]:
+    """Yield the documents of a dataset straight from its Arrow tables."""
+    if dataset.column_names is not None and text_column not in dataset.column_names:
+        raise CorpusError(
+            f"The dataset has no column {text_column!r}; it has "
+            f"{', '.join(map(repr, dataset.column_names))}: say which is the text by text_column."
+        )
+    row = 0
+    columns = dataset.select_columns([text_column]).with_format("arrow")
+    for table in columns.iter(batch_size=_DATASET_ROWS):
+        for array in table.column(text_column).chunks:
+            batch = from_arrow(valid_array(array, errors, "the dataset", row))
+            yield TextBatch(batch.text, batch.ends, batch.text.size)
+            row += len(array)
+
+
+def read_documents(
+    documents: Iterable[object], text_column: str, errors: Errors
+) -> tuple[bool, Iterator[Batch]]:
+    """Return whether the documents are given as lists of words, and their batches.
+
+    They are gone through once, so that a generator will do.
+    """
+    contents = (_content(item, i, text_column) for i, item in enumerate(documents))
+    first = next(contents, None)
+    if first is None or isinstance(first, str):
+        return False, _text_batches(
+            chain([first], contents) if first is not None else contents, errors
+        )
+    return True, _word_batches(chain([first], contents), errors)
+
+
+def _content(item: Any, number: int, text_column: str) -> str | list[str]:
+    """Return a document as text, or as a list of words; None counts as an empty document."""
+    if isinstance(item, Mapping):
+        if text_column not in item:
+            raise CorpusError(
+                f"Document {number} has no {text_column!r}; it has "
+                f"{', '.join(map(repr, item)) or 'nothing'}: say which is the text by text_column."
+            )
+        item = item[text_column]
+    if item is None:
+        return ""
+    if isinstance(item, str):
+        return item
+    if isinstance(item, bytes | bytearray | memoryview):
+        raise CorpusError(f"Document {number} is bytes; decode it to text first.")
+    if isinstance(item, Iterable):
+        return checked_words(item, number)
+    raise CorpusError(
+        f"Document {number} is neither a text nor a list of words but {type(item).__name__}."
+    )
+
+
+def _text_batches(documents: Iterable[str | list[str]], errors: Errors) -> Iterator[TextBatch]:
+    texts: list[str] = []
+    size = number = 0
+    for number, document in enumerate(documents, 1):
+        if not isinstance(document, str):
+            raise CorpusError(
+                f"Document {number - 1} is a list of words after documents that are texts; they "
+                "must all be of one kind."
+            )
+        texts.append(document)
+        size += len(document)
+        if size >= sizes.BATCH_BYTES or len(texts) >= _BATCH_DOCUMENTS:
+            yield _text_batch(texts, errors, number - len(texts))
+            texts, size = [], 0
+    if texts:
+        yield _text_batch(texts, errors, number - len(texts))
+
+
+def _text_batch(texts: list[str], errors: Errors, first: int) -> TextBatch:
+    batch = from_texts(texts, errors, lambda i: f"Document {first + i}")
+    return TextBatch(batch.text, batch.ends, batch.text.size)
+
+
+def _word_batches(documents: Iterable[str | list[str]], errors: Errors) -> Iterator[Batch]:
+    lists: list[list[str]] = []
+    size = number = 0
+    for number, document in enumerate(documents, 1):
+        if document and isinstance(document, str):
+            raise CorpusError(
+                f"Document {number - 1} is a text after documents that are lists of words; they "
+                "must all be of one kind."
+            )
+        lists.append(list(document))
+        size += sum(map(len, document))
+        if size >= sizes.BATCH_BYTES or len(lists) >= _BATCH_DOCUMENTS:
+            yield from_words(lists, errors, number - len(lists))
+            lists, size = [], 0
+    if lists:
+        yield from_words(lists, errors, number - len(lists))

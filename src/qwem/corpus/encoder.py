@@ -1,0 +1,315 @@
+"""From batches of text to the encoded store: number the words, choose the vocabulary, renumber.
+
+Text is cut into words once. Each worker numbers the words of its batches in its own way and puts
+the numbers in a spool file; when all text has been read, the words of all workers are counted
+together, the vocabulary is chosen, and the spooled numbers are replaced by those of the vocabulary,
+batch by batch in the order of the text. So the result is the same for any number of workers and any
+size of batches, and only the distinct words need to fit in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import LifoQueue
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+
+from qwem._internal.progress import progress
+from qwem.corpus import kernels
+from qwem.corpus.batches import Batch, TextBatch
+from qwem.corpus.interner import Interner, packed
+from qwem.corpus.vocabulary import Vocabulary, frequency_order
+from qwem.errors import CorpusError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which documents and words a corpus keeps."""
+
+    vocab_size: int | None
+    min_count: int
+    min_tokens: int
+    oov: Literal["drop", "mask"]
+    vocabulary: Vocabulary | None
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What was made of the text, apart from the token ids, which are in a file."""
+
+    dtype: np.dtype[Any]
+    offsets: NDArray[np.int64]
+    vocabulary: Vocabulary
+    digest: Any
+    statistics: dict[str, int]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The words of one batch: where they are spooled, and where its documents end in them."""
+
+    worker: _Worker
+    first: int
+    tokens: int
+    token_ends: NDArray[np.int64]
+
+
+class _Worker:
+    """Numbers of its own for the words it meets, and the file where it spools them."""
+
+    def __init__(self, spool: Path) -> None:
+        self.interner = Interner()
+        self._spool = spool
+        self._spooled = 0
+        spool.touch()
+
+    def take(self, batch: Batch, letters: NDArray[np.int32]) -> _Run:
+        """Spool the numbers of the words of a batch."""
+        if isinstance(batch, TextBatch):
+            ids, token_ends = self.interner.tokenise(batch.text, batch.ends, letters)
+        else:
+            ids = self.interner.intern(batch.text, batch.word_ends)
+            token_ends = batch.ends
+        with self._spool.open("ab") as file:
+            ids.tofile(file)
+        run = _Run(self, self._spooled, ids.size, token_ends)
+        self._spooled += ids.size
+        return run
+
+    def give(self, run: _Run) -> NDArray[np.uint32]:
+        """Return the numbers that were spooled for a batch."""
+        return np.fromfile(self._spool, np.uint32, run.tokens, offset=4 * run.first)
+
+    def remove(self) -> None:
+        """Remove the spool."""
+        self._spool.unlink()
+
+
+def encode(
+    batches: Iterable[Batch],
+    letters: NDArray[np.int32],
+    rules: Rules,
+    *,
+    threads: int,
+    total: int | None,
+    directory: Path,
+    tokens_file: Path,
+) -> Encoded:
+    """Encode text into `tokens_file`, with spools in `directory` that are gone at the end.
+
+    `letters` is the table of a compiled tokenizer; batches of words don't use it. `total` is how
+    far the batches' progress will go, for the bar.
+    """
+    workers = [_Worker(directory / f"spool-{number}") for number in range(threads)]
+    try:
+        runs, text_bytes = _spool(batches, letters, workers, threads, total)
+        lengths = _document_lengths(runs)
+        kept = lengths >= rules.min_tokens
+        _check_documents(lengths, kept, rules.min_tokens)
+        kept_of = _split_by_run(kept, runs)
+        numbers, vocabulary = _choose(workers, _counts(workers, runs, kept_of, threads), rules)
+        ids = len(vocabulary) + (rules.oov == "mask")
+        dtype = np.dtype("<u2" if ids <= 1 << 16 else "<u4")
+
+        def renumber(
+            task: tuple[_Run, NDArray[np.bool_]],
+        ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+            run, kept_documents = task
+            return _renumber(run, kept_documents, numbers[run.worker], dtype)
+
+        digest = hashlib.sha256()
+        offsets = [np.zeros(1, dtype=np.int64)]
+        written = 0
+        tasks = zip(runs, kept_of, strict=True)
+        with tokens_file.open("wb") as file:
+            for out, out_ends in in_order(renumber, tasks, threads):
+                out.tofile(file)
+                digest.update(out.data)
+                offsets.append(out_ends + written)
+                written += out.size
+    finally:
+        for worker in workers:
+            worker.remove()
+    return Encoded(
+        dtype,
+        np.concatenate(offsets),
+        vocabulary,
+        digest,
+        {
+            "text_bytes": text_bytes,
+            "documents_read": lengths.size,
+            "documents_kept": int(kept.sum()),
+            "words_read": int(lengths.sum()),
+            "words_counted": int(lengths[kept].sum()),
+            "words_kept": int(vocabulary.counts.sum()),
+        },
+    )
+
+
+def in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Iterator[Result]:
+    """Apply `function` to each of `items` in several threads, and yield the results in order.
+
+    Only a few items are taken ahead of the results.
+    """
+    if threads == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _spool(
+    batches: Iterable[Batch],
+    letters: NDArray[np.int32],
+    workers: list[_Worker],
+    threads: int,
+    total: int | None,
+) -> tuple[list[_Run], int]:
+    """Spool all words; return the batches in order and the bytes of text they had."""
+    idle: LifoQueue[_Worker] = LifoQueue()
+    for worker in reversed(workers):
+        idle.put(worker)
+
+    def take(batch: Batch) -> tuple[_Run, int, int]:
+        worker = idle.get()
+        try:
+            return worker.take(batch, letters), batch.text.size, batch.progress
+        finally:
+            idle.put(worker)
+
+    runs = []
+    text_bytes = 0
+    with progress("reading", total, "B") as bar:
+        for run, size, used in in_order(take, batches, threads):
+            runs.append(run)
+            text_bytes += size
+            bar.update(used)
+    return runs, text_bytes
+
+
+def _document_lengths(runs: list[_Run]) -> NDArray[np.int64]:
+    before = np.cumsum([0, *(run.tokens for run in runs)])
+    ends = [run.token_ends + start for run, start in zip(runs, before, strict=False)]
+    return np.diff(np.concatenate([np.zeros(1, dtype=np.int64), *ends]))
+
+
+def _split_by_run(kept: NDArray[np.bool_], runs: list[_Run]) -> list[NDArray[np.bool_]]:
+    """Return for each batch which of its documents are kept, and of the one that goes on behind."""
+    padded = np.append(kept, False)
+    ends = np.cumsum([run.token_ends.size for run in runs])
+    return [
+        padded[end - run.token_ends.size : end + 1] for run, end in zip(runs, ends, strict=True)
+    ]
+
+
+def _check_documents(lengths: NDArray[np.int64], kept: NDArray[np.bool_], min_tokens: int) -> None:
+    if not lengths.size:
+        raise CorpusError("There are no documents in the input.")
+    if not lengths.any():
+        raise CorpusError(f"There are no words in the {lengths.size:,} documents of the input.")
+    if not kept.any():
+        raise CorpusError(
+            f"No document is left: of {lengths.size:,} documents the longest has "
+            f"{lengths.max():,} words, and min_tokens is {min_tokens:,}."
+        )
+
+
+def _counts(
+    workers: list[_Worker], runs: list[_Run], kept_of: list[NDArray[np.bool_]], threads: int
+) -> dict[_Worker, NDArray[np.int64]]:
+    """Return how often each worker met each word in documents that are kept."""
+
+    def count(worker: _Worker) -> NDArray[np.int64]:
+        counts = worker.interner.counts
+        for run, kept in zip(runs, kept_of, strict=True):
+            if run.worker is worker and not kept.all():
+                kernels.subtract_documents(worker.give(run), run.token_ends, ~kept, counts)
+        return counts
+
+    return dict(zip(workers, in_order(count, workers, threads), strict=True))
+
+
+def _choose(
+    workers: list[_Worker], counts: dict[_Worker, NDArray[np.int64]], rules: Rules
+) -> tuple[dict[_Worker, NDArray[np.uint32]], Vocabulary]:
+    """Return the vocabulary, and for each worker the number in it of each word it met."""
+    first, *others = workers
+    merged = first.interner
+    places = {first: np.arange(len(merged))}
+    for other in others:
+        ids = merged.intern(other.interner.spellings, other.interner.ends, amount=0)
+        places[other] = ids.astype(np.int64)
+    if rules.vocabulary is not None:
+        chosen = merged.intern(*packed(rules.vocabulary.words), amount=0).astype(np.int64)
+    totals = np.zeros(len(merged), dtype=np.int64)
+    for worker, place in places.items():
+        totals[place] += counts[worker]
+    if rules.vocabulary is None:
+        chosen = _most_frequent(merged, totals, rules)
+        vocabulary = Vocabulary(tuple(merged.words(chosen)), totals[chosen])
+    else:
+        vocabulary = Vocabulary(rules.vocabulary.words, totals[chosen])
+    others_number = len(vocabulary) if rules.oov == "mask" else kernels.DROPPED
+    number = np.full(len(merged), others_number, dtype=np.uint32)
+    number[chosen] = np.arange(chosen.size, dtype=np.uint32)
+    return {worker: number[place] for worker, place in places.items()}, vocabulary
+
+
+def _most_frequent(
+    interner: Interner, counts: NDArray[np.int64], rules: Rules
+) -> NDArray[np.int64]:
+    """Return the words for the vocabulary, the most frequent first, ties by spelling."""
+    candidates = np.flatnonzero(counts >= max(rules.min_count, 1))
+    size = candidates.size if rules.vocab_size is None else rules.vocab_size
+    often = f" that occur {rules.min_count} times" if rules.min_count > 1 else ""
+    if not candidates.size:
+        raise CorpusError(f"No word is left: there are none{often}; lower min_count.")
+    if size > candidates.size:
+        raise SettingError(
+            f"vocab_size is {size:,}, larger than the corpus, which has {candidates.size:,} words"
+            f"{often}; lower it, or pass vocab_size=None to keep them all."
+        )
+    # Only words that may be chosen are spelled out: those as frequent as the last one chosen.
+    least = np.partition(counts[candidates], candidates.size - size)[candidates.size - size]
+    candidates = candidates[counts[candidates] >= least]
+    order = frequency_order(interner.words(candidates), counts[candidates])
+    return candidates[order[:size]]
+
+
+def _renumber(
+    run: _Run,
+    kept: NDArray[np.bool_],
+    numbers: NDArray[np.uint32],
+    dtype: np.dtype[Any],
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the token ids of a batch, and where the kept documents that end in it end in them."""
+    out = np.empty(run.tokens + 1, dtype=dtype)
+    out_ends = np.empty(run.token_ends.size, dtype=np.int64)
+    ids = run.worker.give(run)
+    written = kernels.renumber(ids, run.token_ends, kept, numbers, out, out_ends)
+    return out[:written], out_ends[kept[:-1]]

@@ -1,0 +1,108 @@
+"""Which files are meant, and how to open them."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import lzma
+import os
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from qwem.errors import CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+PathLike = str | os.PathLike[str]
+
+_JSON_LINES = {".jsonl", ".ndjson", ".json"}
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read. `named` tells one that was asked for by name from one that was found."""
+
+    path: Path
+    named: bool
+
+    @property
+    def format(self) -> str:
+        """What is in the file, by its name: "text", "json" or "parquet"."""
+        suffixes = [suffix.lower() for suffix in self.path.suffixes]
+        if suffixes and suffixes[-1] in _COMPRESSED:
+            suffixes.pop()
+        last = suffixes[-1] if suffixes else ""
+        return "json" if last in _JSON_LINES else "parquet" if last == ".parquet" else "text"
+
+
+def find_sources(paths: PathLike | Iterable[PathLike]) -> list[Source]:
+    """Return the files that are meant by paths, directories and patterns.
+
+    Directories are searched to the bottom, and what is found is sorted; hidden files are passed
+    over there.
+    """
+    several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    sources = [source for path in several for source in _expand(Path(path))]
+    if not sources:
+        raise CorpusError("There is no file to read: the list of paths is empty.")
+    return sources
+
+
+@contextmanager
+def open_stream(path: Path) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
+    """Yield the decompressed bytes of a file, and a function that tells how far it has been read.
+
+    What is wrong with the compression, also a file that was cut short, is a `CorpusError`.
+    """
+    try:
+        with path.open("rb") as raw:
+            stream = _decompressed(raw, path.suffix.lower())
+            with stream:
+                yield stream, raw.tell
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise CorpusError(f"{path} is damaged or cut short: {error}.") from error
+    except OSError as error:
+        raise CorpusError(f"{path} can't be read: {error.strerror or error}.") from error
+
+
+def _decompressed(raw: IO[bytes], suffix: str) -> Any:
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=raw)
+    if suffix == ".bz2":
+        return bz2.BZ2File(raw)
+    if suffix == ".xz":
+        return lzma.LZMAFile(raw)
+    if suffix == ".zst":
+        import pyarrow as pa
+
+        return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
+    return raw
+
+
+def _expand(path: Path) -> Iterator[Source]:
+    if path.is_dir():
+        found = sorted(
+            file
+            for file in path.rglob("*")
+            if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
+        )
+        if not found:
+            raise CorpusError(f"The directory {path} has no files in it.")
+        yield from (Source(file, named=False) for file in found)
+    elif path.exists():
+        yield Source(path, named=True)
+    elif glob.has_magic(str(path)):
+        matches = sorted(glob.glob(str(path), recursive=True))
+        if not matches:
+            raise CorpusError(f"No file matches the pattern {path}.")
+        for match in matches:
+            if Path(match).is_file():
+                yield Source(Path(match), named=False)
+    else:
+        raise CorpusError(f"There is no file or directory {path}.")

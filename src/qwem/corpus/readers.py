@@ -1,0 +1,180 @@
+"""From files to batches of text: plain text, JSON lines and Parquet, compressed or not."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from qwem.corpus import batches as sizes
+from qwem.corpus.batches import TextBatch, from_arrow, from_texts
+from qwem.corpus.files import Source, open_stream
+from qwem.corpus.utf8 import Errors, valid_array, valid_bytes
+from qwem.errors import CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+Documents = Literal["line", "file"]
+
+_NO_TEXT = np.empty(0, dtype=np.uint8)
+_END_HERE = np.zeros(1, dtype=np.int64)
+
+
+def read_sources(
+    sources: Sequence[Source],
+    *,
+    documents: Documents,
+    text_column: str,
+    errors: Errors,
+    whole: bool,
+) -> Iterator[TextBatch]:
+    """Yield the documents of all files, in order.
+
+    `documents` says whether a line or the whole file is a document of plain text. Unless documents
+    must be `whole`, one that is larger than a batch comes in pieces.
+    """
+    for source in sources:
+        if source.format == "parquet":
+            batches = _read_parquet(source.path, text_column, errors)
+        elif source.format == "json":
+            batches = _read_json_lines(source.path, text_column, errors)
+        else:
+            batches = _read_text(source.path, documents, errors, whole)
+        empty = True
+        before = 0
+        for batch in batches:
+            empty = empty and not batch.text.size and not batch.ends.size
+            yield TextBatch(batch.text, batch.ends, batch.progress - before)
+            before = batch.progress
+        if empty and source.named:
+            raise CorpusError(f"{source.path} is empty; there is no text in it to read.")
+
+
+def _read_text(
+    path: Path, documents: Documents, errors: Errors, whole: bool
+) -> Iterator[TextBatch]:
+    by_line = documents == "line"
+    with open_stream(path) as (stream, told):
+        open_document = False
+        for position, chunk in _chunks(stream, lines=by_line, spaces=not whole):
+            text = np.frombuffer(valid_bytes(chunk, errors, path, position), np.uint8)
+            ends = np.flatnonzero(text == ord("\n")) + 1 if by_line else _END_HERE[:0]
+            yield TextBatch(text, ends, told())
+            open_document = not (by_line and chunk.endswith(b"\n"))
+        if open_document:
+            yield TextBatch(_NO_TEXT, _END_HERE, told())
+
+
+def _read_json_lines(path: Path, column: str, errors: Errors) -> Iterator[TextBatch]:
+    line_number = 0
+    documents = 0
+    with open_stream(path) as (stream, told):
+        for position, chunk in _chunks(stream, lines=True, spaces=False):
+            texts: list[str | None] = []
+            for line in valid_bytes(chunk, errors, path, position).split(b"\n"):
+                line_number += 1
+                if line.strip():
+                    text = _json_text(line, column, path, line_number)
+                    texts.append(text)
+            line_number -= chunk.endswith(b"\n")
+            batch = from_texts(texts, errors, partial(_document_name, path, documents))
+            documents += len(texts)
+            yield TextBatch(batch.text, batch.ends, told())
+
+
+def _document_name(path: Path, first: int, index: int) -> str:
+    return f"Document {first + index} of {path}"
+
+
+def _json_text(line: bytes, column: str, path: Path, number: int) -> str | None:
+    try:
+        fields = json.loads(line)
+    except ValueError as error:
+        raise CorpusError(f"Line {number} of {path} is not valid JSON: {error}.") from error
+    if not isinstance(fields, dict):
+        raise CorpusError(
+            f"Line {number} of {path} is not a JSON object; each line must be one, "
+            f'as {{"{column}": "…"}}.'
+        )
+    if column not in fields:
+        raise CorpusError(
+            f"Line {number} of {path} has no {column!r}; it has {_names(fields)}: "
+            "say which is the text by text_column."
+        )
+    text = fields[column]
+    if not isinstance(text, str | None):
+        raise CorpusError(
+            f"The {column!r} in line {number} of {path} is no text but {type(text).__name__}."
+        )
+    return text
+
+
+def _read_parquet(path: Path, column: str, errors: Errors) -> Iterator[TextBatch]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, memory_map=True) as file:
+            _check_column(file, column, path)
+            bytes_per_row = path.stat().st_size / max(file.metadata.num_rows, 1)
+            row = 0
+            for records in file.iter_batches(_batch_rows(file, column), columns=[column]):
+                array = valid_array(records.column(0), errors, str(path), row)
+                row += len(array)
+                yield from_arrow(array, int(row * bytes_per_row))
+    except (pa.ArrowException, OSError) as error:
+        raise CorpusError(f"{path} can't be read as Parquet: {error}.") from error
+
+
+def _check_column(file: Any, column: str, path: Path) -> None:
+    import pyarrow.types as kinds
+
+    schema = file.schema_arrow
+    if column not in schema.names:
+        raise CorpusError(
+            f"{path} has no column {column!r}; it has {_names(schema.names)}: "
+            "say which is the text by text_column."
+        )
+    kind = schema.field(column).type
+    value = kind.value_type if kinds.is_dictionary(kind) else kind
+    if not (kinds.is_string(value) or kinds.is_large_string(value)):
+        raise CorpusError(f"The column {column!r} of {path} is no text but {kind}.")
+
+
+def _batch_rows(file: Any, column: str) -> int:
+    """Return how many rows make a batch, from the sizes that the file states."""
+    metadata = file.metadata
+    index = metadata.schema.names.index(column)
+    size = sum(
+        metadata.row_group(group).column(index).total_uncompressed_size
+        for group in range(metadata.num_row_groups)
+    )
+    return int(np.clip(sizes.BATCH_BYTES * metadata.num_rows // max(size, 1), 1, 1 << 16))
+
+
+def _chunks(stream: IO[bytes], *, lines: bool, spaces: bool) -> Iterator[tuple[int, bytes]]:
+    """Yield the bytes of a file in pieces, with their positions; cut behind a line or a space.
+
+    Where neither is allowed or found, a piece grows until there is one, or to the end of the file.
+    """
+    position = 0
+    rest = b""
+    while block := stream.read(max(sizes.BATCH_BYTES, len(rest))):
+        data = rest + block
+        cut = data.rfind(b"\n") + 1 if lines else 0
+        if not cut and spaces:
+            cut = max(data.rfind(space) for space in (b" ", b"\n", b"\t")) + 1
+        if cut:
+            yield position, data[:cut]
+        position += cut
+        rest = data[cut:]
+    if rest:
+        yield position, rest
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names)) or "none"

@@ -1,0 +1,121 @@
+"""What a word is: letters in the Unicode sense, a–z only, a regular expression, or any function."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Split = Callable[[str], Iterable[str]]
+TokenizerLike = str | re.Pattern[str] | Split
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A way to cut text into words, and the name under which a corpus records it.
+
+    The compiled tokenizers have `letters`, the table for `kernels.tokenise`; the others have
+    `split`, which makes a list of words from a document.
+    """
+
+    name: str
+    letters: NDArray[np.int32] | None = None
+    split: Split | None = None
+
+
+def resolve(tokenizer: TokenizerLike) -> Tokenizer:
+    """Return the tokenizer that was asked for by name, by regular expression or as a function.
+
+    "letters" equals, for every text,
+    ``"".join(c if c.isalpha() else " " for c in text).lower().split()``; "ascii" does the same with
+    a–z and A–Z as the only letters, byte by byte, so that "café" is the word "caf". The words of a
+    regular expression are what it matches in the text as it is, groups or not, not lower-cased.
+    """
+    if tokenizer == "letters":
+        return Tokenizer("letters", letters=letter_table())
+    if tokenizer == "ascii":
+        return Tokenizer("ascii", letters=np.empty(0, dtype=np.int32))
+    if isinstance(tokenizer, str):
+        return _from_pattern(_compile(tokenizer))
+    if isinstance(tokenizer, re.Pattern):
+        return _from_pattern(tokenizer)
+    if callable(tokenizer):
+        kind = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
+        module = getattr(kind, "__module__", None) or "builtins"
+        return Tokenizer(f"function {module}.{kind.__qualname__}", split=tokenizer)
+    raise SettingError(
+        "tokenizer must be 'letters', 'ascii', a regular expression or a function from a text to "
+        f"its words, not {tokenizer!r}."
+    )
+
+
+def _compile(expression: str) -> re.Pattern[str]:
+    if expression.isalnum():  # no pattern that anyone would want, but what a slip of the pen gives
+        raise SettingError(
+            f"There is no tokenizer {expression!r}: pass 'letters', 'ascii', a function, or a "
+            "regular expression such as r'\\w+'."
+        )
+    try:
+        return re.compile(expression)
+    except re.error as error:
+        raise SettingError(
+            f"The tokenizer {expression!r} is not a regular expression: {error}."
+        ) from error
+
+
+def _from_pattern(pattern: re.Pattern[Any]) -> Tokenizer:
+    if not isinstance(pattern.pattern, str):
+        raise SettingError(f"The tokenizer {pattern.pattern!r} must match text, not bytes.")
+
+    def split(text: str) -> list[str]:
+        if pattern.groups:
+            return [match.group() for match in pattern.finditer(text)]
+        return pattern.findall(text)
+
+    flags = pattern.flags & ~re.UNICODE
+    return Tokenizer(
+        f"pattern {pattern.pattern}" + (f" (flags {flags})" if flags else ""), split=split
+    )
+
+
+@cache
+def letter_table() -> NDArray[np.int32]:
+    """Return, for each code point up to the last letter, its lower case and class, or 0.
+
+    All of it is asked from Python's own `str`, so that the compiled tokenizer and Python agree
+    whatever version of Unicode Python has. How a letter acts on a capital sigma behind it is seen
+    from what `str.lower` makes of the two.
+    """
+    from qwem.corpus.kernels import CASED, DOTTED_CAPITAL_I, IGNORABLE
+
+    characters = np.arange(sys.maxunicode + 1, dtype=np.uint32)
+    letters = characters[np.char.isalpha(characters.view("U1"))]
+    table = np.zeros(int(letters[-1]) + 1, dtype=np.int32)
+    table[DOTTED_CAPITAL_I] = ord("i") | CASED  # the kernel adds the dot
+    letters = letters[letters != DOTTED_CAPITAL_I]
+
+    final = ord("ς")
+    cased = _lowered(letters, "", "Σ")[:, 1] == final
+    ignorable = ~cased & (_lowered(letters, "a", "Σ")[:, 2] == final)
+    table[letters] = _lowered(letters, "", "")[:, 0]
+    table[letters] |= np.where(cased, CASED, np.where(ignorable, IGNORABLE, 0)).astype(np.int32)
+    table.setflags(write=False)
+    return table
+
+
+def _lowered(letters: NDArray[np.uint32], before: str, after: str) -> NDArray[np.uint32]:
+    """Return the lower case of each letter between `before` and `after`, as code points."""
+    lines = np.tile(np.array([*before, "\0", *after, "\n"]).view(np.uint32), (letters.size, 1))
+    lines[:, len(before)] = letters
+    text = lines.tobytes().decode("utf-32-le")
+    return np.frombuffer(text.lower().encode("utf-32-le"), np.uint32).reshape(lines.shape)

@@ -1,0 +1,349 @@
+"""Words and their vectors: what all the counting and factorising is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem.corpus import Vocabulary
+from qwem.embedding.neighbours import LONGEST, nearest_rows, row_norms, unit_rows
+from qwem.embedding.words import check_words
+from qwem.errors import ArtefactError, SettingError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Key = str | NDArray[np.floating]
+    Term = Key | tuple[Key, float]
+
+Neighbours = list[tuple[str, float]]
+"""Words and their cosines, the nearest first."""
+
+KIND = "embedding"
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Embedding:
+    """Words and their vectors W, with the lookups that gensim's `KeyedVectors` taught everybody.
+
+    Cosines are exact to float64 and equal ones stand in the order of the words, so every answer
+    is the same whatever the batch or the number of threads. A word whose vector is zero has no
+    direction: its similarity to anything is 0, and it is nobody's neighbour.
+
+    Parameters
+    ----------
+    words
+        A `Vocabulary`, or just the words in the order of the rows; counts are zero then.
+    vectors
+        One row per word; kept as they are where they are float32, and read-only from here.
+    provenance
+        What made the vectors, in terms that JSON can hold; saved with them.
+
+    >>> embedding = Embedding(["king", "queen", "car"], [[2, 1], [1, 1], [0, -1]])
+    >>> embedding.most_similar("king", topn=1)[0][0]
+    'queen'
+    """
+
+    vocabulary: Vocabulary
+    vectors: NDArray[np.float32]
+    provenance: Mapping[str, Any]
+    norms: NDArray[np.float64]
+    """The Euclidean length of each vector."""
+
+    def __init__(
+        self,
+        words: Vocabulary | Iterable[str],
+        vectors: ArrayLike,
+        *,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(words, Vocabulary):
+            words = tuple(words)
+            words = Vocabulary(words, np.zeros(len(words), dtype=np.int64))
+        with np.errstate(over="ignore"):  # what does not fit float32 is refused below
+            rows = np.asarray(vectors, dtype=np.float32).view()
+        if rows.ndim != 2 or len(rows) != len(words) or rows.size == 0:
+            raise SettingError(
+                f"An embedding needs one vector for each of its words: it was given {len(words):,} "
+                f"words and vectors of shape {rows.shape}."
+            )
+        rows.setflags(write=False)
+        norms = row_norms(rows)
+        norms.setflags(write=False)
+        if not (norms <= LONGEST).all():
+            wrong = words.words[int(np.argmin(norms <= LONGEST))]
+            raise SettingError(
+                f"The vector of {wrong!r} is not finite, or longer than {LONGEST:g}; "
+                "an embedding needs ordinary numbers."
+            )
+        object.__setattr__(self, "vocabulary", words)
+        object.__setattr__(self, "vectors", rows)
+        object.__setattr__(self, "provenance", dict(provenance or {}))
+        object.__setattr__(self, "norms", norms)
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __repr__(self) -> str:
+        first = " ".join(self.index_to_key[:5])
+        more = " …" if len(self) > 5 else ""
+        return f"Embedding({len(self):,} words × {self.vector_size}: {first}{more})"
+
+    @property
+    def vector_size(self) -> int:
+        """The dimension d of the vectors."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def index_to_key(self) -> tuple[str, ...]:
+        """The words, in the order of the rows."""
+        return self.vocabulary.words
+
+    @cached_property
+    def key_to_index(self) -> dict[str, int]:
+        """The row of each word."""
+        return {word: row for row, word in enumerate(self.vocabulary)}
+
+    def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:
+        """Return the vector of a word, or the matrix of several words, one row each.
+
+        >>> Embedding(["a", "b"], [[1, 2], [3, 4]])[["b", "a"]]
+        array([[3., 4.],
+               [1., 2.]], dtype=float32)
+        """
+        if isinstance(words, str):
+            return self.get_vector(words)
+        rows: NDArray[np.float32] = self.vectors[self.vocabulary.indices(words)]
+        return rows
+
+    def get_vector(self, word: str, norm: bool = False) -> NDArray[np.float32]:
+        """Return the vector of `word`, scaled to length one if `norm` says so."""
+        row = self.vocabulary.index(word)
+        vector: NDArray[np.float32] = self.vectors[row]
+        return unit_rows(vector[None])[0].astype(np.float32) if norm else vector
+
+    def similarity(self, first: str, second: str) -> float:
+        """Return the cosine between two words.
+
+        >>> round(Embedding(["a", "b"], [[1, 1], [1, 0]]).similarity("a", "b"), 4)
+        0.7071
+        """
+        return _cosine(self.get_vector(first), self.get_vector(second))
+
+    def distance(self, first: str, second: str) -> float:
+        """Return one minus the cosine between two words."""
+        return 1.0 - self.similarity(first, second)
+
+    def n_similarity(self, first: Sequence[str], second: Sequence[str]) -> float:
+        """Return the cosine between the mean vectors of two sets of words."""
+        if not len(first) or not len(second):
+            raise SettingError("n_similarity compares two sets of words; one of them is empty.")
+        return _cosine(self[list(first)].mean(axis=0), self[list(second)].mean(axis=0))
+
+    def doesnt_match(self, words: Sequence[str]) -> str:
+        """Return the word that lies farthest from the mean direction of them all.
+
+        >>> plane = Embedding(["king", "queen", "car"], [[2, 1], [1, 1], [0, -1]])
+        >>> plane.doesnt_match(["king", "car", "queen"])
+        'car'
+        """
+        if not len(words):
+            raise SettingError("doesnt_match needs words to choose from, and was given none.")
+        directions = unit_rows(self[list(words)])
+        return words[int(np.argmin(directions @ directions.mean(axis=0)))]
+
+    def most_similar(
+        self,
+        positive: Key | Sequence[Term] | None = None,
+        negative: Key | Sequence[Term] | None = None,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+    ) -> Neighbours:
+        """Return the words nearest to the sum of some words minus the sum of others.
+
+        Words count with their directions (vectors of length one), and none of them is returned.
+
+        Parameters
+        ----------
+        positive, negative
+            A word, a vector, or a list of words, vectors and (word or vector, weight) pairs.
+        topn
+            How many words to return.
+        restrict_vocab
+            Search only the first so many words.
+
+        >>> plane = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
+        >>> [word for word, _ in plane.most_similar("a")]
+        ['b', 'c']
+        """
+        terms = [*_terms(positive, 1.0), *_terms(negative, -1.0)]
+        if not terms:
+            raise SettingError("most_similar needs at least one word or vector to start from.")
+        query = np.zeros(self.vector_size)
+        used = []
+        for key, weight in terms:
+            if isinstance(key, str):
+                used.append(self.vocabulary.index(key))
+                query += weight * unit_rows(self.vectors[used[-1:]])[0]
+            else:
+                query += weight * self._queries(np.asarray(key)[None])[0]
+        exclude = np.array([used], dtype=np.int64)
+        return self._named(self.nearest_indices(query[None], topn, exclude, restrict_vocab))[0]
+
+    def most_similar_each(
+        self, words: Sequence[str], topn: int = 10, restrict_vocab: int | None = None
+    ) -> list[Neighbours]:
+        """Return the neighbours of every one of `words`, all through the same matrix products.
+
+        >>> plane = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
+        >>> [found[0][0] for found in plane.most_similar_each(["a", "c"], topn=1)]
+        ['b', 'b']
+        """
+        rows = self.vocabulary.indices(words)
+        found = self.nearest_indices(self.vectors[rows], topn, rows[:, None], restrict_vocab)
+        return self._named(found)
+
+    def analogy(self, a: str, b: str, c: str, topn: int = 10) -> Neighbours:
+        """Return the words that are to `c` as `b` is to `a`, the best first.
+
+        The paper's normalised argmax (appendix, Benchmarks): the largest ŵ·(ĉ + b̂ − â) over all
+        words but the three. The cosine returned is that with the direction of ĉ + b̂ − â.
+
+        >>> words = ["man", "woman", "king", "queen"]
+        >>> space = Embedding(words, [[1, 0, 1], [0, 1, 1], [1, 0, -1], [0, 1, -1]])
+        >>> space.analogy("man", "woman", "king")[0][0]
+        'queen'
+        """
+        return self.analogy_each([(a, b, c)], topn)[0]
+
+    def analogy_each(
+        self, questions: Sequence[tuple[str, str, str]], topn: int = 10
+    ) -> list[Neighbours]:
+        """Return the answers to every question (a, b, c), all through the same matrix products."""
+        words = [word for question in questions for word in question]
+        rows = self.vocabulary.indices(words).reshape(-1, 3)
+        a, b, c = (unit_rows(self.vectors[side]) for side in rows.T)
+        return self._named(self.nearest_indices(c + b - a, topn, rows))
+
+    def nearest(self, vector: ArrayLike, topn: int = 10) -> Neighbours:
+        """Return the words nearest to a vector.
+
+        >>> Embedding(["a", "b"], [[1, 0], [0, 1]]).nearest([0.1, 2.0], topn=1)[0][0]
+        'b'
+        """
+        return self.nearest_each(np.asarray(vector)[None], topn)[0]
+
+    def nearest_each(self, vectors: ArrayLike, topn: int = 10) -> list[Neighbours]:
+        """Return the words nearest to every row of a matrix of vectors."""
+        return self._named(self.nearest_indices(vectors, topn))
+
+    def nearest_indices(
+        self,
+        vectors: ArrayLike,
+        topn: int = 10,
+        exclude: NDArray[np.integer] | None = None,
+        restrict_vocab: int | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows and cosines of the words nearest to each vector, for further computing.
+
+        `exclude` lists rows that may not answer, one line of them per vector (−1 for none).
+        Where fewer than `topn` words can answer, the row is −1 and the cosine −inf.
+
+        >>> Embedding(["a", "b"], [[1, 0], [0, 1]]).nearest_indices([[0.1, 2.0]], topn=1)[0]
+        array([[1]])
+        """
+        if topn < 1:
+            raise SettingError(f"topn must be at least 1, not {topn}.")
+        size = len(self) if restrict_vocab is None else min(restrict_vocab, len(self))
+        if size < 1:
+            raise SettingError(f"restrict_vocab must be at least 1, not {restrict_vocab}.")
+        if exclude is not None and size < len(self):
+            exclude = np.where(exclude < size, exclude, -1)
+        return nearest_rows(
+            self._queries(vectors), self.vectors[:size], self.norms[:size], topn, exclude
+        )
+
+    def restrict(self, vocab_size: int) -> Embedding:
+        """Return the embedding of the first `vocab_size` words."""
+        vocabulary = self.vocabulary.restrict(vocab_size)
+        return Embedding(vocabulary, self.vectors[:vocab_size], provenance=self.provenance)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save to a directory: vectors in safetensors, words in text, the rest in JSON."""
+        check_words(self.index_to_key, "\n", "a saved embedding, which has one word a line")
+        with artefact.writing(path, KIND) as directory:
+            arrays: dict[str, NDArray[Any]] = {"vectors": self.vectors}
+            if self.vocabulary.counts.any():
+                arrays["counts"] = self.vocabulary.counts
+            artefact.write_arrays(directory / "vectors.safetensors", arrays)
+            artefact.write_words(directory / "words.txt", self.index_to_key)
+            fields = {
+                "vocab_size": len(self),
+                "dim": self.vector_size,
+                "provenance": dict(self.provenance),
+            }
+            artefact.write_metadata(directory, KIND, fields)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Embedding:
+        """Load what `save` wrote."""
+        metadata = artefact.read_metadata(path, KIND)
+        arrays = artefact.read_arrays(Path(path) / "vectors.safetensors")
+        words = artefact.read_words(Path(path) / "words.txt")
+        if "vectors" not in arrays or len(words) != len(arrays["vectors"]):
+            raise ArtefactError(
+                f"{path} is damaged: its words and vectors do not match; save the embedding again."
+            )
+        counts = arrays.get("counts", np.zeros(len(words), dtype=np.int64))
+        vocabulary = Vocabulary(words, counts)
+        return cls(vocabulary, arrays["vectors"], provenance=metadata.get("provenance"))
+
+    def _queries(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        queries = np.asarray(vectors, dtype=np.float64)
+        if queries.ndim != 2 or queries.shape[1] != self.vector_size:
+            raise SettingError(
+                f"The vectors of this embedding have {self.vector_size} numbers; a query of shape "
+                f"{np.shape(vectors)} can't be compared with them."
+            )
+        if not np.isfinite(queries).all():
+            raise SettingError("A query vector holds numbers that are not finite.")
+        return queries
+
+    def _named(self, found: tuple[NDArray[np.int64], NDArray[np.float64]]) -> list[Neighbours]:
+        words = self.index_to_key
+        return [
+            [(words[row], cosine) for row, cosine in zip(rows, cosines, strict=True) if row >= 0]
+            for rows, cosines in zip(found[0].tolist(), found[1].tolist(), strict=True)
+        ]
+
+
+def _terms(keys: Key | Sequence[Term] | None, sign: float) -> Iterator[tuple[Key, float]]:
+    """Yield (word or vector, weight) for what `most_similar` takes, as `KeyedVectors` does."""
+    if keys is None:
+        return
+    if isinstance(keys, str) or (isinstance(keys, np.ndarray) and keys.ndim == 1):
+        keys = [keys]
+    for key in keys:
+        if isinstance(key, tuple):
+            yield key[0], sign * key[1]
+        else:
+            yield key, sign
+
+
+def _cosine(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
+    product = unit_rows(first[None])[0] @ unit_rows(second[None])[0]
+    return float(np.clip(product, -1.0, 1.0))

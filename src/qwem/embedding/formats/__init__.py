@@ -1,0 +1,127 @@
+"""Vectors in and out of the formats that other programs use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from qwem.embedding.embedding import Embedding
+from qwem.embedding.formats.arrays import read_npy, read_npz, write_npy, write_npz
+from qwem.embedding.formats.binary import read_binary, write_binary
+from qwem.embedding.formats.files import header_of, reading
+from qwem.embedding.formats.keyed_vectors import from_gensim, to_gensim
+from qwem.embedding.formats.text import is_number, read_text, write_text
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Format", "from_gensim", "read_vectors", "to_gensim", "write_vectors"]
+
+Format = Literal["word2vec", "word2vec-binary", "glove", "npz", "npy"]
+
+
+def write_vectors(
+    embedding: Embedding,
+    path: str | os.PathLike[str],
+    format: Format = "word2vec",  # noqa: A002
+) -> None:
+    """Write words and vectors in a format that other programs read.
+
+    Parameters
+    ----------
+    embedding
+        What to write.
+    path
+        The file; ``.gz`` at its end compresses the word2vec and GloVe formats. It is written whole
+        or not at all.
+    format
+        ``word2vec`` (text), ``word2vec-binary``, ``glove`` (text without a header), ``npz``
+        (arrays ``words`` and ``vectors``), ``npy`` (vectors, the words in a text file beside it).
+        All of them keep every bit of the vectors.
+
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/vectors.txt"
+    >>> write_vectors(Embedding(["king", "queen"], [[1, 0.5], [2, 0]]), file)
+    >>> print(Path(file).read_text(), end="")
+    2 2
+    king 1 0.5
+    queen 2 0
+    """
+    writers: dict[str, Callable[[], None]] = {
+        "word2vec": lambda: write_text(embedding, path, header=True),
+        "word2vec-binary": lambda: write_binary(embedding, path),
+        "glove": lambda: write_text(embedding, path, header=False),
+        "npz": lambda: write_npz(embedding, path),
+        "npy": lambda: write_npy(embedding, path),
+    }
+    _check_format(format)
+    writers[format]()
+
+
+def read_vectors(
+    path: str | os.PathLike[str],
+    format: Format | None = None,  # noqa: A002
+    *,
+    limit: int | None = None,
+    unicode_errors: str = "strict",
+) -> Embedding:
+    """Read words and vectors that another program wrote, or an `Embedding` that was saved.
+
+    Parameters
+    ----------
+    path
+        A file in one of the formats of `write_vectors`, compressed by gzip or not.
+    format
+        Its format; found out from the name and the first lines where it is None.
+    limit
+        Read only the first so many words.
+    unicode_errors
+        ``replace`` or ``ignore`` read words that are not UTF-8 all the same.
+
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/vectors.txt"
+    >>> write_vectors(Embedding(["king", "queen"], [[1, 0.5], [2, 0]]), file, "glove")
+    >>> read_vectors(file)
+    Embedding(2 words × 2: king queen)
+    """
+    if limit is not None and limit < 1:
+        raise SettingError(f"limit must be at least 1, not {limit}.")
+    if format is None and Path(path).is_dir():
+        return _limited(Embedding.load(path), limit)
+    found = _guess(path) if format is None else format
+    _check_format(found)
+    if found == "word2vec-binary":
+        return read_binary(path, limit=limit, unicode_errors=unicode_errors)
+    if found in ("word2vec", "glove"):
+        header = found == "word2vec"
+        return read_text(path, header=header, limit=limit, unicode_errors=unicode_errors)
+    return _limited(read_npz(path) if found == "npz" else read_npy(path), limit)
+
+
+def _check_format(name: str) -> None:
+    if name not in get_args(Format):
+        raise SettingError(f"format must be one of {', '.join(get_args(Format))}, not {name!r}.")
+
+
+def _limited(embedding: Embedding, limit: int | None) -> Embedding:
+    return embedding if limit is None else embedding.restrict(min(limit, len(embedding)))
+
+
+def _guess(path: str | os.PathLike[str]) -> Format:
+    """Return the format that the name of a file or its first two lines speak for."""
+    name = os.fspath(path).removesuffix(".gz")
+    if name.endswith(".npz"):
+        return "npz"
+    if name.endswith(".npy"):
+        return "npy"
+    with reading(path) as file:
+        if header_of(file.readline(1 << 16)) is None:
+            return "glove"
+        line = file.readline(1 << 20)
+    try:
+        numbers = line.decode().split()[1:]
+    except UnicodeDecodeError:
+        return "word2vec-binary"
+    return "word2vec" if any(map(is_number, numbers)) else "word2vec-binary"

@@ -1,0 +1,88 @@
+"""Vectors as NumPy files: one .npz with words and vectors, or a .npy with its words beside it."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal.artefact import writing_file
+from qwem.embedding.formats.files import assemble, reading
+from qwem.embedding.words import check_words
+from qwem.errors import DataError, SettingError
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from qwem.embedding.embedding import Embedding
+
+
+def write_npz(embedding: Embedding, path: str | os.PathLike[str]) -> None:
+    """Write the arrays `words` and `vectors`; `numpy.load` opens it, with no pickle inside."""
+    check_words(embedding, "", "a NumPy file")
+    words = np.array(embedding.index_to_key)
+    if tuple(words.tolist()) != embedding.index_to_key:
+        raise SettingError("A word ends in a NUL character, which NumPy drops; rename or drop it.")
+    with writing_file(path) as file:
+        np.savez(file, words=words, vectors=embedding.vectors)
+
+
+def write_npy(embedding: Embedding, path: str | os.PathLike[str]) -> None:
+    """Write the vectors to a .npy file and the words, one a line, to `words_file(path)`."""
+    check_words(embedding, "\n", "a list of one word a line")
+    with writing_file(words_file(path)) as file:
+        file.write("".join(f"{word}\n" for word in embedding).encode())
+    with writing_file(path) as file:
+        np.save(file, embedding.vectors)
+
+
+def read_npz(path: str | os.PathLike[str]) -> Embedding:
+    """Read what `write_npz` wrote, or any .npz with `words` and `vectors`."""
+    arrays = _load(path)
+    if not isinstance(arrays, dict) or not {"words", "vectors"} <= set(arrays):
+        raise DataError(f"{path} holds no arrays named words and vectors.")
+    words = arrays["words"]
+    if words.dtype.kind != "U" or words.ndim != 1:
+        raise DataError(f"{path} needs words as a row of strings, not {words.dtype} {words.shape}.")
+    return _checked(path, "npz", words.tolist(), arrays["vectors"])
+
+
+def read_npy(path: str | os.PathLike[str]) -> Embedding:
+    """Read what `write_npy` wrote: vectors, and words from the list beside them."""
+    vectors = _load(path)
+    if isinstance(vectors, dict):
+        raise DataError(f"{path} is an archive of arrays; read it with the format npz.")
+    with reading(words_file(path)) as file:
+        try:
+            words = file.read().decode().split("\n")[:-1]
+        except UnicodeDecodeError as error:
+            raise DataError(f"{words_file(path)} is not UTF-8 ({error}).") from error
+    return _checked(path, "npy", words, vectors)
+
+
+def words_file(path: str | os.PathLike[str]) -> Path:
+    """Return where the words of a .npy file are: ``vectors.npy`` has ``vectors.words.txt``."""
+    return Path(path).with_suffix(".words.txt")
+
+
+def _load(path: str | os.PathLike[str]) -> NDArray[Any] | dict[str, NDArray[Any]]:
+    """Return the array of a .npy file, or all those of a .npz, without unpickling anything."""
+    with reading(path) as file:
+        try:
+            loaded = np.load(file, allow_pickle=False)
+            return dict(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise DataError(f"{path} is damaged or pickled ({error}); make it again.") from error
+
+
+def _checked(path: Any, file_format: str, words: list[str], vectors: NDArray[Any]) -> Embedding:
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or len(vectors) != len(words):
+        raise DataError(
+            f"{path} has {len(words):,} words and {vectors.dtype} vectors of shape "
+            f"{vectors.shape}; it needs one row of numbers for each word."
+        )
+    return assemble(path, file_format, words, vectors.astype(np.float32, copy=False))

@@ -1,0 +1,178 @@
+"""Vectors as text, one word a line: word2vec's format, with a header, and GloVe's, without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal.progress import progress
+from qwem.embedding.formats.files import assemble, parse_header, reading, writing
+from qwem.embedding.words import check_words
+from qwem.errors import DataError, SettingError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from numpy.typing import NDArray
+
+    from qwem.embedding.embedding import Embedding
+
+# The characters that end a word for the C tool, for gensim or for the end of a line.
+WHITESPACE = " \t\n\r\v\f"
+
+_BLOCK_NUMBERS = 1 << 21
+_BLOCK_BYTES = 1 << 24
+
+
+def check_for_text(embedding: Embedding) -> None:
+    """Refuse words that could not be told from their neighbours in a file of words and numbers."""
+    check_words(embedding, WHITESPACE, "a word2vec or GloVe file, which ends words at white space")
+    if "" in embedding:
+        raise SettingError("The empty word can't stand in a word2vec or GloVe file; drop it.")
+
+
+def write_text(embedding: Embedding, path: str | os.PathLike[str], *, header: bool) -> None:
+    """Write one word a line and its numbers, the shortest that read back to the same float32."""
+    check_for_text(embedding)
+    rows = max(1, _BLOCK_NUMBERS // embedding.vector_size)
+    words, vectors = embedding.index_to_key, embedding.vectors
+    with writing(path) as file, progress("write", total=len(words), unit="word") as bar:
+        if header:
+            file.write(f"{len(words)} {embedding.vector_size}\n".encode())
+        for start in range(0, len(words), rows):
+            block = slice(start, start + rows)
+            file.write(_format_block(words[block], vectors[block]))
+            bar.update(len(words[block]))
+
+
+def read_text(
+    path: str | os.PathLike[str],
+    *,
+    header: bool,
+    limit: int | None = None,
+    unicode_errors: str = "strict",
+) -> Embedding:
+    """Read a word2vec (`header`) or GloVe text file, or the first `limit` words of it."""
+    words: list[str] = []
+    places: list[int] = []
+    blocks: list[NDArray[np.float32]] = []
+    with reading(path) as file:
+        size, dim = parse_header(path, file.readline()) if header else (None, 0)
+        with progress("read", total=size, unit="word") as bar:
+            for block in _line_blocks(file, start=2 if header else 1, limit=limit):
+                # GloVe states no dimension; the first line shows it.
+                dim = dim or len(block[0][1].split()) - 1
+                pairs = [_split(path, place, line, dim) for place, line in block]
+                here = [place for place, _ in block]
+                blocks.append(_parse(path, here, [numbers for _, numbers in pairs], dim))
+                places += here
+                for place, (word, _) in zip(here, pairs, strict=True):
+                    words.append(_decode(path, place, word, unicode_errors))
+                bar.update(len(block))
+    _check_size(path, len(words), size, limit, places)
+    file_format = "word2vec" if header else "glove"
+    return assemble(path, file_format, words, np.concatenate(blocks), "line", places)
+
+
+def _format_block(words: tuple[str, ...], vectors: NDArray[np.float32]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = pa.array(np.ravel(vectors)).cast(pa.string())
+    starts = np.arange(0, vectors.size + 1, vectors.shape[1], dtype=np.int32)
+    rows = pc.binary_join(pa.ListArray.from_arrays(starts, numbers), " ")
+    lines = pc.binary_join_element_wise(pa.array(words, pa.string()), rows, " ")
+    return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
+
+
+def _line_blocks(
+    file: BinaryIO, start: int, limit: int | None
+) -> Iterator[list[tuple[int, bytes]]]:
+    """Yield blocks of (line number, line) without blank lines, `limit` lines in all."""
+    left = limit
+    while left != 0 and (lines := file.readlines(_BLOCK_BYTES)):
+        numbered = ((start + i, line.rstrip()) for i, line in enumerate(lines))
+        block = [(place, line) for place, line in numbered if line][:left]
+        start += len(lines)
+        if left is not None:
+            left -= len(block)
+        if block:
+            yield block
+
+
+def _split(path: Any, place: int, line: bytes, dim: int) -> tuple[bytes, bytes]:
+    """Return the word of a line and its numbers, which single spaces separate."""
+    word, _, numbers = line.partition(b" ")
+    if numbers.count(b" ") == dim - 1 and word and numbers:
+        return word, numbers
+    # Tabs, doubled spaces, and the few words of published GloVe files that hold a space.
+    fields = line.split()
+    if len(fields) <= dim or not dim or any(map(is_number, fields[1:-dim])):
+        raise DataError(
+            f"{path}, line {place}: found {len(fields) - 1} numbers behind the word, "
+            f"where {dim} belong."
+        )
+    return b" ".join(fields[:-dim]), b" ".join(fields[-dim:])
+
+
+def is_number(field: str | bytes) -> bool:
+    """Say whether a field reads as a number."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _parse(path: Any, places: list[int], numbers: list[bytes], dim: int) -> NDArray[np.float32]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        fields = pc.split_pattern(pa.array(numbers, pa.string()), " ").flatten()
+        flat: NDArray[np.float32] = fields.cast(pa.float32()).to_numpy()
+        return flat.reshape(-1, dim)
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        # Spellings that Arrow does not take (+0.5), or a damaged line: one at a time, to name it.
+        return np.array(
+            [_parse_line(path, *one) for one in zip(places, numbers, strict=True)], np.float32
+        )
+
+
+def _parse_line(path: Any, place: int, numbers: bytes) -> list[float]:
+    fields = numbers.split(b" ")
+    for field in fields:
+        if not is_number(field):
+            shown = field.decode(errors="replace")
+            raise DataError(f"{path}, line {place}: {shown!r} is not a number.")
+    return [float(field) for field in fields]
+
+
+def _decode(path: Any, place: int, word: bytes, unicode_errors: str) -> str:
+    try:
+        return word.decode("utf-8", unicode_errors)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}, line {place}: the word {word!r} is not UTF-8; pass "
+            "unicode_errors='replace' to read it all the same."
+        ) from error
+
+
+def _check_size(
+    path: Any, found: int, size: int | None, limit: int | None, places: list[int]
+) -> None:
+    wanted = found if size is None else min(size, size if limit is None else limit)
+    if not found:
+        raise DataError(f"{path} holds no vectors.")
+    if found > wanted:
+        raise DataError(
+            f"{path}, line {places[wanted]}: more words than the {size:,} its header states."
+        )
+    if found < wanted:
+        raise DataError(
+            f"{path} is truncated: it ends on line {places[-1]} after {found:,} of "
+            f"{wanted:,} words; fetch it again."
+        )

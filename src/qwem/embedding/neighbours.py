@@ -1,0 +1,129 @@
+"""The nearest rows of a matrix by cosine, for many queries at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+# Scores of one tile of queries against all rows: large enough for a matrix product at full speed.
+TILE_BYTES = 1 << 26
+
+# A float32 product of unit vectors is off by far less than this; whatever lies so close to the
+# last place is scored again in float64, so that rounding never decides who is in.
+SLACK = np.float32(1e-5)
+
+# Rows outside these lengths would leave the range of float32 when they are scaled to length one.
+SHORTEST, LONGEST = 1e-30, 1e30
+
+
+def nearest_rows(
+    queries: NDArray[np.floating],
+    vectors: NDArray[np.float32],
+    norms: NDArray[np.float64],
+    topn: int,
+    exclude: NDArray[np.integer] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the indices and cosines of the `topn` rows nearest to each query, best first.
+
+    Equal cosines stand in the order of their rows. `exclude` lists, for each query, rows that may
+    not answer it (−1 for none). A zero row is near to nothing and nothing is near a zero query:
+    where fewer than `topn` rows can answer, the index is −1 and the cosine −inf.
+
+    The candidates come from float32 matrix products in tiles and the order from float64, so the
+    answer does not depend on the tile, the batch or the number of threads.
+
+    Parameters
+    ----------
+    queries
+        One query per row, of any length.
+    vectors, norms
+        The rows to search and their Euclidean norms.
+    topn
+        How many rows to return for each query; at most all of them are.
+    exclude
+        Row indices, one line of them per query.
+    """
+    topn = min(topn, len(vectors))
+    directions = unit_rows(queries)
+    indices = np.full((len(queries), topn), -1, dtype=np.int64)
+    cosines = np.full((len(queries), topn), -np.inf)
+    zero = np.flatnonzero(norms == 0)
+    inverse_norms = np.zeros(len(vectors), dtype=np.float32)
+    np.divide(1.0, norms, out=inverse_norms, where=norms > 0, casting="same_kind")
+
+    for tile in tiles(len(queries), 4 * len(vectors)):
+        scores = directions[tile].astype(np.float32) @ vectors.T
+        scores *= inverse_norms
+        scores[:, zero] = -np.inf
+        scores[~directions[tile].any(axis=1)] = -np.inf
+        if exclude is not None:
+            query, place = np.nonzero(exclude[tile] >= 0)
+            scores[query, exclude[tile][query, place]] = -np.inf
+        query, row = _candidates(scores, topn)
+        cosine = _exact_cosines(directions[tile], vectors, norms, query, row)
+        # Twelve digits are beyond what rounding touches: equal cosines are found to be equal.
+        order = np.lexsort((row, -cosine.round(12), query))
+        query, row, cosine = query[order], row[order], cosine[order]
+        rank = np.arange(len(query)) - np.searchsorted(query, query)
+        kept = rank < topn
+        where = (tile.start + query[kept], rank[kept])
+        indices[where] = row[kept]
+        cosines[where] = cosine[kept]
+    return indices, cosines
+
+
+def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the rows scaled to length one, zero rows left zero."""
+    wide = np.asarray(vectors, dtype=np.float64)
+    lengths = row_norms(wide)[:, None]
+    return np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
+
+
+def row_norms(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the Euclidean lengths of the rows, zero for those shorter than `SHORTEST`."""
+    lengths = np.empty(len(vectors))
+    for tile in tiles(len(vectors), 8 * vectors.shape[1]):
+        wide = vectors[tile].astype(np.float64)
+        lengths[tile] = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    lengths[lengths < SHORTEST] = 0.0
+    return lengths
+
+
+def tiles(count: int, bytes_each: int) -> Iterator[slice]:
+    """Yield slices that cover `count` items of this size, each slice about `TILE_BYTES` in all."""
+    step = max(1, TILE_BYTES // max(1, bytes_each))
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def _candidates(
+    scores: NDArray[np.float32], topn: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (query, row) pairs that hold the `topn` best of each query, and few more."""
+    width = scores.shape[1]
+    if topn == 1:
+        last = scores.max(axis=1)
+    else:
+        last = np.partition(scores, width - topn, axis=1)[:, width - topn]
+    threshold = np.maximum(last - SLACK, np.finfo(np.float32).min)
+    return np.divmod(np.flatnonzero(scores >= threshold[:, None]), width)
+
+
+def _exact_cosines(
+    directions: NDArray[np.float64],
+    vectors: NDArray[np.float32],
+    norms: NDArray[np.float64],
+    query: NDArray[np.int64],
+    row: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    cosine = np.empty(len(query))
+    for part in tiles(len(query), 16 * vectors.shape[1]):
+        rows = vectors[row[part]].astype(np.float64)
+        cosine[part] = np.einsum("ij,ij->i", directions[query[part]], rows) / norms[row[part]]
+    return np.clip(cosine, -1.0, 1.0)

@@ -1,0 +1,151 @@
+"""The scikit-learn estimator: documents in, mean word vectors out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from qwem._internal.extras import require
+from qwem.corpus import Corpus
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+require("sklearn.base", "all")
+
+from sklearn.base import (  # noqa: E402  # after the line that says how to install it
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted  # noqa: E402
+
+Weighting = Literal["mean", "sif"]
+
+
+class QwemVectorizer(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Learn word vectors from documents, and turn documents into means of word vectors.
+
+    A document without any known word becomes zero.
+
+    Parameters
+    ----------
+    preset, vocab_size, dim, window, tokenizer, min_tokens
+        As in `qwem.fit`. What is None is left to the preset; the tokenizer cuts the documents of
+        `transform` as well.
+    weighting
+        ``mean`` weighs all words alike; ``sif`` (smooth inverse frequency, Arora et al. 2017)
+        weighs a word of probability p by a / (a + p), so that frequent words count for less.
+    smoothing
+        The a of ``sif``.
+
+    Attributes
+    ----------
+    model_
+        The `Model` that was fitted.
+    embedding_
+        Its `Embedding`.
+
+    >>> QwemVectorizer(dim=50, weighting="sif")
+    QwemVectorizer(dim=50, weighting='sif')
+    """
+
+    def __init__(
+        self,
+        *,
+        preset: str = "practical",
+        vocab_size: int | None = None,
+        dim: int | None = None,
+        window: int | None = None,
+        tokenizer: Any = "letters",
+        min_tokens: int = 1,
+        weighting: Weighting = "mean",
+        smoothing: float = 1e-3,
+    ) -> None:
+        self.preset = preset
+        self.vocab_size = vocab_size
+        self.dim = dim
+        self.window = window
+        self.tokenizer = tokenizer
+        self.min_tokens = min_tokens
+        self.weighting = weighting
+        self.smoothing = smoothing
+
+    def fit(self, documents: Iterable[Any], y: object = None) -> QwemVectorizer:
+        """Learn word vectors from documents: texts, or lists of words."""
+        from qwem import fit
+
+        if self.weighting not in get_args(Weighting):
+            raise SettingError(f"weighting must be mean or sif, not {self.weighting!r}.")
+        if not self.smoothing > 0:
+            raise SettingError(f"smoothing must be positive, not {self.smoothing}.")
+        _refuse_a_string(documents)
+        chosen = {"vocab_size": self.vocab_size, "dim": self.dim, "window": self.window}
+        self.model_ = fit(
+            documents,
+            preset=self.preset,
+            tokenizer=self.tokenizer,
+            min_tokens=self.min_tokens,
+            **{name: value for name, value in chosen.items() if value is not None},
+        )
+        self.embedding_ = self.model_.embedding()
+        return self
+
+    def transform(self, documents: Iterable[Any]) -> NDArray[np.float32]:
+        """Return the weighted mean of the word vectors of each document, one row each."""
+        from scipy.sparse import csr_array
+
+        check_is_fitted(self)
+        corpus = Corpus.from_documents(
+            self._with_a_known_word(documents),
+            vocabulary=self.embedding_.vocabulary,
+            tokenizer=self.tokenizer,
+            min_tokens=0,
+        )
+        offsets = np.asarray(corpus.offsets)[:-1]
+        tokens = np.asarray(corpus.tokens)[: offsets[-1]].astype(np.int64)
+        weights = self._word_weights()
+        occurrences = csr_array(
+            (weights[tokens], tokens, offsets), shape=(len(offsets) - 1, len(weights))
+        )
+        sums = occurrences @ self.embedding_.vectors
+        totals = occurrences.sum(axis=1)[:, None]
+        return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
+
+    def _with_a_known_word(self, documents: Iterable[Any]) -> list[Any]:
+        """Return the documents and one more: a corpus must have a word, documents need not."""
+        _refuse_a_string(documents)
+        found = list(documents)
+        word = self.embedding_.index_to_key[0]
+        return [*found, word if not found or isinstance(found[0], str) else [word]]
+
+    def _word_weights(self) -> NDArray[np.float32]:
+        counts = self.embedding_.vocabulary.counts
+        if self.weighting == "mean":
+            return np.ones(len(counts), dtype=np.float32)
+        probability = counts / counts.sum()
+        return np.asarray(self.smoothing / (self.smoothing + probability), dtype=np.float32)
+
+    @property
+    def _n_features_out(self) -> int:
+        """The number of features, by the name that scikit-learn's mixin asks for."""
+        return int(self.embedding_.vector_size)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _refuse_a_string(documents: object) -> None:
+    if isinstance(documents, str):
+        raise SettingError("One string was given for the documents; pass a list of them.")

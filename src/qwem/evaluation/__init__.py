@@ -1,0 +1,26 @@
+"""Benchmarks: their files, analogy accuracy, and correlation with rated similarity."""
+
+from qwem.evaluation.analogies import AnalogyResult, AnalogyScore, evaluate_analogies
+from qwem.evaluation.analogy_files import AnalogySet, read_analogies
+from qwem.evaluation.benchmarks import BENCHMARKS, benchmark_file
+from qwem.evaluation.similarity import SimilarityResult, evaluate_similarity, spearman
+from qwem.evaluation.similarity_files import RatedPair, SimilaritySet, read_similarity
+from qwem.evaluation.suite import Evaluation, evaluate
+
+__all__ = [
+    "BENCHMARKS",
+    "AnalogyResult",
+    "AnalogyScore",
+    "AnalogySet",
+    "Evaluation",
+    "RatedPair",
+    "SimilarityResult",
+    "SimilaritySet",
+    "benchmark_file",
+    "evaluate",
+    "evaluate_analogies",
+    "evaluate_similarity",
+    "read_analogies",
+    "read_similarity",
+    "spearman",
+]

@@ -1,0 +1,131 @@
+"""Word pairs that people have rated, and the files they come in."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from qwem.errors import DataError
+from qwem.evaluation.benchmarks import benchmark_file
+from qwem.evaluation.lines import read_lines
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+# What published files call the column of mean ratings: MEN, WordSim353, SimLex-999, and others.
+_SCORE_NAMES = ("score", "human (mean)", "simlex999", "mean", "rating", "similarity", "relatedness")
+
+# The parts of speech that MEN's lemma form (sun-n, go-v, red-j) hangs on its words.
+_MEN_SUFFIXES = ("-n", "-v", "-j")
+
+
+class RatedPair(NamedTuple):
+    """Two words and how similar people find them."""
+
+    first: str
+    second: str
+    score: float
+
+
+@dataclass(frozen=True)
+class SimilaritySet:
+    """Word pairs and the similarity that people gave them, on any scale.
+
+    >>> SimilaritySet("mine", (RatedPair("sun", "sunlight", 9.0), RatedPair("sun", "car", 1.0)))
+    SimilaritySet(mine: 2 pairs)
+    """
+
+    name: str
+    pairs: tuple[RatedPair, ...]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __repr__(self) -> str:
+        return f"SimilaritySet({self.name}: {len(self):,} pairs)"
+
+
+def read_similarity(path: str | os.PathLike[str], *, lower: bool = True) -> SimilaritySet:
+    """Read rated word pairs: MEN, WordSim353, SimLex-999, RareWord, MTurk and their like.
+
+    Two words and a score a line, between tabs, commas or spaces. A line that names the columns may
+    come first; it tells which one holds the score (SimLex-999 has a part of speech before it), and
+    without it the third does (RareWord has single ratings behind it). Lines that start with ``#``
+    are comments. MEN's lemma form loses its part-of-speech endings.
+
+    Parameters
+    ----------
+    path
+        The file, whose name without its ending becomes the name of the set; or a name that
+        `benchmark_file` knows.
+    lower
+        Whether to lower-case all words.
+
+    >>> read_similarity("simlex999")
+    SimilaritySet(simlex999: 999 pairs)
+    """
+    file = benchmark_file(path)
+    lines = list(read_lines(file))
+    if not lines:
+        raise DataError(f"{file} holds no word pairs.")
+    delimiter = _delimiter(lines[0][1])
+    rows = [(place, _fields(line, delimiter)) for place, line in lines]
+    column = 2
+    if _is_header(rows[0][1]):
+        column = _score_column(rows[0][1])
+        rows = rows[1:]
+    pairs = [_pair(file, place, fields, column) for place, fields in rows]
+    if not pairs:
+        raise DataError(f"{file} names its columns and holds no word pairs.")
+    if all(pair.first.endswith(_MEN_SUFFIXES) for pair in pairs) and all(
+        pair.second.endswith(_MEN_SUFFIXES) for pair in pairs
+    ):
+        pairs = [RatedPair(first[:-2], second[:-2], score) for first, second, score in pairs]
+    if lower:
+        pairs = [RatedPair(first.lower(), second.lower(), score) for first, second, score in pairs]
+    return SimilaritySet(file.stem, tuple(pairs))
+
+
+def _delimiter(line: str) -> str | None:
+    return next((mark for mark in "\t,;" if mark in line), None)
+
+
+def _fields(line: str, delimiter: str | None) -> list[str]:
+    if delimiter is None:
+        return line.split()
+    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter))]
+
+
+def _is_header(fields: list[str]) -> bool:
+    """Say whether a line names columns, rather than being a pair with a damaged score."""
+    names = [field.lower() for field in fields]
+    known = names[0].startswith("word") or any(name in _SCORE_NAMES for name in names[2:])
+    return len(names) > 2 and known and _number(names[2]) is None
+
+
+def _score_column(header: list[str]) -> int:
+    names = [name.lower() for name in header]
+    return next((names.index(name) for name in _SCORE_NAMES if name in names), 2)
+
+
+def _pair(file: Path, place: int, fields: list[str], column: int) -> RatedPair:
+    if len(fields) <= column or not fields[0] or not fields[1]:
+        raise DataError(
+            f"{file}, line {place}: expected two words and a score in column {column + 1}, "
+            f"found {' '.join(fields)!r}."
+        )
+    score = _number(fields[column])
+    if score is None:
+        raise DataError(f"{file}, line {place}: the score {fields[column]!r} is not a number.")
+    return RatedPair(fields[0], fields[1], score)
+
+
+def _number(field: str) -> float | None:
+    try:
+        number = float(field)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

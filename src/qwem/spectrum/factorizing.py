@@ -1,0 +1,278 @@
+"""From a target to its leading eigenpairs: which solver, from where, and is it good enough."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from qwem._internal.resources import require_memory
+from qwem.errors import RankError, SettingError
+from qwem.spectrum import krylov, lapack
+from qwem.spectrum.eigenpairs import Eigenpairs, Wanted
+from qwem.spectrum.result import Spectrum
+from qwem.spectrum.selection import fix_signs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
+
+    from qwem.corpus import Vocabulary
+
+Method = Literal["auto", "lapack", "krylov"]
+
+_LOGGER = logging.getLogger(__name__)
+# Up to this size LAPACK is faster than products at the usual dimensions.
+_LAPACK_SIZE = 2_000
+# Where more than this part of the spectrum is wanted LAPACK is faster too, as long as the whole
+# matrix is bearable.
+_LAPACK_SHARE = 0.1
+_DENSE_SIZE = 20_000
+# Below this tolerance float32 products are too coarse.
+_SINGLE_TOL = 1e-4
+
+
+@runtime_checkable
+class Solvable(Protocol):
+    """What `factorize` asks of a target; `qwem.target.Target` has it."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The vocabulary size, twice."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the rows."""
+
+    @property
+    def name(self) -> str:
+        """What the target is called."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What made it, as plain data."""
+
+    @property
+    def coupling(self) -> Any:
+        """None where G is constant, a vector g where G = g gᵀ, anything else otherwise."""
+
+    @property
+    def row_scale(self) -> NDArray[np.float64] | None:
+        """The diagonal of Γ⁻¹, or None where it is 1."""
+
+    def solved_matrix(self) -> Solvable:
+        """Return the matrix to decompose: itself, or Γ M Γ."""
+
+    def toarray(self) -> NDArray[Any]:
+        """Return every entry."""
+
+    def __matmul__(self, block: NDArray[Any], /) -> NDArray[Any]: ...
+
+
+def factorize(
+    target: Solvable | ArrayLike | sparse.sparray | sparse.spmatrix,
+    dim: int = 200,
+    *,
+    words: Sequence[str] | Vocabulary | None = None,
+    signed: bool = False,
+    tol: float = 1e-3,
+    seed: int = 0,
+    warm_start: Spectrum | None = None,
+    method: Method = "auto",
+    max_products: int | None = None,
+    max_basis: int | None = None,
+) -> Spectrum:
+    """Return the `dim` leading eigenpairs of a target (Theorem 3.2, Proposition 3.3).
+
+    They are the largest by value, and all positive, or with ``signed=True`` the largest in
+    magnitude except for the one huge negative eigenvalue that comes from the unseen pairs. That
+    outlier is the eigenvalue of largest magnitude, if it is negative and at least a quarter of
+    its eigenvector's squared length lies along the constant vector (Γ1 under a coupling);
+    PPMI, which has no negative entry, has none. Each eigenvector has the sign that makes the sum
+    of its cubed entries positive. The same call gives the same bits.
+
+    Parameters
+    ----------
+    target
+        A `Target`, or a symmetric matrix of your own (NumPy or SciPy sparse) with its `words`.
+    dim
+        How many eigenpairs; every smaller model is a prefix, see `Spectrum.restrict`.
+    words
+        The words of the rows where `target` is a plain matrix.
+    signed
+        False for a model with tied weights, True for what an untied one can represent.
+    tol
+        Every residual ‖M v − λ v‖ is at most tol times the largest magnitude |λ|, or
+        `Spectrum.converged` is false and a warning is logged. The eigenvalues, whose errors are
+        of the second order, come out good to about tol each. Below 1e-4 the work is in float64.
+    seed
+        Of the random start.
+    warm_start
+        The spectrum of an earlier, similar target; words are matched by spelling.
+    method
+        ``lapack`` reduces the whole matrix, ``krylov`` multiplies blocks of vectors; ``auto``
+        takes the one that is faster at this size.
+    max_products
+        How many vectors may be multiplied before giving up; 100·dim + 10,000 by default.
+    max_basis
+        How many basis vectors are held in memory; 12·dim + 320 by default.
+
+    >>> spectrum = factorize(np.diag([1.0, 3.0, -9.0]), dim=2, words=["a", "b", "c"])
+    >>> spectrum.eigenvalues.round(6).tolist()
+    [3.0, 1.0]
+    """
+    problem = _as_target(target, words)
+    _check_settings(problem, dim, tol, method)
+    matrix = problem.solved_matrix()
+    rows = problem.shape[0]
+    wanted = Wanted(dim, signed, tol, _unseen_direction(problem))
+    if method == "lapack" or (method == "auto" and _lapack_wins(rows, dim)):
+        require_memory(
+            3 * 8 * rows**2, f"Reducing a matrix of {rows:,} words", 'use method="krylov"'
+        )
+        dense = matrix.toarray()
+        used, pairs = "lapack", lapack.solve(dense, wanted)
+        image: NDArray[Any] = dense @ pairs.eigenvectors
+    else:
+        start = None if warm_start is None else _aligned(warm_start, problem.vocabulary)
+        used, pairs = "krylov", _solve_krylov(matrix, wanted, start, seed, max_products, max_basis)
+        image = matrix @ pairs.eigenvectors
+    _check_rank(matrix, wanted, pairs)
+    defects = image - pairs.eigenvectors * pairs.eigenvalues
+    spectrum = Spectrum(
+        eigenvalues=pairs.eigenvalues,
+        eigenvectors=fix_signs(pairs.eigenvectors),
+        residuals=np.linalg.norm(defects, axis=0),
+        vocabulary=problem.vocabulary,
+        tol=tol,
+        signed=signed,
+        row_scale=problem.row_scale,
+        outlier=pairs.outlier,
+        method=used,
+        products=pairs.products + dim,
+        target_name=problem.name,
+        target_settings=dict(problem.settings),
+    )
+    if not spectrum.converged:
+        _warn(spectrum)
+    return spectrum
+
+
+def _as_target(target: Any, words: Sequence[str] | Vocabulary | None) -> Solvable:
+    if isinstance(target, Solvable):
+        if words is not None:
+            raise SettingError("words are for a plain matrix; a target has its own.")
+        return target
+    if words is None:
+        raise SettingError("A plain matrix needs words=, one for each row.")
+    from qwem.target import Target
+
+    return Target.from_matrix(words, target)
+
+
+def _check_settings(problem: Solvable, dim: int, tol: float, method: str) -> None:
+    if not 0 < dim <= problem.shape[0]:
+        raise SettingError(
+            f"dim must be between 1 and {problem.shape[0]:,}, the number of words, not {dim}."
+        )
+    if not 0 < tol < 1:
+        raise SettingError(f"tol must be between 0 and 1, not {tol}.")
+    if method not in ("auto", "lapack", "krylov"):
+        raise SettingError(f"method must be auto, lapack or krylov, not {method!r}.")
+    if problem.coupling is not None and np.ndim(problem.coupling) != 1:
+        raise SettingError(
+            "This target's coupling G is neither constant nor rank one: weighted factorisation is "
+            "NP-hard and has no closed form; train it with the population trainer, qwem.dynamics."
+        )
+
+
+def _lapack_wins(rows: int, dim: int) -> bool:
+    return rows <= _LAPACK_SIZE or (rows <= _DENSE_SIZE and dim > _LAPACK_SHARE * rows)
+
+
+def _unseen_direction(problem: Solvable) -> NDArray[np.float64]:
+    """Return the unit vector along Γ1: unseen pairs add a negative multiple of Γ1(Γ1)ᵀ."""
+    scale = problem.row_scale
+    direction = np.ones(problem.shape[0]) if scale is None else 1 / scale
+    return direction / np.linalg.norm(direction)
+
+
+def _solve_krylov(
+    matrix: Solvable,
+    wanted: Wanted,
+    start: NDArray[Any] | None,
+    seed: int,
+    max_products: int | None,
+    max_basis: int | None,
+) -> Eigenpairs:
+    rows = matrix.shape[0]
+    dtype = np.dtype(np.float32 if wanted.tol >= _SINGLE_TOL else np.float64)
+    needed = krylov.smallest_basis(wanted.dim)
+    basis = 12 * wanted.dim + 320 if max_basis is None else max_basis
+    products = 100 * wanted.dim + 10_000 if max_products is None else max_products
+    for name, value in (("max_basis", basis), ("max_products", products)):
+        if value < min(needed, rows):
+            raise SettingError(f"{name} must be at least {needed} for dim {wanted.dim}.")
+    columns = min(basis, rows)
+    require_memory(
+        columns * (rows * dtype.itemsize + 4 * 8 * columns),
+        f"A basis of {columns:,} vectors for {rows:,} words",
+        "lower max_basis",
+    )
+    return krylov.solve(
+        lambda block: matrix @ np.ascontiguousarray(block),
+        rows,
+        wanted,
+        dtype=dtype,
+        start=None if start is None else start.astype(dtype),
+        seed=seed,
+        max_basis=basis,
+        max_products=products,
+    )
+
+
+def _aligned(earlier: Spectrum, vocabulary: Vocabulary) -> NDArray[Any]:
+    """Return the earlier eigenvectors on these words, with zeros for words that are new."""
+    old = [earlier.vocabulary.get(word) for word in vocabulary]
+    rows = np.array([i for i, index in enumerate(old) if index is not None], dtype=np.int64)
+    if not rows.size:
+        raise SettingError("warm_start has no word in common with the target; leave it out.")
+    start = np.zeros((len(vocabulary), earlier.dim), dtype=earlier.eigenvectors.dtype)
+    start[rows] = earlier.eigenvectors[[index for index in old if index is not None]]
+    return start
+
+
+def _check_rank(matrix: Solvable, wanted: Wanted, pairs: Eigenpairs) -> None:
+    """Refuse a spectrum that is short of positive (or, signed, of nonzero) eigenvalues."""
+    sizes = np.abs(pairs.eigenvalues) if wanted.signed else pairs.eigenvalues
+    count = int(np.count_nonzero(sizes > pairs.floor))
+    if count == wanted.dim:
+        return
+    if not wanted.signed and matrix.shape[0] <= _DENSE_SIZE:
+        count = lapack.count_above(matrix.toarray(), pairs.floor)
+    kind = "different from zero" if wanted.signed else "positive"
+    beside = "" if pairs.outlier is None else " beside the outlier"
+    remedy = f"lower dim to {count}" if count else "there is nothing to embed"
+    if not wanted.signed:
+        remedy += ", or set signed=True to use negative ones"
+    raise RankError(
+        f"Only {count} eigenvalues of this target are {kind}{beside}, and dim={wanted.dim} was "
+        f"asked for; {remedy}."
+    )
+
+
+def _warn(spectrum: Spectrum) -> None:
+    largest = np.abs(spectrum.eigenvalues).max()
+    short = int(np.count_nonzero(spectrum.residuals > spectrum.tol * largest))
+    _LOGGER.warning(
+        "%d of %d eigenpairs did not reach tol=%g: the largest residual is %.2g of the largest "
+        "eigenvalue after %d products; raise max_products, or raise tol.",
+        short,
+        spectrum.dim,
+        spectrum.tol,
+        spectrum.residuals.max() / largest,
+        spectrum.products,
+    )

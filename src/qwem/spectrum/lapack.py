@@ -1,0 +1,67 @@
+"""Eigenpairs of a matrix small enough to be reduced whole, by LAPACK, in float64."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+
+from qwem.errors import SettingError
+from qwem.spectrum.eigenpairs import Eigenpairs, Wanted
+from qwem.spectrum.selection import select
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def solve(matrix: NDArray[Any], wanted: Wanted) -> Eigenpairs:
+    """Return the wanted eigenpairs of a dense symmetric matrix.
+
+    Only the wanted end is computed; both ends are where `signed`, and the rest with them, as
+    LAPACK has no call for just the two.
+    """
+    size = len(matrix)
+    if not np.all(np.isfinite(matrix)):
+        raise SettingError("The matrix holds NaN or infinite entries; take them out.")
+    floor = rounding_floor(matrix)
+    entries = matrix.astype(np.float64, order="F")  # a copy, which LAPACK may use as its own
+    values, vectors = scipy.linalg.eigh(
+        entries,
+        subset_by_index=None if wanted.signed else (size - wanted.dim, size - 1),
+        overwrite_a=True,
+        check_finite=False,
+    )
+    alignment = (wanted.direction @ vectors) ** 2
+    selection = select(values, alignment, signed=wanted.signed)
+    kept = selection.kept[: wanted.dim]
+    return Eigenpairs(
+        eigenvalues=values[kept],
+        eigenvectors=vectors[:, kept],
+        outlier=None if selection.outlier is None else float(values[selection.outlier]),
+        floor=floor,
+        products=0,
+    )
+
+
+def count_above(matrix: NDArray[Any], floor: float) -> int:
+    """Return how many eigenvalues of a dense symmetric matrix are above `floor`.
+
+    By Sylvester's law of inertia they are as many as the positive eigenvalues of D in
+    M − floor·I = L D Lᵀ, which takes far less work than the eigenvalues themselves.
+
+    >>> count_above(np.array([[0.0, 2.0], [2.0, 0.0]]), 1e-9)
+    1
+    """
+    shifted = matrix.astype(np.float64)
+    shifted[np.diag_indices_from(shifted)] -= floor
+    _, blocks, _ = scipy.linalg.ldl(shifted, overwrite_a=True, check_finite=False)
+    signs = scipy.linalg.eigvalsh_tridiagonal(np.diag(blocks), np.diag(blocks, 1))
+    return int(np.count_nonzero(signs > 0))
+
+
+def rounding_floor(matrix: NDArray[Any]) -> float:
+    """Return a size that eigenvalues made by rounding alone stay below."""
+    dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    return float(np.finfo(dtype).eps * math.sqrt(len(matrix)) * np.linalg.norm(matrix))

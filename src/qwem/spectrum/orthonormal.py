@@ -1,0 +1,145 @@
+"""Orthonormal bases: of a block of columns, and one that grows block by block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Block = np.ndarray[Any, np.dtype[np.floating[Any]]]
+
+# Above this ratio of singular values the Gram matrix has lost the smallest ones to rounding.
+_GRAM_CONDITION = 1e6
+# A projection that leaves less than this part of a column leaves rounding errors too: go again.
+_CANCELLATION = 0.1
+
+
+def orthonormalize(block: Block, threshold: float) -> tuple[Block, NDArray[np.float64]]:
+    """Return Q with orthonormal columns and R such that `block` = Q R.
+
+    Directions in which the block is not longer than `threshold` are left out, so Q may have fewer
+    columns than the block, or none. The work is done in float64 through the Gram matrix, which is
+    all matrix products, and through a QR factorisation where the Gram matrix can't tell.
+
+    >>> Q, R = orthonormalize(np.array([[3.0, 6.0], [4.0, 8.0]]), 1e-9)
+    >>> Q.shape, np.allclose(Q @ R, [[3, 6], [4, 8]])
+    ((2, 1), True)
+    """
+    wide = np.asarray(block, dtype=np.float64)
+    factor = np.eye(wide.shape[1])
+    for smallest in (threshold, 0.5):
+        if wide.shape[1] == 0:
+            break
+        directions, lengths, wide = _principal_axes(wide, smallest)
+        factor = (lengths[:, None] * directions.T) @ factor
+    return np.asarray(wide, dtype=block.dtype), factor
+
+
+def _principal_axes(
+    wide: NDArray[np.float64], threshold: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the right singular vectors, singular values and left singular vectors above it."""
+    squares, directions = np.linalg.eigh(wide.T @ wide)
+    lengths = np.sqrt(np.maximum(squares, 0.0))
+    if lengths[0] * _GRAM_CONDITION < lengths[-1]:
+        columns, triangle = scipy.linalg.qr(wide, mode="economic", check_finite=False)
+        left, lengths, right = np.linalg.svd(triangle, full_matrices=False)
+        kept = lengths > threshold
+        return right[kept].T, lengths[kept], columns @ left[:, kept]
+    kept = lengths > threshold
+    directions, lengths = directions[:, kept], lengths[kept]
+    return directions, lengths, wide @ (directions / lengths)
+
+
+class GrowingBasis:
+    """Orthonormal columns Q for a symmetric operator A, with the projection QᵀAQ beside them.
+
+    `capacity` bounds the number of columns; memory is touched only as they fill up.
+    """
+
+    def __init__(self, rows: int, capacity: int, dtype: np.dtype[Any]) -> None:
+        self._columns: Block = np.empty((rows, capacity), dtype=dtype, order="F")
+        self._projection = np.zeros((capacity, capacity))
+        self._recent = 0
+        self.size = 0
+
+    @property
+    def capacity(self) -> int:
+        """The most columns there may be."""
+        return int(self._columns.shape[1])
+
+    @property
+    def columns(self) -> Block:
+        """The columns so far."""
+        return self._columns[:, : self.size]
+
+    @property
+    def projection(self) -> NDArray[np.float64]:
+        """QᵀAQ of the columns so far."""
+        return self._projection[: self.size, : self.size]
+
+    @property
+    def newest(self) -> slice:
+        """The columns that came last."""
+        return slice(self._recent, self.size)
+
+    def has_room(self, width: int) -> bool:
+        """Say whether `width` more columns fit."""
+        return self.size + width <= self.capacity
+
+    def append(self, block: Block, image: Block, threshold: float) -> tuple[Block, Any]:
+        """Take in the next orthonormal `block` and its `image` under A.
+
+        Returns what of the image the basis doesn't span, as `orthonormalize` does. In a Krylov
+        space the image has large components only along the last two blocks; taking those off
+        first makes the one pass over all columns as good as the usual two.
+        """
+        first, last = self._recent, self.size
+        self._recent = last
+        self.size += block.shape[1]
+        self._columns[:, last : self.size] = block
+
+        coefficients = np.zeros((self.size, block.shape[1]))
+        image = image.astype(self._columns.dtype, order="C", copy=True)
+        coefficients[first:] += self._subtract(image, first)
+        before = float(np.linalg.norm(image, axis=0).max(initial=0.0))
+        coefficients += self._subtract(image, 0)
+        rest, factor = orthonormalize(image, threshold)
+        shortest = float(np.linalg.norm(factor, axis=1).min(initial=before))
+        if shortest < _CANCELLATION * before:
+            again = self._subtract(rest, 0)
+            coefficients += again @ factor
+            rest, correction = orthonormalize(rest, 0.5)
+            factor = correction @ factor
+
+        self._projection[: self.size, last : self.size] = coefficients
+        self._projection[last : self.size, : self.size] = coefficients.T
+        square = coefficients[last:]
+        self._projection[last : self.size, last : self.size] = (square + square.T) / 2
+        return rest, factor
+
+    def orthogonal(self, block: Block) -> Block:
+        """Return an orthonormal basis of `block` with the columns so far projected out."""
+        block = block / np.linalg.norm(block, axis=0)
+        for _ in range(2):  # the second time for what rounding left of the first
+            self._subtract(block, 0)
+            block, _ = orthonormalize(block, 1e-3)
+        return block
+
+    def compress(self, combinations: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+        """Replace the columns by these combinations of them, eigenvectors of the projection."""
+        kept = combinations.shape[1]
+        self._columns[:, :kept] = self.columns @ combinations.astype(self._columns.dtype)
+        self._projection[:kept, :kept] = np.diag(values)
+        self.size, self._recent = kept, 0
+
+    def _subtract(self, block: Block, first: int) -> NDArray[np.float64]:
+        """Take the columns from `first` on out of `block`, in place, and return how much."""
+        columns = self.columns[:, first:]
+        coefficients = columns.T @ block
+        block -= columns @ coefficients
+        return coefficients.astype(np.float64)

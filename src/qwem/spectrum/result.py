@@ -1,0 +1,185 @@
+"""The eigenpairs of a target: the result of the spectrum room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem.corpus import Vocabulary
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from qwem.embedding import Embedding
+
+KIND = "spectrum"
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The leading eigenpairs of a target, in order, with the residual of each.
+
+    Where `signed` is false these are the largest eigenvalues λ_k, all positive: what a model
+    with tied weights can use (Theorem 3.2). Where it is true they are the largest in magnitude,
+    of either sign: what an untied model uses. The signs of the eigenvectors are fixed by rule.
+    All smaller models are prefixes of this one.
+
+    >>> from qwem.spectrum import factorize
+    >>> spectrum = factorize(np.array([[2.0, 1.0], [1.0, 2.0]]), dim=1, words=["a", "b"])
+    >>> spectrum.eigenvalues.round(6), spectrum.converged
+    (array([3.]), True)
+    """
+
+    eigenvalues: NDArray[np.float64]
+    """Λ, by value or, where `signed`, by magnitude, the largest first."""
+    eigenvectors: NDArray[Any] = field(repr=False)
+    """V*, one orthonormal column for each eigenvalue, one row for each word."""
+    residuals: NDArray[np.float64] = field(repr=False)
+    """‖M v − λ v‖ for each pair, computed from the result with one more product."""
+    vocabulary: Vocabulary
+    tol: float
+    """The residual that was asked for, as a part of the largest magnitude |λ|."""
+    signed: bool = False
+    row_scale: NDArray[np.float64] | None = field(default=None, repr=False)
+    """The diagonal of Γ⁻¹ where the coupling has rank one (Proposition 3.3), else None."""
+    outlier: float | None = None
+    """The huge negative eigenvalue that a signed spectrum leaves out, if there was one."""
+    method: str = "given"
+    """The solver: lapack, krylov, or given where the pairs were handed in."""
+    products: int = 0
+    """How many vectors were multiplied by the target."""
+    target_name: str = ""
+    target_settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("eigenvalues", "residuals", "row_scale"):
+            if getattr(self, name) is not None:
+                array = np.array(getattr(self, name), dtype=np.float64)
+                array.setflags(write=False)
+                object.__setattr__(self, name, array)
+        vectors = np.asarray(self.eigenvectors).view()
+        vectors.setflags(write=False)
+        object.__setattr__(self, "eigenvectors", vectors)
+        expected = len(self.vocabulary), len(self.eigenvalues)
+        if vectors.shape != expected or self.residuals.shape != self.eigenvalues.shape:
+            raise SettingError(
+                f"{expected[0]:,} words and {expected[1]} eigenvalues need eigenvectors of shape "
+                f"{expected} and as many residuals, not {vectors.shape} and "
+                f"{len(self.residuals)}."
+            )
+
+    @property
+    def dim(self) -> int:
+        """How many eigenpairs there are."""
+        return len(self.eigenvalues)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every residual is at most tol times the largest magnitude |λ|."""
+        largest = np.abs(self.eigenvalues).max(initial=0.0)
+        return bool(np.all(self.residuals <= self.tol * largest))
+
+    def restrict(self, dim: int) -> Spectrum:
+        """Return the first `dim` eigenpairs."""
+        if not 0 < dim <= self.dim:
+            raise SettingError(
+                f"dim must be between 1 and {self.dim}, the eigenpairs there are, not {dim}; "
+                "factorize the target again for more."
+            )
+        return replace(
+            self,
+            eigenvalues=self.eigenvalues[:dim],
+            eigenvectors=self.eigenvectors[:, :dim],
+            residuals=self.residuals[:dim],
+        )
+
+    def embedding(self, dim: int | None = None, exponent: float = 0.5) -> Embedding:
+        """Return W = Γ⁻¹ V |Λ|^exponent for the first `dim` eigenpairs, or for all.
+
+        With exponent ½ this is the minimum of the loss, W = V Λ^½ (Theorem 3.2), or Γ⁻¹ V Λ^½
+        where the coupling has rank one (Proposition 3.3).
+
+        >>> from qwem.spectrum import factorize
+        >>> spectrum = factorize(np.array([[2.0, 1.0], [1.0, 2.0]]), dim=2, words=["a", "b"])
+        >>> W = spectrum.embedding().vectors
+        >>> bool(np.allclose(W @ W.T, [[2, 1], [1, 2]]))
+        True
+        """
+        return self._embedding(dim, exponent, np.ones(self.dim), "word")
+
+    def context_embedding(self, dim: int | None = None, exponent: float = 0.5) -> Embedding:
+        """Return the context vectors W′ = Γ⁻¹ V sign(Λ) |Λ|^exponent of an untied model.
+
+        W W′ᵀ is then the best approximation of the target of its rank, negative eigenvalues
+        included. Where all are positive the context vectors are the word vectors.
+        """
+        return self._embedding(dim, exponent, np.sign(self.eigenvalues), "context")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the spectrum to a directory."""
+        arrays = {
+            "eigenvalues": self.eigenvalues,
+            "eigenvectors": self.eigenvectors,
+            "residuals": self.residuals,
+            "vocabulary_counts": self.vocabulary.counts,
+        }
+        if self.row_scale is not None:
+            arrays["row_scale"] = self.row_scale
+        fields = {name: getattr(self, name) for name in _PLAIN_FIELDS}
+        with artefact.writing(path, KIND) as directory:
+            artefact.write_arrays(directory / "spectrum.safetensors", arrays)
+            artefact.write_words(directory / "words.txt", self.vocabulary.words)
+            artefact.write_metadata(directory, KIND, fields)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Spectrum:
+        """Read a spectrum written by `save`."""
+        directory = Path(path)
+        metadata = artefact.read_metadata(directory, KIND)
+        arrays = artefact.read_arrays(directory / "spectrum.safetensors")
+        words = artefact.read_words(directory / "words.txt")
+        return cls(
+            eigenvalues=arrays["eigenvalues"],
+            eigenvectors=arrays["eigenvectors"],
+            residuals=arrays["residuals"],
+            vocabulary=Vocabulary(words, arrays["vocabulary_counts"]),
+            row_scale=arrays.get("row_scale"),
+            **{name: metadata[name] for name in _PLAIN_FIELDS},
+        )
+
+    def _embedding(
+        self, dim: int | None, exponent: float, signs: NDArray[Any], role: str
+    ) -> Embedding:
+        from qwem.embedding import Embedding
+
+        part = self if dim is None else self.restrict(dim)
+        weights = signs[: part.dim] * np.abs(part.eigenvalues) ** exponent
+        vectors = part.eigenvectors * weights
+        if part.row_scale is not None:
+            vectors *= part.row_scale[:, None]
+        provenance = {
+            "role": role,
+            "exponent": exponent,
+            "signed": part.signed,
+            "target": dict(part.target_settings),
+        }
+        return Embedding(part.vocabulary, vectors, provenance=provenance)
+
+
+_PLAIN_FIELDS = (
+    "tol",
+    "signed",
+    "outlier",
+    "method",
+    "products",
+    "target_name",
+    "target_settings",
+)

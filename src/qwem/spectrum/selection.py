@@ -1,0 +1,70 @@
+"""Which eigenpairs are kept, in which order, and with which signs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# How much of the outlier's squared length lies along the direction of the unseen pairs.
+_OUTLIER_ALIGNMENT = 0.25
+# Sums of cubes below this part of the largest they could be are rounding, not a sign.
+_BALANCED = 1e-5
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The indices of the eigenvalues to keep, best first, and of the outlier that is not."""
+
+    kept: NDArray[np.int64]
+    outlier: int | None
+
+
+def select(
+    eigenvalues: NDArray[np.float64], alignment: NDArray[np.float64], *, signed: bool
+) -> Selection:
+    """Order eigenvalues by value, or by magnitude without the outlier where `signed`.
+
+    The outlier is the eigenvalue of largest magnitude, provided that it is negative and that at
+    least a quarter of its eigenvector's squared length (`alignment`) lies along the direction in
+    which the unseen pairs push: 1, or Γ1 under a rank-one coupling. M* is −2 on every unseen pair,
+    so this eigenvalue is near −2V times their share and says nothing about any word; PPMI, which
+    has no negative entry, has no such eigenvalue (Perron and Frobenius).
+
+    >>> select(np.array([-9.0, -3.0, 2.0]), np.array([0.9, 0.0, 0.1]), signed=True)
+    Selection(kept=array([1, 2]), outlier=0)
+    """
+    if not signed:
+        return Selection(np.argsort(-eigenvalues, kind="stable"), None)
+    order = np.argsort(-np.abs(eigenvalues), kind="stable")
+    first = int(order[0])
+    if eigenvalues[first] < 0 and alignment[first] >= _OUTLIER_ALIGNMENT:
+        return Selection(order[1:], first)
+    return Selection(order, None)
+
+
+def fix_signs(eigenvectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Flip each column so that the sum of the cubes of its entries is positive.
+
+    The cubes let the large entries decide without hanging on which of two nearly equal ones is
+    the largest. Where they cancel, the first entry that is at least half as large as the largest
+    is made positive.
+
+    >>> fix_signs(np.array([[0.6, -0.6], [-0.8, 0.8]])).tolist()
+    [[-0.6, -0.6], [0.8, 0.8]]
+    """
+    magnitudes = np.abs(eigenvectors)
+    largest = magnitudes.max(axis=0)
+    scaled = eigenvectors / np.where(largest > 0, largest, 1).astype(eigenvectors.dtype)
+    cubes = scaled**3
+    totals = cubes.sum(axis=0, dtype=np.float64)
+    undecided = np.abs(totals) <= _BALANCED * np.abs(cubes).sum(axis=0, dtype=np.float64)
+    leading = np.argmax(magnitudes >= largest / 2, axis=0)
+    leaders = eigenvectors[leading, np.arange(eigenvectors.shape[1])]
+    decisive = np.where(undecided, leaders, totals)
+    flips = np.where(decisive < 0, -1, 1).astype(eigenvectors.dtype)
+    return eigenvectors * flips

@@ -1,0 +1,107 @@
+"""The loops behind `Target`: filling its entries from counts, and multiplying its sparse part.
+
+An entry is the rational function R(C, E) = (a C + b E) / (c C + d E + h) of the pair's count C and
+of the count E that independence would give. E is a sum of separable terms, E_ij = Σ_t left_it
+right_tj. The coefficients (a, b, c, d, h) come as one array. The arithmetic is in float64 whatever
+the type of the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+
+
+@njit(inline="always", error_model="numpy")
+def _rational(count: Any, expected: Any, coefficients: Any) -> Any:
+    a, b, c, d, h = coefficients
+    return (a * count + b * expected) / (c * count + d * expected + h)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _expected_row(left: Array, right: Array, out: Array) -> None:
+    out[:] = left[0] * right[0]
+    for term in range(1, left.size):
+        weight = left[term]
+        for j in range(out.size):
+            out[j] += weight * right[term, j]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def fill_from_dense(
+    counts: Array, left: Array, right: Array, coefficients: Array, out: Array
+) -> None:
+    """Write R(C, E) for every pair of some rows of dense counts."""
+    k = (coefficients[0], coefficients[1], coefficients[2], coefficients[3], coefficients[4])
+    expected = np.empty(right.shape[1])
+    for i in range(counts.shape[0]):
+        _expected_row(left[i], right, expected)
+        for j in range(expected.size):
+            out[i, j] = _rational(np.float64(counts[i, j]), expected[j], k)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def fill_from_sparse(
+    indptr: Array,
+    indices: Array,
+    counts: Array,
+    left: Array,
+    right: Array,
+    coefficients: Array,
+    out: Array,
+) -> None:
+    """Write R(C, E) for every pair of some rows of sparse counts, seen or not.
+
+    `indptr` is the part that belongs to the rows; it points into the whole `indices` and `counts`.
+    """
+    k = (coefficients[0], coefficients[1], coefficients[2], coefficients[3], coefficients[4])
+    expected = np.empty(right.shape[1])
+    for i in range(out.shape[0]):
+        _expected_row(left[i], right, expected)
+        for j in range(expected.size):
+            out[i, j] = _rational(0.0, expected[j], k)
+        for entry in range(indptr[i], indptr[i + 1]):
+            j = indices[entry]
+            out[i, j] = _rational(np.float64(counts[entry]), expected[j], k)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def fill_stored(
+    indptr: Array,
+    indices: Array,
+    counts: Array,
+    left: Array,
+    right: Array,
+    coefficients: Array,
+    out: Array,
+) -> None:
+    """Write R(C, E) − R(0, E) for the stored pairs of some rows of sparse counts.
+
+    `out`, like `indices` and `counts`, is the whole array of stored entries.
+    """
+    k = (coefficients[0], coefficients[1], coefficients[2], coefficients[3], coefficients[4])
+    for i in range(indptr.size - 1):
+        for entry in range(indptr[i], indptr[i + 1]):
+            j = indices[entry]
+            expected = 0.0
+            for term in range(right.shape[0]):
+                expected += left[i, term] * right[term, j]
+            seen = _rational(np.float64(counts[entry]), expected, k)
+            out[entry] = seen - _rational(0.0, expected, k)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def multiply_rows(indptr: Array, indices: Array, data: Array, block: Array, out: Array) -> None:
+    """Add some rows of a sparse matrix times `block` to `out`; `indptr` belongs to the rows."""
+    columns = block.shape[1]
+    for i in range(out.shape[0]):
+        row = out[i]
+        for entry in range(indptr[i], indptr[i + 1]):
+            value = data[entry]
+            other = block[indices[entry]]
+            for column in range(columns):
+                row[column] += value * other[column]

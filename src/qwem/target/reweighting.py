@@ -1,0 +1,265 @@
+"""The reweighting coefficients Ψ⁺ and Ψ⁻ of word pairs, as choices that multiply.
+
+A `Reweighting` is a product of choices (see `choices`), each of which contributes a factor to Ψ⁺,
+to Ψ⁻ or to both, as in the paper's appendix on reweighting hyperparameters. What the product makes
+of the coupling G = Ψ⁺ P_ij + Ψ⁻ P_i P_j is read off its structure, never off a matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from qwem.errors import SettingError
+from qwem.target.choices import (
+    Choice,
+    DynamicWindow,
+    NegativeSampling,
+    RankOne,
+    Setting31,
+    Subsampling,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from qwem.cooccurrence import Cooccurrence
+
+Vector: TypeAlias = NDArray[np.float64]
+Coupling: TypeAlias = Vector | Literal["general"] | None
+"""G: None where it is constant, the vector g where G = g gᵀ, or ``"general"``."""
+
+
+@dataclass(frozen=True)
+class Reweighting:
+    """A product of choices for Ψ⁺ and Ψ⁻; the empty product is 1 for all pairs.
+
+    >>> setting31() * subsampling()
+    Reweighting(setting31 * subsampling)
+    """
+
+    choices: tuple[Choice, ...] = ()
+
+    def __post_init__(self) -> None:
+        if sum(isinstance(choice, Setting31) for choice in self.choices) > 1:
+            raise SettingError("Setting 3.1 can stand in a product of reweightings only once.")
+
+    def __mul__(self, other: Reweighting) -> Reweighting:
+        return Reweighting(self.choices + other.choices)
+
+    def __repr__(self) -> str:
+        return f"Reweighting({' * '.join(c.name for c in self.choices) or 'none'})"
+
+    @property
+    def settings(self) -> list[dict[str, Any]]:
+        """The choices and their parameters, as plain data."""
+        return [{"name": choice.name, **choice.parameters} for choice in self.choices]
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether Ψ⁺ and Ψ⁻ are symmetric, as an eigendecomposition needs."""
+        return all(choice.is_symmetric for choice in self.choices)
+
+    @property
+    def is_setting31(self) -> bool:
+        """Whether Setting 3.1 is among the choices."""
+        return any(isinstance(choice, Setting31) for choice in self.choices)
+
+    def positive_weight(
+        self,
+        counts: Cooccurrence,
+        rows: slice = slice(None),
+        curvature: tuple[float, float] = (1.0, 1.0),
+    ) -> Vector:
+        """Return Ψ⁺ for the pairs of some words (`rows`) with all words, as a dense array.
+
+        `curvature`, the second derivatives at 0 of the two sides of a loss, matters to Setting 3.1
+        only. Pairs that never occur have no mean distance; their `dynamic_window` factor is 1.
+        """
+        positive, _, shared = self._weights(counts, rows, curvature)
+        return positive * shared
+
+    def negative_weight(
+        self,
+        counts: Cooccurrence,
+        rows: slice = slice(None),
+        curvature: tuple[float, float] = (1.0, 1.0),
+    ) -> Vector:
+        """Return Ψ⁻ for the pairs of some words (`rows`) with all words, as a dense array."""
+        _, negative, shared = self._weights(counts, rows, curvature)
+        return negative * shared
+
+    def coupling(
+        self, counts: Cooccurrence, curvature: tuple[float, float] = (1.0, 1.0)
+    ) -> Coupling:
+        """Return G = Ψ⁺ P_ij f⁺″(0) + Ψ⁻ P_i P_j f⁻″(0), as far as a closed form can use it.
+
+        Under Setting 3.1 it is what the choices common to Ψ⁺ and Ψ⁻ make of a constant. Otherwise,
+        where the positive side of the loss is not curved (f⁺″(0) = 0, as in SimCLR), only the
+        separable P_i P_j and its separable factors are left. All else is ``"general"``.
+        """
+        probability = word_probability(counts)
+        shared = [u for c in self.choices if (u := c.shared(probability)) is not None]
+        if self.is_setting31:
+            return np.multiply.reduce(shared) if shared else None
+        left, right = self._negative_terms(probability)
+        if curvature[0] == 0 and left.shape[1] == 1 and self.is_symmetric:
+            base = np.sqrt(curvature[1] * left[:, 0] * right[0]) * probability
+            return np.multiply.reduce([base, *shared])
+        return "general"
+
+    def expected_counts(self, counts: Cooccurrence) -> tuple[Vector, Vector]:
+        """Return ΣC · P_i P_j times the negative-only part of Ψ⁻, as factors: E = left @ right."""
+        probability = word_probability(counts)
+        left, right = self._negative_terms(probability)
+        scale = np.sqrt(counts.pair_counts.total) * probability
+        return np.ascontiguousarray(scale[:, None] * left), np.ascontiguousarray(right * scale)
+
+    def weighted_counts(self, counts: Cooccurrence) -> NDArray[Any] | sparse.csr_array[Any]:
+        """Return the pair counts times the positive-only part of Ψ⁺; without one, uncopied."""
+        matrix: Any = counts.pair_counts.matrix
+        for choice in self.choices:
+            matrix = choice.weighted(matrix, counts)
+        return matrix
+
+    def _negative_terms(self, probability: Vector) -> tuple[Vector, Vector]:
+        """Return the product of the negative-only factors, each a sum of separable terms."""
+        left, right = np.ones((probability.size, 1)), np.ones((1, probability.size))
+        for choice in self.choices:
+            if (terms := choice.negative(probability)) is not None:
+                a, b = terms
+                left = (left[:, :, None] * a[:, None, :]).reshape(probability.size, -1)
+                right = (right[:, None, :] * b[None, :, :]).reshape(-1, probability.size)
+        return left, right
+
+    def _weights(
+        self, counts: Cooccurrence, rows: slice, curvature: tuple[float, float]
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the positive-only, the negative-only and the common factor (with Setting 3.1)."""
+        probability = word_probability(counts)
+        total = counts.pair_counts.total
+        plain, weighted = (
+            _dense_rows(matrix, rows)
+            for matrix in (counts.pair_counts.matrix, self.weighted_counts(counts))
+        )
+        positive = np.divide(weighted, plain, out=np.ones_like(plain), where=plain > 0)
+        left, right = self._negative_terms(probability)
+        negative = left[rows] @ right
+        shared = np.ones_like(plain)
+        if self.is_setting31:
+            pairs, independent = weighted / total, np.outer(probability[rows], probability)
+            shared /= curvature[0] * pairs + curvature[1] * negative * independent
+        for choice in self.choices:
+            if (u := choice.shared(probability)) is not None:
+                shared *= np.outer(u[rows], u)
+        return positive, negative, shared
+
+
+def setting31() -> Reweighting:
+    """Ψ⁺ = Ψ⁻ = 1/(P_ij + P_i P_j), the paper's example of Setting 3.1: the coupling G is constant.
+
+    In a product with choices that act on one of Ψ⁺ and Ψ⁻ only, it divides by what these have made
+    of the sum, Ψ⁺ P_ij + Ψ⁻ P_i P_j, so that G stays constant as Setting 3.1 demands. Choices that
+    act on both (`subsampling`, `rank_one`) multiply G.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> setting31().coupling(counts) is None
+    True
+    """
+    return Reweighting((Setting31(),))
+
+
+def none() -> Reweighting:
+    """Ψ⁺ = Ψ⁻ = 1: no reweighting, the unit of the product."""
+    return Reweighting()
+
+
+def rank_one(g: ArrayLike) -> Reweighting:
+    """Ψ⁺ = Ψ⁻ = g_i g_j for a positive vector g: with Setting 3.1, G = g gᵀ (Proposition 3.3).
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> (setting31() * rank_one([3.0, 1.0])).coupling(counts)
+    array([3., 1.])
+    """
+    return Reweighting((RankOne(np.array(g, dtype=np.float64)),))
+
+
+def dynamic_window(mean_distance: NDArray[Any] | sparse.sparray) -> Reweighting:
+    """Ψ⁺ of windows of random size, for flat counts: (L + 1 − d_ij) / Σ (L + 1 − d) P.
+
+    A window whose reach is uniform on 1 … L (L to one side, `window` here) contains a pair at
+    distance d with probability (L + 1 − d)/L, which is linear in d, so only the pair's mean
+    distance d_ij matters. (The paper writes L − d_ij; but pairs at distance L are counted.) Counts
+    that were weighted by distance already contain this factor and are refused.
+
+    `mean_distance` is symmetric, dense or sparse, and needs values where pairs occur.
+
+    >>> from qwem import Cooccurrence
+    >>> flat = Cooccurrence.from_matrix(["a", "b"], [[0, 2], [2, 0]], weights=[1, 1])
+    >>> dynamic_window(np.array([[0, 1.5], [1.5, 0]])).positive_weight(flat)[0, 1].item()
+    1.0
+    """
+    return Reweighting((DynamicWindow(mean_distance),))
+
+
+def subsampling(threshold: float = 1e-3) -> Reweighting:
+    """Ψ⁺ = Ψ⁻ = a_i a_j with word2vec's acceptance a_i = min(1, t/P_i + √(t/P_i)).
+
+    It cancels in every target and is left in the coupling: with Setting 3.1, G = a aᵀ. Dropping
+    words *before* windows are drawn is another thing, and belongs to counting.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> (setting31() * subsampling(0.1)).coupling(counts).round(3)
+    array([0.498, 1.   ])
+    """
+    return Reweighting((Subsampling(threshold),))
+
+
+def negative_sampling(
+    exponent: float = 0.75,
+    k: float = 5.0,
+    symmetrise: Literal["geometric", "arithmetic"] | None = "geometric",
+) -> Reweighting:
+    """Ψ⁻ of k negative samples drawn from P_j^exponent: k P_j^(exponent − 1) / Σ P^exponent.
+
+    The denominator makes the sampling distribution sum to one. (The paper divides by the plain mean
+    of P^(exponent − 1) over the vocabulary, where it takes the mean under P.)
+
+    Ψ⁻ is asymmetric, and a target needs a symmetric one: ``"geometric"``, √(Ψ⁻_ij Ψ⁻_ji), keeps it
+    separable and is context-distribution smoothing shared by both words; ``"arithmetic"``, the mean
+    of Ψ⁻_ij and Ψ⁻_ji, leaves the loss of a tied model as it is. With None it stays asymmetric, for
+    training only.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> negative_sampling(exponent=1.0, k=2.0).negative_weight(counts)[0, 1].round(6).item()
+    2.0
+    """
+    return Reweighting((NegativeSampling(exponent, k, symmetrise),))
+
+
+def word_probability(counts: Cooccurrence) -> Vector:
+    """Return P_i, the share of each word among all occurrences; none may be zero."""
+    occurrences = counts.word_counts.astype(np.float64)
+    if not np.all(occurrences > 0):
+        word = counts.vocabulary.words[int(np.argmin(occurrences))]
+        raise SettingError(
+            f"The word {word!r} never occurs, so nothing is expected of its pairs; leave it out "
+            "of the vocabulary."
+        )
+    if counts.pair_counts.total == 0:
+        raise SettingError("No pair of words occurs in these counts; count a longer text.")
+    return occurrences / occurrences.sum()
+
+
+def _dense_rows(matrix: NDArray[Any] | sparse.csr_array[Any], rows: slice) -> Vector:
+    part: Any = matrix[rows]
+    dense: Vector = (part.toarray() if sparse.issparse(part) else part).astype(np.float64)
+    return dense

@@ -1,0 +1,276 @@
+"""The matrix whose eigenvectors are the embeddings: the result of the target room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from qwem._internal import artefact
+from qwem._internal.resources import require_memory
+from qwem.corpus import Vocabulary
+from qwem.errors import SettingError
+from qwem.target.rows import dense_blocks, for_each, sparse_blocks
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from qwem.target.reweighting import Coupling
+
+KIND = "target"
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A symmetric matrix over words: one smooth thing where a pair was never seen, plus the rest.
+
+    M = D (terms diag(signs) termsᵀ + rest) D. Where most pairs are seen `rest` is a dense array and
+    there are no terms; else `rest` is sparse, and the terms (one for M* and PMI, none for PPMI) are
+    the entries of unseen pairs. D = diag(scale) is there where a coupling asked for it. The caller
+    need not know: ``target @ block`` is all that an eigensolver uses.
+
+    >>> from qwem import Cooccurrence
+    >>> from qwem.target import mstar
+    >>> mstar(Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])).toarray().round(3)
+    array([[-0.118,  0.286],
+           [ 0.286, -2.   ]], dtype=float32)
+    """
+
+    vocabulary: Vocabulary
+    name: str
+    settings: dict[str, Any]
+    """Everything that made it, as plain data."""
+    rest: NDArray[Any] | sparse.csr_array[Any] = field(repr=False)
+    terms: NDArray[Any] = field(repr=False)
+    signs: NDArray[Any] = field(repr=False)
+    coupling: Coupling = field(default=None, repr=False)
+    """G of Proposition 3.3: None where it is constant (Setting 3.1), the vector g where G = g gᵀ,
+    or ``"general"``, for which there is no closed form."""
+    scale: NDArray[Any] | None = field(default=None, repr=False)
+    threads: int | None = None
+    """How many `@` may use where BLAS doesn't decide; all cores by default."""
+
+    def __post_init__(self) -> None:
+        for array in (self.terms, self.signs, self.coupling, self.scale):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+        (self.rest if isinstance(self.rest, np.ndarray) else self.rest.data).setflags(write=False)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        words: Sequence[str] | Vocabulary,
+        matrix: ArrayLike | sparse.sparray | sparse.spmatrix,
+        *,
+        name: str = "matrix",
+        coupling: ArrayLike | None = None,
+        threads: int | None = None,
+    ) -> Target:
+        """Bring your own symmetric matrix, dense or SciPy sparse, and g where it is coupled.
+
+        >>> Target.from_matrix(["a", "b"], [[2.0, 1.0], [1.0, 2.0]]) @ np.ones((2, 1))
+        array([[3.],
+               [3.]])
+        """
+        rest: Any = (
+            sparse.csr_array(matrix, copy=True) if sparse.issparse(matrix) else np.array(matrix)
+        )
+        rest = rest if rest.dtype in (np.float32, np.float64) else rest.astype(np.float64)
+        if isinstance(words, Vocabulary):
+            vocabulary = words
+        else:
+            vocabulary = Vocabulary(tuple(words), np.zeros(len(words), np.int64))
+        size = len(vocabulary)
+        if rest.shape != (size, size):
+            raise SettingError(
+                f"{size:,} words need a {size:,} × {size:,} target, not {rest.shape}."
+            )
+        values = rest.data if sparse.issparse(rest) else rest
+        if not np.all(np.isfinite(values)):
+            raise SettingError("A target must be finite, and this matrix is not everywhere.")
+        if _asymmetry(rest) > 1e-6 * max(abs(values.min(initial=0)), values.max(initial=0)):
+            raise SettingError("A target must be symmetric, and this matrix is not.")
+        g = None if coupling is None else np.array(coupling, dtype=np.float64)
+        if g is not None and (g.shape != (size,) or not np.all(np.isfinite(g) & (g > 0))):
+            raise SettingError(f"A rank-one coupling needs {size:,} positive numbers.")
+        no_terms = np.empty((size, 0), rest.dtype), np.empty(0, rest.dtype)
+        return cls(vocabulary, name, {"target": name}, rest, *no_terms, coupling=g, threads=threads)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The vocabulary size, twice."""
+        return len(self.vocabulary), len(self.vocabulary)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of an entry."""
+        return self.rest.dtype
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every entry is stored."""
+        return isinstance(self.rest, np.ndarray)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the stored entries, whether or not other objects share it."""
+        if isinstance(self.rest, np.ndarray):
+            return self.rest.nbytes
+        return self.rest.data.nbytes + self.rest.indices.nbytes + self.rest.indptr.nbytes
+
+    @property
+    def row_scale(self) -> NDArray[np.float64] | None:
+        """The diagonal of Γ⁻¹, which turns V Λ^½ of the solved matrix into W; None where 1."""
+        g = self._rank_one()
+        return None if g is None else 1 / np.sqrt(g)
+
+    def solved_matrix(self) -> Target:
+        """Return the matrix to eigendecompose: Γ M Γ with Γ = diag(g)^½ (Proposition 3.3).
+
+        That is the target itself where the coupling is constant (Theorem 3.2).
+        """
+        g = self._rank_one()
+        if g is None:
+            return self
+        scale = np.sqrt(g) if self.scale is None else self.scale * np.sqrt(g)
+        return replace(self, coupling=None, scale=scale)
+
+    def __matmul__(self, block: NDArray[Any]) -> NDArray[Any]:
+        """Multiply a block of vectors (or one vector), in the wider type of the two."""
+        vectors = np.asarray(block)
+        if vectors.ndim == 1:
+            column: NDArray[Any] = (self @ vectors[:, None])[:, 0]
+            return column
+        if vectors.ndim != 2 or vectors.shape[0] != self.shape[0]:
+            raise SettingError(
+                f"A target of {self.shape[0]:,} words multiplies blocks of that many rows, not of "
+                f"shape {vectors.shape}."
+            )
+        dtype = np.result_type(self.dtype, vectors.dtype)
+        vectors = np.ascontiguousarray(vectors, dtype)
+        if self.scale is not None:
+            scale = self.scale.astype(dtype)[:, None]
+            return scale * self._unscaled(scale * vectors)
+        return self._unscaled(vectors)
+
+    def toarray(self) -> NDArray[Any]:
+        """Return the whole matrix as a dense array of its own."""
+        size, _ = self.shape
+        require_memory(
+            size * size * self.dtype.itemsize,
+            f"A dense {size:,} × {size:,} target",
+            "use @ instead",
+        )
+        if isinstance(self.rest, np.ndarray):
+            entries = self.rest.copy()
+        else:
+            entries = self.rest.toarray()
+            entries += (self.terms * self.signs) @ self.terms.T
+        if self.scale is not None:
+            scale = self.scale.astype(self.dtype)
+            entries *= scale[:, None]
+            entries *= scale
+        return entries
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the target to a directory."""
+        arrays = {
+            "vocabulary_counts": self.vocabulary.counts,
+            "terms": self.terms,
+            "signs": self.signs,
+        }
+        if isinstance(self.rest, np.ndarray):
+            arrays["rest"] = self.rest
+        else:
+            arrays |= {f"rest.{part}": getattr(self.rest, part) for part in _CSR}
+        general = isinstance(self.coupling, str)
+        if self.coupling is not None and not isinstance(self.coupling, str):
+            arrays["coupling"] = self.coupling
+        if self.scale is not None:
+            arrays["scale"] = self.scale
+        with artefact.writing(path, KIND) as directory:
+            artefact.write_arrays(directory / "target.safetensors", arrays)
+            artefact.write_words(directory / "words.txt", self.vocabulary.words)
+            metadata = {"name": self.name, "settings": self.settings, "general_coupling": general}
+            artefact.write_metadata(directory, KIND, metadata)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Target:
+        """Read a target written by `save`."""
+        directory = Path(path)
+        metadata = artefact.read_metadata(directory, KIND)
+        arrays = artefact.read_arrays(directory / "target.safetensors")
+        words = artefact.read_words(directory / "words.txt")
+        rest: Any = arrays.get("rest")
+        if rest is None:
+            parts = tuple(arrays[f"rest.{part}"] for part in _CSR)
+            rest = sparse.csr_array(parts, shape=(len(words), len(words)))
+        return cls(
+            Vocabulary(words, arrays["vocabulary_counts"]),
+            metadata["name"],
+            metadata["settings"],
+            rest,
+            arrays["terms"],
+            arrays["signs"],
+            "general" if metadata["general_coupling"] else arrays.get("coupling"),
+            arrays.get("scale"),
+            threads,
+        )
+
+    def _rank_one(self) -> NDArray[np.float64] | None:
+        if isinstance(self.coupling, str):
+            raise SettingError(
+                "This target's coupling G is neither constant nor rank one, so it has no closed "
+                "form (weighted factorisation is NP-hard); train it by the population gradient, "
+                "or multiply its reweighting by setting31()."
+            )
+        return self.coupling
+
+    def _unscaled(self, vectors: NDArray[Any]) -> NDArray[Any]:
+        if isinstance(self.rest, np.ndarray):
+            return self._dense_product(self.rest, vectors)
+        product = self._sparse_product(self.rest, vectors)
+        if self.signs.size:
+            product += self.terms @ (self.signs[:, None] * (self.terms.T @ vectors))
+        return product
+
+    def _dense_product(self, entries: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
+        if entries.dtype == vectors.dtype:
+            whole: NDArray[Any] = entries @ vectors
+            return whole
+        # NumPy would widen the whole matrix first; a block at a time needs no memory to speak of.
+        product = np.empty(vectors.shape, vectors.dtype)
+        for rows in dense_blocks(*entries.shape):
+            np.matmul(entries[rows].astype(vectors.dtype), vectors, out=product[rows])
+        return product
+
+    def _sparse_product(
+        self, entries: sparse.csr_array[Any], vectors: NDArray[Any]
+    ) -> NDArray[Any]:
+        from qwem.target.kernels import multiply_rows
+
+        product = np.zeros(vectors.shape, vectors.dtype)
+
+        def multiply(rows: slice) -> None:
+            indptr = entries.indptr[rows.start : rows.stop + 1]
+            multiply_rows(indptr, entries.indices, entries.data, vectors, product[rows])
+
+        for_each(multiply, sparse_blocks(entries.indptr), self.threads)
+        return product
+
+
+_CSR = ("data", "indices", "indptr")
+
+
+def _asymmetry(matrix: NDArray[Any] | sparse.csr_array[Any]) -> float:
+    """Return the largest difference between two entries that symmetry makes equal."""
+    if not isinstance(matrix, np.ndarray):
+        return float(abs(matrix - matrix.T).max())
+    blocks = dense_blocks(*matrix.shape)
+    return max(float(np.abs(matrix[rows] - matrix[:, rows].T).max()) for rows in blocks)

@@ -1,0 +1,192 @@
+"""Counts equal a brute-force double loop, bit for bit, however the work is divided."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qwem import Cooccurrence, Corpus, QwemError, Vocabulary
+from qwem._internal.resources import require_memory
+from qwem.cooccurrence import counting
+from qwem.cooccurrence.counting import Thinning, count_pairs, expected_pairs
+from qwem.errors import CountError, MemoryLimitError, SettingError
+from twins.cooccurrence import count_pairs as slow_count
+from twins.cooccurrence import documents_of, keep_probability, thin
+
+WORDS = st.sampled_from([f"w{i}" for i in range(70)] + ["the"] * 20)
+DOCUMENTS = st.lists(st.lists(WORDS, max_size=30), min_size=1, max_size=8).filter(any)
+WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=6)
+
+
+def corpus_of(documents: list[list[str]], **options: Any) -> Corpus:
+    return Corpus.from_documents(documents, **options)
+
+
+@given(DOCUMENTS, WEIGHTS)
+@settings(deadline=None)
+def test_equals_the_double_loop(documents: list[list[str]], weights: list[int]) -> None:
+    corpus = corpus_of(documents)
+    counts = Cooccurrence.count(corpus, len(weights), weights)
+    words = len(corpus.vocabulary)
+    expected = slow_count(documents_of(corpus), words, weights)
+    assert np.array_equal(counts.pair_counts.toarray(), expected)
+    assert np.array_equal(counts.word_counts, corpus.vocabulary.counts)
+
+
+@given(DOCUMENTS, WEIGHTS, st.integers(1, 4), st.integers(1, 40), st.integers(1, 80))
+@settings(deadline=None)
+def test_threads_chunks_and_head_do_not_matter(
+    documents: list[list[str]], weights: list[int], threads: int, chunk: int, head: int
+) -> None:
+    corpus = corpus_of(documents)
+    expected = slow_count(documents_of(corpus), len(corpus.vocabulary), weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "HEAD_WORDS", head)
+        patch.setattr(counting, "DENSE_FROM", 2.0)
+        pairs, words = count_pairs(corpus, weights, None, threads, chunk)
+    assert np.array_equal(pairs.toarray(), expected)
+    assert np.array_equal(words, corpus.vocabulary.counts)
+    assert pairs == count_pairs(corpus, weights, None, 1).pairs
+
+
+@given(DOCUMENTS, st.integers(0, 2**63 - 1), st.integers(1, 3), st.integers(1, 40), st.data())
+@settings(deadline=None)
+def test_subsampling_is_a_hash_of_seed_document_and_position(
+    documents: list[list[str]], seed: int, draws: int, chunk: int, data: st.DataObject
+) -> None:
+    corpus = corpus_of(documents)
+    size = len(corpus.vocabulary)
+    threshold = 0.05
+    weights = [3, 2, 1]
+    kept = [
+        document
+        for draw in range(draws)
+        for document in thin(documents_of(corpus), corpus.vocabulary.counts, threshold, seed, draw)
+    ]
+    expected = slow_count(kept, size, weights)
+    thinning = Thinning(threshold, seed, draws)
+    pairs, words = count_pairs(corpus, weights, thinning, 2, chunk)
+    assert np.array_equal(pairs.toarray(), expected)
+    assert words.tolist() == [sum(d.count(word) for d in kept) for word in range(size)]
+
+    cut = data.draw(st.integers(0, len(corpus)))
+    parts = [
+        Cooccurrence.count(part, 3, weights, subsample=threshold, seed=seed, draws=draws)
+        for part in (corpus.documents(0, cut), corpus.documents(cut, len(corpus)))
+    ]
+    assert (parts[0] + parts[1]).pair_counts == pairs
+
+
+def test_subsampling_keeps_words_as_often_as_word2vec_does() -> None:
+    text = [["the"] * 90 + ["cat"] * 10] * 2000
+    corpus = corpus_of(text)
+    thinned = Cooccurrence.count(corpus, 1, subsample=1e-1, seed=3)
+    for word, frequency in (("the", 0.9), ("cat", 0.1)):
+        trials = frequency * 200_000
+        chance = keep_probability(frequency, 1e-1)
+        spread = np.sqrt(trials * chance * (1 - chance)) + 1
+        kept = thinned.word_counts[corpus.vocabulary.index(word)]
+        assert abs(kept - trials * chance) < 4 * spread
+
+
+@given(DOCUMENTS, WEIGHTS)
+@settings(deadline=None)
+def test_masked_words_keep_their_place(documents: list[list[str]], weights: list[int]) -> None:
+    distinct = len({word for document in documents for word in document})
+    corpus = corpus_of(documents, vocab_size=max(1, distinct // 2), oov="mask")
+    counts = Cooccurrence.count(corpus, len(weights), weights)
+    expected = slow_count(documents_of(corpus), len(corpus.vocabulary), weights)
+    assert np.array_equal(counts.pair_counts.toarray(), expected)
+
+
+def test_short_documents_count_fully() -> None:
+    counts = Cooccurrence.count(Corpus.from_documents(["a b c d e", "f g"]), window=16)
+    assert counts["a", "e"] == 13
+    assert counts["f", "g"] == counts["g", "f"] == 16
+    assert counts["e", "f"] == 0
+
+
+def test_counts_beyond_32_bits_are_exact() -> None:
+    corpus = Corpus.from_documents([["a", "b"] * 500])
+    weight = 2**40 + 1
+    counts = Cooccurrence.count(corpus, 1, [weight])
+    assert counts.pair_counts.dtype == np.uint64
+    assert counts["a", "b"] == 999 * weight
+    doubled = counts + counts
+    assert doubled["a", "b"] == 2 * 999 * weight
+
+
+def test_counts_that_could_pass_64_bits_are_refused() -> None:
+    corpus = Corpus.from_documents([["a", "b"] * 5])
+    with pytest.raises(CountError, match="beyond 64 bits"):
+        Cooccurrence.count(corpus, 1, [2**62])
+
+
+def test_sums_grow_from_32_to_64_bits_instead_of_wrapping() -> None:
+    corpus = Corpus.from_documents([["a", "b"]])
+    counts = Cooccurrence.count(corpus, 1, [2**31 - 1])
+    assert counts.pair_counts.dtype == np.uint32
+    total = counts + counts + counts
+    assert total.pair_counts.dtype == np.uint64
+    assert total["a", "b"] == 3 * (2**31 - 1)
+    assert (total - counts - counts).pair_counts == counts.pair_counts
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window": 0}, "window must be at least 1"),
+        ({"weights": "triangular"}, "'dynamic', 'flat'"),
+        ({"window": 2, "weights": [1]}, "needs 2 weights, not 1"),
+        ({"window": 1, "weights": [-1]}, "non-negative integers"),
+        ({"window": 1, "weights": [0.5]}, "non-negative integers"),
+        ({"subsample": 0.0}, "subsample must lie between"),
+        ({"draws": 2}, "need subsample="),
+        ({"seed": -1}, "seed must be"),
+        ({"threads": 0}, "threads must be at least 1"),
+    ],
+)
+def test_bad_settings_are_named(options: dict[str, Any], message: str) -> None:
+    corpus = Corpus.from_documents(["a b"])
+    with pytest.raises(SettingError, match=message):
+        Cooccurrence.count(corpus, **options)
+
+
+def test_what_does_not_fit_is_refused_with_the_number() -> None:
+    with pytest.raises(MemoryLimitError, match=r"would need 1000000\.0 GB .* use less"):
+        require_memory(10**15, "This", "use less")
+    assert issubclass(MemoryLimitError, QwemError)
+
+
+def test_expected_pairs_is_an_upper_estimate_on_real_text(shared_data: object) -> None:
+    corpus = Corpus.from_files(
+        f"{shared_data}/enwiki-2M.parquet", vocab_size=5000, min_tokens=500, tokenizer="ascii"
+    )
+    counts = Cooccurrence.count(corpus, window=4)
+    expected = expected_pairs(counts.word_counts, 8)
+    assert counts.pair_counts.nnz < expected < 3 * counts.pair_counts.nnz
+
+
+def test_real_text_equals_a_plain_loop(shared_data: object) -> None:
+    corpus = Corpus.from_files(
+        f"{shared_data}/enwiki-2M.parquet", vocab_size=2000, min_tokens=500, tokenizer="ascii"
+    ).documents(0, 100)
+    counts = Cooccurrence.count(corpus, window=16, threads=2)
+    expected = np.zeros((2000, 2000), np.int64)
+    for a, b in pairwise(corpus.offsets):
+        document: Any = np.asarray(corpus.tokens[a:b])
+        for distance in range(1, 17):
+            np.add.at(expected, (document[:-distance], document[distance:]), 17 - distance)
+    assert np.array_equal(counts.pair_counts.toarray(), expected + expected.T)
+
+
+def test_a_corpus_of_the_vocabulary_alone_has_no_pairs() -> None:
+    corpus = Corpus.from_documents([["a"], ["b"]])
+    counts = Cooccurrence.count(corpus)
+    assert counts.pair_counts.total == 0
+    assert counts.vocabulary == Vocabulary.from_counts({"a": 1, "b": 1})

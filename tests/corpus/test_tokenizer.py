@@ -1,0 +1,113 @@
+"""The compiled tokenizers give what Python gives, for every text."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from qwem import Corpus
+from qwem.corpus.tokenizer import resolve
+from qwem.errors import CorpusError, SettingError
+
+
+def letters(text: str) -> list[str]:
+    return "".join(c if c.isalpha() else " " for c in text).lower().split()
+
+
+def ascii_letters(text: str) -> list[str]:
+    return re.findall("[a-z]+", re.sub("[^A-Za-z]", " ", text).lower())
+
+
+def words_of(corpus: Corpus) -> list[list[str]]:
+    names = corpus.vocabulary.words
+    ends = corpus.offsets.tolist()
+    ids = corpus.tokens.tolist()
+    return [[names[i] for i in ids[a:b]] for a, b in zip(ends, ends[1:], strict=False)]
+
+
+# Text in which the hard cases are common: Greek capitals, letters that Unicode calls cased,
+# case-ignorable (ʰ, ͺ) or neither (漢), a letter whose lower case is two code points, letters whose
+# lower case has more bytes, letters beyond the first plane, words longer than 15 bytes.
+TRICKY = st.text("ΣσςΑΒİıIiȺⱥaBzZ ʰͺ漢字éßЯ'’-.\n0²Ⅷ𝐀𐐀𞤀", max_size=60)
+ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+LATIN = st.text("abcXYZ é", max_size=80)
+DOCUMENTS = st.lists(TRICKY | ANY | LATIN, max_size=8)
+
+
+@given(DOCUMENTS)
+@example(["ΟΔΥΣΣΕΥΣ ΣΑΣ Σ ΣʰΣ aΣʰ aΣʰb aΣ漢 漢Σ İΣ Σ’", "İstanbul", "x" * 15, "x" * 16, "y" * 17])
+@example(["abcdefgh", "ijklmnop", "é", "", "q"])
+def test_letters_equals_python(documents: list[str]) -> None:
+    expected = [letters(text) for text in documents]
+    if any(expected):
+        assert words_of(Corpus.from_documents(documents, threads=1)) == expected
+    else:
+        with pytest.raises(CorpusError, match="no words|no documents"):
+            Corpus.from_documents(documents, threads=1)
+
+
+@given(DOCUMENTS)
+def test_ascii_equals_python(documents: list[str]) -> None:
+    documents = [*documents, "word"]
+    corpus = Corpus.from_documents(documents, tokenizer="ascii", threads=1)
+    assert words_of(corpus) == [ascii_letters(text) for text in documents]
+
+
+@pytest.mark.parametrize("pattern", ["{}", "{}Σ", "Σ{}", "a{}Σ", "aΣ{}", "aΣ{}b"])
+def test_letters_equals_python_on_every_code_point(pattern: str) -> None:
+    characters = (chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c <= 0xDFFF)
+    documents = [pattern.format(character) for character in characters]
+    assert words_of(Corpus.from_documents(documents)) == [letters(text) for text in documents]
+
+
+def test_regular_expressions_match_the_text_as_it_is() -> None:
+    documents = ["It's 5 o'clock", "IT'S"]
+    for tokenizer in (r"[\w']+", re.compile(r"[\w']+"), r"(\w|')+"):
+        corpus = Corpus.from_documents(documents, tokenizer=tokenizer)
+        assert words_of(corpus) == [["It's", "5", "o'clock"], ["IT'S"]]
+    assert Corpus.from_documents(documents, tokenizer=r"\w+").settings["tokenizer"] == r"pattern \w+"
+
+
+def test_any_function_can_be_the_tokenizer() -> None:
+    corpus = Corpus.from_documents(["a-b-", "b"], tokenizer=dashes)
+    assert words_of(corpus) == [["a", "b"], ["b"]]
+    assert corpus.settings["tokenizer"] == f"function {__name__}.dashes"
+
+
+def dashes(text: str) -> list[str]:
+    return text.split("-")  # gives empty words, which are no words
+
+
+@given(st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))))
+def test_given_words_are_kept_as_they_are(documents: list[list[str]]) -> None:
+    documents = [[w for w in d if not {"\n", "\r"} & set(w)] for d in [*documents, ["\0", "a\0"]]]
+    expected = [[word for word in document if word] for document in documents]
+    assert words_of(Corpus.from_documents(documents, threads=1)) == expected
+
+
+def test_a_word_with_a_line_break_is_refused() -> None:
+    with pytest.raises(CorpusError, match=r"'a\\nb' of document 1 has a line break"):
+        Corpus.from_documents([["a"], ["b", "a\nb"]])
+
+
+def test_a_function_that_gives_no_text_is_refused() -> None:
+    with pytest.raises(CorpusError, match="Document 0 has 1 among its words"):
+        Corpus.from_documents(["a"], tokenizer=lambda text: [1])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "message"),
+    [
+        ("letter", "There is no tokenizer 'letter'"),
+        ("[a-", "is not a regular expression"),
+        (re.compile(b"a"), "must match text, not bytes"),
+        (3, "tokenizer must be 'letters', 'ascii'"),
+    ],
+)
+def test_bad_tokenizers_are_refused(tokenizer: object, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        resolve(tokenizer)  # type: ignore[arg-type]

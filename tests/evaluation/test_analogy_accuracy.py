@@ -1,0 +1,198 @@
+"""Analogy accuracy is the paper's, question by question."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+import pytest
+from gensim.test.utils import datapath
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from qwem.embedding import Embedding, to_gensim
+from qwem.errors import DataError, SettingError
+from qwem.evaluation import AnalogySet, evaluate_analogies, read_analogies
+from qwem.evaluation.analogies import Method
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+METHODS = get_args(Method)
+
+
+def brute_force(
+    words: list[str], vectors: NDArray[Any], question: tuple[str, ...], method: str
+) -> str:
+    """The paper's formula, one candidate at a time."""
+    vectors = vectors.astype(float)
+    unit = {word: row / np.linalg.norm(row) for word, row in zip(words, vectors, strict=True)}
+    raw = dict(zip(words, vectors, strict=True))
+    a, b, c = (
+        (raw if method == "candidate" else unit)[question[0]],
+        *((raw if method == "candidate" else unit)[word] for word in question[1:3]),
+    )
+    scores = {}
+    for word in words:
+        if word in question[:3]:
+            continue
+        if method == "parallelogram":
+            scores[word] = -float(((a - b - c + unit[word]) ** 2).sum())
+        else:
+            scores[word] = float(unit[word] @ (c + b - a))
+    return max(scores, key=lambda word: (round(scores[word], 9), -words.index(word)))
+
+
+def questions_over(words: list[str], count: int, seed: int) -> AnalogySet:
+    rng = np.random.default_rng(seed)
+    asked = [
+        tuple(words[i] for i in rng.choice(len(words), 4, replace=False)) for _ in range(count)
+    ]
+    return AnalogySet("random", {"odd": tuple(asked[::2]), "even": tuple(asked[1::2])})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_answer_is_that_of_the_formula(method: Method) -> None:
+    words = [f"w{i}" for i in range(30)]
+    vectors = np.random.default_rng(3).normal(size=(30, 3)).astype(np.float32)
+    asked = questions_over(words, 60, seed=0)
+    # Ask for what the formula answers: everything must come out right, and nothing otherwise.
+    answered = AnalogySet(
+        "answered",
+        {
+            name: tuple(
+                (a, b, c, brute_force(words, vectors, (a, b, c), method)) for a, b, c, _ in found
+            )
+            for name, found in asked.categories.items()
+        },
+    )
+    embedding = Embedding(words, vectors)
+    assert evaluate_analogies(embedding, answered, method=method).accuracy == 1.0
+    result = evaluate_analogies(embedding, asked, method=method)
+    for name, found in asked.categories.items():
+        right = sum(
+            brute_force(words, vectors, question, method) == question[3] for question in found
+        )
+        assert result.by_category[name].correct == right
+
+
+@given(
+    vectors=arrays(np.float32, (9, 3), elements=st.floats(-8, 8, width=32)),
+    seed=st.integers(0, 99),
+)
+def test_both_forms_of_the_accuracy_are_the_same(vectors: Any, seed: int) -> None:
+    words = [f"w{i}" for i in range(9)]
+    embedding = Embedding(words, vectors)
+    asked = questions_over(words, 12, seed)
+    cosine = evaluate_analogies(embedding, asked, method="cosine")
+    assert evaluate_analogies(embedding, asked, method="parallelogram") == cosine
+
+
+def test_candidate_normalisation_differs_where_lengths_do() -> None:
+    """A long c outweighs b and a, unless all three are normalised."""
+    words = ["a", "b", "c", "along", "across"]
+    vectors = np.array([[1, 0], [0, 0.1], [3, 0], [1, 0.1], [0, 1]])
+    for answer, method in (("along", "candidate"), ("across", "cosine")):
+        asked = AnalogySet("one", {"x": (("a", "b", "c", answer),)})
+        for other in METHODS:
+            right = (other == "candidate") == (method == "candidate")
+            found = evaluate_analogies(Embedding(words, vectors), asked, method=other)
+            assert found.correct == right
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_words_of_a_question_and_zero_vectors_never_answer(method: Method) -> None:
+    words = ["zero", "a", "b", "c", "d"]
+    vectors = np.array([[0, 0], [1, 0], [1, 0.1], [1, 0.05], [-1, -0.2]])
+    asked = AnalogySet("one", {"x": (("a", "b", "c", "d"), ("b", "c", "a", "d"))})
+    assert evaluate_analogies(Embedding(words, vectors), asked, method=method).accuracy == 1.0
+    nothing = AnalogySet("one", {"x": (("a", "b", "c", "zero"),)})
+    assert (
+        evaluate_analogies(Embedding(words[:4], vectors[:4]), nothing, method=method).correct == 0
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_of_equally_good_answers_the_first_word_wins(method: Method) -> None:
+    words = ["a", "b", "c", "second", "first", "same"]
+    vectors = np.array([[1, 0], [0, 1], [1, 0.5], [-1, 0], [0, 2], [0, 1]])
+    for answer, right in (("first", 1), ("same", 0)):
+        asked = AnalogySet("one", {"x": (("a", "b", "c", answer),)})
+        assert evaluate_analogies(Embedding(words, vectors), asked, method=method).correct == right
+
+
+def test_questions_with_unknown_words_are_skipped_and_counted() -> None:
+    words = ["man", "woman", "king", "queen"]
+    vectors = [[1, 0, 1], [0, 1, 1], [1, 0, -1], [0, 1, -1]]
+    asked = AnalogySet(
+        "some",
+        {
+            "family": (("man", "woman", "king", "queen"), ("man", "woman", "boy", "girl")),
+            "far": (("oslo", "norway", "rome", "italy"),),
+        },
+    )
+    result = evaluate_analogies(Embedding(words, vectors), asked)
+    assert (result.correct, result.questions, result.skipped) == (1, 1, 2)
+    assert result.by_category["family"].skipped == 1
+    assert math.isnan(result.by_category["far"].accuracy)
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False)) == {
+        "accuracy": 1.0,
+        "questions": 1,
+        "skipped": 2,
+        "by_category": {
+            "family": {"accuracy": 1.0, "questions": 1, "skipped": 1},
+            "far": {"accuracy": None, "questions": 0, "skipped": 1},
+        },
+    }
+    with pytest.raises(DataError, match="None of the 3 questions of some has all its words"):
+        evaluate_analogies(Embedding(["oslo"], [[1.0]]), asked)
+
+
+def test_all_pairs_asks_every_ordered_pair_once() -> None:
+    asked = AnalogySet(
+        "few", {"x": (("a", "b", "c", "d"), ("a", "b", "e", "f")), "y": (("p", "q", "p", "q"),)}
+    )
+    pairs = [("a", "b"), ("c", "d"), ("e", "f")]
+    expected = {(*one, *other) for one, other in product(pairs, pairs) if one != other}
+    everything = asked.all_pairs()
+    assert set(everything.categories["x"]) == expected
+    assert len(everything.categories["x"]) == 6
+    assert everything.categories["y"] == ()
+    embedding = Embedding(list("abcdef"), np.random.default_rng(0).normal(size=(6, 3)))
+    result = evaluate_analogies(embedding, asked, pairs="all")
+    assert (result.questions, result.skipped) == (6, 0)
+
+
+@pytest.mark.parametrize("choice", [{"method": "best"}, {"pairs": "some"}])
+def test_unknown_choices_are_refused(choice: dict[str, Any]) -> None:
+    asked = AnalogySet("one", {"x": (("a", "b", "c", "d"),)})
+    with pytest.raises(SettingError, match="must be one of"):
+        evaluate_analogies(Embedding(list("abcd"), np.eye(4)), asked, **choice)
+
+
+def test_gensim_gives_the_same_accuracy() -> None:
+    """On random vectors for the words of Google's file, where gensim's protocol is the same."""
+    asked = read_analogies(datapath("questions-words.txt"))
+    words = sorted({word for found in asked.categories.values() for q in found for word in q})
+    vectors = np.random.default_rng(0).normal(size=(len(words), 3))
+    embedding = Embedding(words, vectors)
+    result = evaluate_analogies(embedding, asked)
+    accuracy, sections = to_gensim(embedding).evaluate_word_analogies(
+        datapath("questions-words.txt"), restrict_vocab=len(words)
+    )
+    assert result.questions == 19_544
+    assert result.accuracy == pytest.approx(accuracy, abs=2e-4)  # gensim ranks in float32
+    assert [section["section"] for section in sections[:-1]] == list(result.by_category)
+
+
+def test_real_files_have_their_published_numbers(shared_data: Path) -> None:
+    asked = read_analogies(shared_data / "benchmarks" / "google-analogies.txt")
+    assert (len(asked), len(asked.categories)) == (19_544, 14)
+    assert asked.categories["family"][0] == ("boy", "girl", "brother", "sister")
+    assert len(asked.all_pairs().categories["capital-world"]) == 13_340

@@ -1,0 +1,98 @@
+"""Appendix, relation to SimCLR: its loss is a contrastive one, with a rank-one coupling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from qwem.cooccurrence import Cooccurrence
+from qwem.target import contrastive_target, none, simclr_target
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SIZE, DIM = 8, 2
+temperatures = pytest.mark.parametrize("beta", [0.5, 1.0, 4.0])
+
+
+def clustered_counts() -> Cooccurrence:
+    rng = np.random.default_rng(3)
+    clusters = rng.dirichlet(np.full(3, 0.4), SIZE)
+    counts = rng.poisson(np.triu(60 * clusters @ clusters.T))
+    counts += np.triu(counts, 1).T
+    return Cooccurrence.from_matrix([f"w{i}" for i in range(SIZE)], counts)
+
+
+def statistics(counts: Cooccurrence) -> tuple[Array, Array]:
+    pairs = np.asarray(counts.pair_counts.toarray(), dtype=np.float64)
+    words = counts.word_counts / counts.word_counts.sum()
+    return pairs / pairs.sum(), np.outer(words, words)
+
+
+def expanded_loss(similarity: Array, counts: Cooccurrence, beta: float) -> float:
+    """The paper's large-batch loss, before the exponential is expanded."""
+    p, pp = statistics(counts)
+    return float(np.sum(p * -beta * similarity) + np.sum(pp * np.exp(beta * similarity)))
+
+
+@temperatures
+def test_the_target_and_its_coupling_are_the_quadratic_part_of_the_loss(beta: float) -> None:
+    """L(S) = ½ Σ G (S − M*)² + const up to third order, with G = g gᵀ."""
+    counts = clustered_counts()
+    target = simclr_target(counts, beta, dtype=np.float64)
+    matrix = target.toarray()
+    assert isinstance(target.coupling, np.ndarray)
+    weight = np.outer(target.coupling, target.coupling)
+    p, pp = statistics(counts)
+    np.testing.assert_allclose(matrix, (p / pp - 1) / beta)
+    np.testing.assert_allclose(weight, beta**2 * pp)
+
+    direction = np.random.default_rng(0).standard_normal((SIZE, SIZE))
+    direction += direction.T
+
+    def quadratic(similarity: Array) -> float:
+        return float(0.5 * np.sum(weight * ((similarity - matrix) ** 2 - matrix**2)))
+
+    errors = [
+        abs(expanded_loss(t * direction, counts, beta) - 1 - quadratic(t * direction))
+        for t in (1e-2, 5e-3)
+    ]
+    assert errors[0] < 1e-2 * abs(quadratic(1e-2 * direction)) + 1e-4
+    np.testing.assert_allclose(errors[0] / errors[1], 8, rtol=0.1)
+
+
+@temperatures
+def test_it_is_the_contrastive_target_of_its_two_sides(beta: float) -> None:
+    counts = clustered_counts()
+    same = contrastive_target(
+        counts, lambda x: -beta * x, lambda x: np.exp(beta * x), reweighting=none()
+    )
+    target = simclr_target(counts, beta)
+    np.testing.assert_allclose(same.toarray(), target.toarray(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(same.coupling, target.coupling)  # type: ignore[arg-type]
+
+
+@temperatures
+def test_the_closed_form_minimises_the_quadratic_loss(beta: float) -> None:
+    counts = clustered_counts()
+    target = simclr_target(counts, beta, dtype=np.float64)
+    values, vectors = np.linalg.eigh(target.solved_matrix().toarray())
+    assert values[-DIM] > 0
+    assert target.row_scale is not None
+    solution = target.row_scale[:, None] * vectors[:, -DIM:] * np.sqrt(values[-DIM:])
+    p, pp = statistics(counts)
+
+    def loss(features: Array) -> float:
+        similarity = features @ features.T
+        negative = similarity + beta / 2 * similarity**2
+        return float(np.sum(-p * similarity) + np.sum(pp * negative))
+
+    least = loss(solution)
+    rng = np.random.default_rng(1)
+    for scale in (1e-3, 0.03, 0.3):
+        for _ in range(20):
+            assert loss(solution + scale * rng.standard_normal(solution.shape)) > least
