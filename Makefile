@@ -19,6 +19,9 @@ test: $(READY)
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses 2
 
+demo: $(READY)
+	$(BIN)/qwem demo --output out/demo
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .

@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# A kernel compiles in its first example, which takes seconds: a deadline would tell nothing.
+hypothesis.settings.register_profile("qwem", deadline=None)
+hypothesis.settings.load_profile("qwem")
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -19,7 +19,6 @@ DOCUMENTS = st.lists(st.lists(WORDS, min_size=1, max_size=20), min_size=2, max_s
 
 
 @given(DOCUMENTS, st.data())
-@settings(deadline=None)
 def test_parts_add_up_to_the_whole_and_subtract_from_it(
     documents: list[list[str]], data: st.DataObject
 ) -> None:
@@ -35,7 +34,6 @@ def test_parts_add_up_to_the_whole_and_subtract_from_it(
 
 
 @given(DOCUMENTS, DOCUMENTS)
-@settings(deadline=None)
 def test_merging_aligns_vocabularies(ours: list[list[str]], theirs: list[list[str]]) -> None:
     merged = Cooccurrence.merge(
         [Cooccurrence.count(Corpus.from_documents(part), 3) for part in (ours, theirs)]
@@ -45,7 +43,6 @@ def test_merging_aligns_vocabularies(ours: list[list[str]], theirs: list[list[st
 
 
 @given(DOCUMENTS, st.data())
-@settings(deadline=None)
 def test_restriction_is_a_corner(documents: list[list[str]], data: st.DataObject) -> None:
     counts = Cooccurrence.count(Corpus.from_documents(documents), 3)
     size = data.draw(st.integers(1, len(counts.vocabulary)))
@@ -56,7 +53,6 @@ def test_restriction_is_a_corner(documents: list[list[str]], data: st.DataObject
 
 
 @given(st.integers(1, 12), st.floats(0, 1), st.integers(0, 2**32))
-@settings(deadline=None)
 def test_dense_and_sparse_are_the_same_object_outside(size: int, density: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.integers(1, 9, (size, size)) * (rng.random((size, size)) < density))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qwem import Cooccurrence, Corpus, QwemError, Vocabulary
@@ -28,7 +28,6 @@ def corpus_of(documents: list[list[str]], **options: Any) -> Corpus:
 
 
 @given(DOCUMENTS, WEIGHTS)
-@settings(deadline=None)
 def test_equals_the_double_loop(documents: list[list[str]], weights: list[int]) -> None:
     corpus = corpus_of(documents)
     counts = Cooccurrence.count(corpus, len(weights), weights)
@@ -39,7 +38,6 @@ def test_equals_the_double_loop(documents: list[list[str]], weights: list[int]) 
 
 
 @given(DOCUMENTS, WEIGHTS, st.integers(1, 4), st.integers(1, 40), st.integers(1, 80))
-@settings(deadline=None)
 def test_threads_chunks_and_head_do_not_matter(
     documents: list[list[str]], weights: list[int], threads: int, chunk: int, head: int
 ) -> None:
@@ -55,7 +53,6 @@ def test_threads_chunks_and_head_do_not_matter(
 
 
 @given(DOCUMENTS, st.integers(0, 2**63 - 1), st.integers(1, 3), st.integers(1, 40), st.data())
-@settings(deadline=None)
 def test_subsampling_is_a_hash_of_seed_document_and_position(
     documents: list[list[str]], seed: int, draws: int, chunk: int, data: st.DataObject
 ) -> None:
@@ -95,7 +92,6 @@ def test_subsampling_keeps_words_as_often_as_word2vec_does() -> None:
 
 
 @given(DOCUMENTS, WEIGHTS)
-@settings(deadline=None)
 def test_masked_words_keep_their_place(documents: list[list[str]], weights: list[int]) -> None:
     distinct = len({word for document in documents for word in document})
     corpus = corpus_of(documents, vocab_size=max(1, distinct // 2), oov="mask")

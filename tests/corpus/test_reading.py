@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus
@@ -142,6 +142,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     assert corpus.vocabulary.words == ("a", "b")
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=60), size=st.integers(1, 20), lines=st.booleans())
 def test_replacing_bad_bytes_equals_python(
     data: bytes, size: int, lines: bool, tmp_path_factory: pytest.TempPathFactory

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -108,6 +108,7 @@ def test_analogy_is_the_normalised_argmax_without_the_question(embedding: Embedd
     assert answers[0][1] == pytest.approx(unit[best] @ target / np.linalg.norm(target), abs=1e-6)
 
 
+@settings(deadline=None)
 @given(
     vectors=arrays(np.float32, (12, 3), elements=st.sampled_from([-1.0, 0.0, 1.0, 2.0])),
     topn=st.integers(1, 14),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -96,6 +96,7 @@ def test_what_gensim_writes_is_read(tmp_path: Path, binary: bool) -> None:
 
 
 @leaky_gensim
+@settings(deadline=None)
 @given(
     words=st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=5, unique=True),
     data=st.data(),
@@ -123,6 +124,7 @@ def test_gensim_reads_every_word_that_is_not_refused(
         assert same(read_vectors(path, file_format), embedding)
 
 
+@settings(deadline=None)
 @given(vectors=arrays(np.float32, (3, 4), elements=st.floats(-(2.0**90), 2.0**90, width=32)))
 def test_numbers_keep_every_bit_in_text(
     tmp_path_factory: pytest.TempPathFactory, vectors: Any

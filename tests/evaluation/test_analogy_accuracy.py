@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pytest
 from gensim.test.utils import datapath
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -82,6 +82,7 @@ def test_every_answer_is_that_of_the_formula(method: Method) -> None:
         assert result.by_category[name].correct == right
 
 
+@settings(deadline=None)
 @given(
     vectors=arrays(np.float32, (9, 3), elements=st.floats(-8, 8, width=32)),
     seed=st.integers(0, 99),

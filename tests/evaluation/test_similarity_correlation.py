@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
@@ -24,6 +24,7 @@ from qwem.evaluation import (
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=30))
 def test_spearman_is_scipys(values: list[tuple[int, int]]) -> None:
     first, second = zip(*values, strict=True)

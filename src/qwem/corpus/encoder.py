@@ -220,7 +220,7 @@ def _document_lengths(runs: list[_Run]) -> NDArray[np.int64]:
 
 def _split_by_run(kept: NDArray[np.bool_], runs: list[_Run]) -> list[NDArray[np.bool_]]:
     """Return for each batch which of its documents are kept, and of the one that goes on behind."""
-    padded = np.append(kept, False)
+    padded = np.append(kept, True)
     ends = np.cumsum([run.token_ends.size for run in runs])
     return [
         padded[end - run.token_ends.size : end + 1] for run, end in zip(runs, ends, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Folding to lower case lengthens a letter by half at most (Ⱥ, two bytes, to ⱥ, three).
 _GROWTH = 2
@@ -66,6 +68,7 @@ class Interner:
         """
         # Any two words of a document have a byte between them.
         self._make_room(text.size, (text.size + ends.size) // 2 + 1)
+        text, ends, letters = _frozen(text), _frozen(ends), _frozen(letters)
         token_ends = np.empty(ends.size, dtype=np.int64)
         state = np.array([self._words, 0, 0, 0], dtype=np.int64)
         while not kernels.tokenise(
@@ -91,6 +94,7 @@ class Interner:
         The numbers are overwritten by the next call.
         """
         self._make_room(text.size, ends.size)
+        text, ends = _frozen(text), _frozen(ends)
         state = np.array([self._words, 0, 0, 0], dtype=np.int64)
         while not kernels.intern(
             text, ends, amount, self._table, self._entries, self._arena, self._ids, state
@@ -119,6 +123,13 @@ class Interner:
         self._entries = entries
         self._table = np.zeros(2 * len(entries), dtype=np.uint64)
         kernels.rehash(entries, words, self._table)
+
+
+def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return a read-only view; the compiled loops are compiled again for arrays that are not."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 def packed(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -53,7 +53,7 @@ class Settings:
         for name in changes:
             if name not in known:
                 raise SettingError(f"There is no setting {name!r}; there are {', '.join(known)}.")
-        return replace(cls(), **(PRESETS[preset] if preset else {}), **changes)
+        return replace(cls(), **{**(PRESETS[preset] if preset else {}), **changes})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""

@@ -127,18 +127,23 @@ class Target:
     @property
     def row_scale(self) -> NDArray[np.float64] | None:
         """The diagonal of Γ⁻¹, which turns V Λ^½ of the solved matrix into W; None where 1."""
-        g = self._rank_one()
-        return None if g is None else 1 / np.sqrt(g)
+        return 1 / np.sqrt(self.coupling) if isinstance(self.coupling, np.ndarray) else None
 
     def solved_matrix(self) -> Target:
         """Return the matrix to eigendecompose: Γ M Γ with Γ = diag(g)^½ (Proposition 3.3).
 
         That is the target itself where the coupling is constant (Theorem 3.2).
         """
-        g = self._rank_one()
-        if g is None:
+        if self.coupling is None:
             return self
-        scale = np.sqrt(g) if self.scale is None else self.scale * np.sqrt(g)
+        if isinstance(self.coupling, str):
+            raise SettingError(
+                "This target's coupling G is neither constant nor rank one, so it has no closed "
+                "form (weighted factorisation is NP-hard); train it by the population gradient, "
+                "or multiply its reweighting by setting31()."
+            )
+        root = np.sqrt(self.coupling)
+        scale = root if self.scale is None else self.scale * root
         return replace(self, coupling=None, scale=scale)
 
     def __matmul__(self, block: NDArray[Any]) -> NDArray[Any]:
@@ -222,15 +227,6 @@ class Target:
             arrays.get("scale"),
             threads,
         )
-
-    def _rank_one(self) -> NDArray[np.float64] | None:
-        if isinstance(self.coupling, str):
-            raise SettingError(
-                "This target's coupling G is neither constant nor rank one, so it has no closed "
-                "form (weighted factorisation is NP-hard); train it by the population gradient, "
-                "or multiply its reweighting by setting31()."
-            )
-        return self.coupling
 
     def _unscaled(self, vectors: NDArray[Any]) -> NDArray[Any]:
         if isinstance(self.rest, np.ndarray):
