@@ -6,9 +6,8 @@ import bz2
 import gzip
 import json
 import lzma
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import datasets
 import pyarrow as pa
@@ -20,6 +19,9 @@ from hypothesis import strategies as st
 
 from qwem import Corpus
 from qwem.corpus import batches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 DOCUMENTS = ["The king.", "", "Die Königin – und der König", "q Ω"]
 EXPECTED = Corpus.from_documents(DOCUMENTS).fingerprint

@@ -54,7 +54,7 @@ def test_a_function_without_them_is_refused(function: Any) -> None:
         derivatives_at_zero(function)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences())
 def test_the_loss_of_word2vec_gives_mstar_back(counts: Cooccurrence) -> None:
     target = contrastive_target(
@@ -67,7 +67,7 @@ def test_the_loss_of_word2vec_gives_mstar_back(counts: Cooccurrence) -> None:
     np.testing.assert_allclose(target.toarray(), same.toarray(), atol=1e-6)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences())
 def test_the_formula(counts: Cooccurrence) -> None:
     p, pp = probabilities(counts)

@@ -128,7 +128,7 @@ def test_subsampling_is_the_expectation_of_every_way_to_thin_the_text() -> None:
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences(), exponent=st.floats(0, 1.5), k=st.floats(0.1, 20))
 def test_negative_sampling_draws_k_words_from_the_power(
     counts: Cooccurrence, exponent: float, k: float
@@ -143,7 +143,7 @@ def test_negative_sampling_draws_k_words_from_the_power(
     np.testing.assert_array_equal(weight.positive_weight(counts), 1)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences(), exponent=st.floats(0, 1), k=st.floats(0.5, 10))
 def test_symmetrised_negative_sampling_is_a_mean_of_both_orders(
     counts: Cooccurrence, exponent: float, k: float
@@ -155,7 +155,7 @@ def test_symmetrised_negative_sampling_is_a_mean_of_both_orders(
     np.testing.assert_allclose(arithmetic, (plain + plain.T) / 2)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences())
 def test_setting31_alone_is_the_paper_s_example(counts: Cooccurrence) -> None:
     p, pp = probabilities(counts)
@@ -163,7 +163,7 @@ def test_setting31_alone_is_the_paper_s_example(counts: Cooccurrence) -> None:
     np.testing.assert_allclose(setting31().negative_weight(counts), 1 / (p + pp))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences())
 def test_products_multiply(counts: Cooccurrence) -> None:
     a = subsampling(0.01)

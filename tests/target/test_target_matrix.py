@@ -26,7 +26,7 @@ either_form = pytest.mark.parametrize("dense", [True, False])
 
 @either_form
 @pytest.mark.parametrize("coupled", [True, False])
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences(), columns=st.integers(0, 5), seed=st.integers(0, 99))
 def test_the_product_is_that_of_the_array(
     counts: Cooccurrence, columns: int, seed: int, coupled: bool, dense: bool

@@ -22,7 +22,7 @@ from qwem.corpus.corpus import (
     write_description,
 )
 from qwem.corpus.documents import check_documents, is_dataset, read_dataset, read_documents
-from qwem.corpus.encoder import Rules, encode
+from qwem.corpus.encoder import Rules, VocabSize, encode
 from qwem.corpus.files import find_sources
 from qwem.corpus.readers import read_sources
 from qwem.corpus.tokenizer import Tokenizer, TokenizerLike, resolve
@@ -37,14 +37,13 @@ if TYPE_CHECKING:
     from qwem.corpus.utf8 import Errors
     from qwem.corpus.vocabulary import Vocabulary
 
-_DEFAULT_VOCAB_SIZE = 10_000
 _GIVEN = "none: lists of words"
 
 
 def build_from_files(
     paths: PathLike | Iterable[PathLike],
     *,
-    vocab_size: int | None,
+    vocab_size: VocabSize,
     min_count: int,
     min_tokens: int,
     tokenizer: TokenizerLike,
@@ -78,7 +77,7 @@ def build_from_files(
 def build_from_documents(
     documents: Iterable[Any],
     *,
-    vocab_size: int | None,
+    vocab_size: VocabSize,
     min_count: int,
     min_tokens: int,
     tokenizer: TokenizerLike,
@@ -161,15 +160,15 @@ def _destination(directory: PathLike | None) -> Iterator[Path]:
 
 
 def _rules(
-    vocab_size: int | None,
+    vocab_size: VocabSize,
     min_count: int,
     min_tokens: int,
     oov: Literal["drop", "mask"],
     vocabulary: Vocabulary | None,
     errors: Errors,
 ) -> Rules:
-    if vocab_size is not None and vocab_size < 1:
-        raise SettingError(f"vocab_size must be at least 1 or None, not {vocab_size}.")
+    if vocab_size not in (None, "auto") and not (isinstance(vocab_size, int) and vocab_size > 0):
+        raise SettingError(f"vocab_size must be at least 1, 'auto' or None, not {vocab_size!r}.")
     if min_count < 1:
         raise SettingError(f"min_count must be at least 1, not {min_count}.")
     if min_tokens < 0:
@@ -177,7 +176,7 @@ def _rules(
     _check_choice("oov", oov, ("drop", "mask"))
     _check_choice("errors", errors, ("strict", "replace"))
     if vocabulary is not None and (
-        min_count != 1 or vocab_size not in (None, _DEFAULT_VOCAB_SIZE, len(vocabulary))
+        min_count != 1 or vocab_size not in (None, "auto", len(vocabulary))
     ):
         raise SettingError(
             "vocab_size and min_count choose words, but vocabulary gives them; pass one of the two."

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from qwem.corpus.encoder import VocabSize
     from qwem.corpus.files import PathLike
     from qwem.corpus.readers import Documents
     from qwem.corpus.tokenizer import TokenizerLike
@@ -90,7 +91,7 @@ class Corpus:
         cls,
         paths: PathLike | Iterable[PathLike],
         *,
-        vocab_size: int | None = 10_000,
+        vocab_size: VocabSize = "auto",
         min_count: int = 1,
         min_tokens: int = 0,
         tokenizer: TokenizerLike = "letters",
@@ -112,7 +113,8 @@ class Corpus:
             JSON lines (``.jsonl``, ``.ndjson``, ``.json``) or plain text; text and JSON may be
             compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A named file must not be empty.
         vocab_size
-            How many words to keep, the most frequent, ties by spelling; None keeps every word.
+            How many words to keep, the most frequent, ties by spelling; there must be as many.
+            "auto" keeps 10,000, or all where there are fewer; None keeps every word.
         min_count
             How often a word must occur to be kept.
         min_tokens
@@ -142,7 +144,7 @@ class Corpus:
         >>> import tempfile, pathlib
         >>> file = pathlib.Path(tempfile.mkdtemp(), "kings.txt")
         >>> file.write_text("The king.\nThe king and the queen!\n")
-        35
+        34
         >>> Corpus.from_files(file, vocab_size=2).vocabulary.words
         ('the', 'king')
         """
@@ -168,7 +170,7 @@ class Corpus:
         cls,
         documents: Iterable[Any],
         *,
-        vocab_size: int | None = None,
+        vocab_size: VocabSize = None,
         min_count: int = 1,
         min_tokens: int = 0,
         tokenizer: TokenizerLike = "letters",
@@ -211,7 +213,8 @@ class Corpus:
     def __repr__(self) -> str:
         return (
             f"Corpus({len(self):,} documents, {self.tokens.size:,} tokens, "
-            f"{len(self.vocabulary):,} words: {' '.join(self.vocabulary.words[:5])} …)"
+            f"{len(self.vocabulary):,} words: {' '.join(self.vocabulary.words[:5])}"
+            f"{' …' if len(self.vocabulary) > 5 else ''})"
         )
 
     @property

@@ -36,7 +36,7 @@ def check_documents(documents: object) -> None:
             "from_documents was given a mapping, which has no order of documents; pass its values, "
             f"or one split of a dataset: {', '.join(map(repr, list(documents)[:5]))}."
         )
-    if hasattr(documents, "columns") and hasattr(documents, "iloc"):
+    if hasattr(documents, "columns"):
         raise SettingError("from_documents was given a table; pass its column of texts.")
     if not isinstance(documents, Iterable):
         raise SettingError(
@@ -63,7 +63,7 @@ def read_dataset(dataset: Any, text_column: str, errors: Errors) -> Iterator[Tex
     columns = dataset.select_columns([text_column]).with_format("arrow")
     for table in columns.iter(batch_size=_DATASET_ROWS):
         for array in table.column(text_column).chunks:
-            batch = from_arrow(valid_array(array, errors, "the dataset", row))
+            batch = from_arrow(valid_array(array, errors, f"{text_column!r} of the dataset", row))
             yield TextBatch(batch.text, batch.ends, batch.text.size)
             row += len(array)
 

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+VocabSize = int | Literal["auto"] | None
+"""How many words to keep: a number, at most `AUTO_VOCAB_SIZE`, or all of them."""
+AUTO_VOCAB_SIZE = 10_000
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -39,7 +43,7 @@ Result = TypeVar("Result")
 class Rules:
     """Which documents and words a corpus keeps."""
 
-    vocab_size: int | None
+    vocab_size: VocabSize
     min_count: int
     min_tokens: int
     oov: Literal["drop", "mask"]
@@ -285,7 +289,11 @@ def _most_frequent(
 ) -> NDArray[np.int64]:
     """Return the words for the vocabulary, the most frequent first, ties by spelling."""
     candidates = np.flatnonzero(counts >= max(rules.min_count, 1))
-    size = candidates.size if rules.vocab_size is None else rules.vocab_size
+    size = candidates.size
+    if rules.vocab_size == "auto":
+        size = min(size, AUTO_VOCAB_SIZE)
+    elif rules.vocab_size is not None:
+        size = rules.vocab_size
     often = f" that occur {rules.min_count} times" if rules.min_count > 1 else ""
     if not candidates.size:
         raise CorpusError(f"No word is left: there are none{often}; lower min_count.")

@@ -18,15 +18,15 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 # Folding to lower case lengthens a letter by half at most (Ⱥ, two bytes, to ⱥ, three).
 _GROWTH = 2
 _SLACK = 64  # words are read and written eight bytes at a time
-_FIRST_WORDS = 1 << 15
+FIRST_WORDS = 1 << 15
 
 
 class Interner:
     """A growing list of distinct words with their counts; not for use by two threads at once."""
 
     def __init__(self) -> None:
-        self._table = np.zeros(2 * _FIRST_WORDS, dtype=np.uint64)
-        self._entries = np.empty((_FIRST_WORDS, 4), dtype=np.uint64)
+        self._table = np.zeros(2 * FIRST_WORDS, dtype=np.uint64)
+        self._entries = np.empty((FIRST_WORDS, 4), dtype=np.uint64)
         self._arena = np.empty(_SLACK, dtype=np.uint8)
         self._ids = np.empty(0, dtype=np.uint32)
         self._words = 0

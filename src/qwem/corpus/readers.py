@@ -119,30 +119,19 @@ def _read_parquet(path: Path, column: str, errors: Errors) -> Iterator[TextBatch
 
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
-            _check_column(file, column, path)
+            if column not in file.schema_arrow.names:
+                raise CorpusError(
+                    f"{path} has no column {column!r}; it has {_names(file.schema_arrow.names)}: "
+                    "say which is the text by text_column."
+                )
             bytes_per_row = path.stat().st_size / max(file.metadata.num_rows, 1)
             row = 0
             for records in file.iter_batches(_batch_rows(file, column), columns=[column]):
-                array = valid_array(records.column(0), errors, str(path), row)
+                array = valid_array(records.column(0), errors, f"{column!r} of {path}", row)
                 row += len(array)
                 yield from_arrow(array, int(row * bytes_per_row))
     except (pa.ArrowException, OSError) as error:
         raise CorpusError(f"{path} can't be read as Parquet: {error}.") from error
-
-
-def _check_column(file: Any, column: str, path: Path) -> None:
-    import pyarrow.types as kinds
-
-    schema = file.schema_arrow
-    if column not in schema.names:
-        raise CorpusError(
-            f"{path} has no column {column!r}; it has {_names(schema.names)}: "
-            "say which is the text by text_column."
-        )
-    kind = schema.field(column).type
-    value = kind.value_type if kinds.is_dictionary(kind) else kind
-    if not (kinds.is_string(value) or kinds.is_large_string(value)):
-        raise CorpusError(f"The column {column!r} of {path} is no text but {kind}.")
 
 
 def _batch_rows(file: Any, column: str) -> int:

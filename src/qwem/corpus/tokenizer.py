@@ -59,6 +59,17 @@ def resolve(tokenizer: TokenizerLike) -> Tokenizer:
     )
 
 
+def tokenizer_name(tokenizer: TokenizerLike) -> str:
+    """Return the name under which a corpus records a tokenizer.
+
+    >>> tokenizer_name(re.compile("[a-z]+")), tokenizer_name(str.split)
+    ('pattern [a-z]+', 'function builtins.str.split')
+    """
+    if isinstance(tokenizer, str) and tokenizer in ("letters", "ascii"):
+        return tokenizer
+    return resolve(tokenizer).name
+
+
 def _compile(expression: str) -> re.Pattern[str]:
     if expression.isalnum():  # no pattern that anyone would want, but what a slip of the pen gives
         raise SettingError(

@@ -33,9 +33,13 @@ def valid_bytes(data: bytes, errors: Errors, path: Path, position: int) -> bytes
 
 
 def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
-    """Return an Arrow array of text whose first entry is that `row` of a `place`."""
+    """Return an Arrow array of text whose first entry is that `row` of the column at `place`."""
     import pyarrow as pa
+    import pyarrow.types as kinds
 
+    kind = array.type.value_type if kinds.is_dictionary(array.type) else array.type
+    if not (kinds.is_string(kind) or kinds.is_large_string(kind)):
+        raise CorpusError(f"The column {place} is no text but {kind}.")
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
@@ -44,7 +48,7 @@ def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
             return pa.array([text.decode("utf-8", "replace") for text in rows], pa.large_string())
         bad = next(i for i, text in enumerate(rows) if not _is_valid(text))
         raise CorpusError(
-            f"The text in row {row + bad} of {place} is not valid UTF-8 at its byte "
+            f"Row {row + bad} of {place} is not valid UTF-8 at its byte "
             f"{_first_error(rows[bad])}; pass errors='replace' to go on."
         ) from None
     return array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from qwem.errors import SettingError
@@ -57,12 +57,9 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
-        settings = asdict(self)
-        if not isinstance(self.tokenizer, str):
-            from qwem.corpus import describe_tokenizer
+        from qwem.corpus import tokenizer_name
 
-            settings["tokenizer"] = describe_tokenizer(self.tokenizer)
-        return settings
+        return {**vars(self), "tokenizer": tokenizer_name(self.tokenizer)}
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -31,13 +31,13 @@ _CROWD = 1e-4
 # The most negative Ritz vectors survive a restart although nobody wants them: the outlier would
 # otherwise have to be found again each time.
 _OTHER_END = 8
-# Random columns beside a warm start, for what the earlier eigenvectors are orthogonal to.
-_FRESH = 16
+# How much randomness a warm start gets, for what the earlier eigenvectors are orthogonal to.
+_NOISE = 0.03
 
 
 def smallest_basis(dim: int) -> int:
     """Return the fewest basis vectors that leave room to grow after a restart."""
-    return 2 * (dim + _FRESH) + 2 * (BLOCK_WIDTH + _OTHER_END)
+    return 2 * dim + 3 * BLOCK_WIDTH + _OTHER_END
 
 
 def solve(
@@ -68,12 +68,11 @@ def solve(
     rng = np.random.default_rng(seed)
     basis = GrowingBasis(rows, min(rows, max_basis), dtype)
     width = BLOCK_WIDTH
-    if start is None:
-        block = basis.orthogonal(_random(rng, rows, width, dtype))
-    else:
-        start = np.hstack([start[:, : wanted.dim], _random(rng, rows, _FRESH, dtype)])
-        block = basis.orthogonal(start)
-    schedule = _Schedule(3 * wanted.dim if start is None else 0)
+    block = _random(rng, rows, width, dtype)
+    if start is not None:
+        block = _mix(rng, start, width) + dtype.type(_NOISE) * block / math.sqrt(rows)
+    block = basis.orthogonal(block)
+    schedule = _Schedule(3 * wanted.dim if start is None else wanted.dim)
     products, steps, norm = 0, 0, 0.0
     with progress("Factorising", total=wanted.dim, unit="pair") as bar:
         shown = 0
@@ -184,6 +183,17 @@ class _Schedule:
                 step = min(products, 0.75 * distance / fall)
         self._seen = products, distance
         self.due = products + int(step)
+
+
+def _mix(rng: np.random.Generator, start: Block, width: int) -> Block:
+    """Return a narrow block of random combinations of the columns of a warm start.
+
+    A Krylov space that starts within the wanted subspace fills that first. Starting from all the
+    columns side by side would take more products: the wider the block, the lower the degree of
+    the polynomial that a number of products buys.
+    """
+    weights = _random(rng, start.shape[1], width, start.dtype) / math.sqrt(start.shape[1])
+    return start @ weights.astype(start.dtype)
 
 
 def _random(rng: np.random.Generator, rows: int, width: int, dtype: np.dtype[Any]) -> Block:

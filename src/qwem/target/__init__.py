@@ -2,8 +2,8 @@
 
 from qwem.target.contrastive import contrastive_target, derivatives_at_zero, simclr_target
 from qwem.target.formula import Derivatives
-from qwem.target.mstar import mstar
-from qwem.target.pmi import pmi, ppmi
+from qwem.target.information import pmi, ppmi
+from qwem.target.quadratic import mstar
 from qwem.target.reweighting import (
     Reweighting,
     dynamic_window,

@@ -57,7 +57,7 @@ def build_target(
     left, right = reweighting.expected_counts(counts)
     coupling = reweighting.coupling(counts, formula.curvature)
 
-    terms, signs = np.empty((size, 0)), np.empty(0)
+    terms, term_weights = np.empty((size, 0)), np.empty(0)
     if dense:
         require_memory(
             size * size * dtype.itemsize,
@@ -68,11 +68,12 @@ def build_target(
     else:
         rest = _stored_entries(pairs, formula, left, right, dtype, threads)
         if formula.unseen is None:
-            terms, signs, error = separate(formula.unseen_entry, left, right, counts.word_counts)
+            terms, term_weights, error = separate(
+                formula.unseen_entry, left, right, counts.word_counts
+            )
             settings = {**settings, "unseen_error": error}
         elif formula.unseen != 0:
-            terms = np.full((size, 1), np.sqrt(abs(formula.unseen)))
-            signs = np.array([np.sign(formula.unseen)])
+            terms, term_weights = np.ones((size, 1)), np.array([formula.unseen])
     return Target(
         vocabulary=counts.vocabulary,
         name=name,
@@ -86,7 +87,7 @@ def build_target(
         },
         rest=rest,
         terms=terms.astype(dtype),
-        signs=signs.astype(dtype),
+        term_weights=term_weights.astype(dtype),
         coupling=coupling,
         threads=threads,
     )

@@ -15,6 +15,9 @@ from numba import njit
 
 Array = np.ndarray[Any, Any]
 
+_TILE_ENTRIES = 1 << 18
+"""Entries of the dense block in a tile: 1 MB in float32, what a core's own cache holds."""
+
 
 @njit(inline="always", error_model="numpy")
 def _rational(count: Any, expected: Any, coefficients: Any) -> Any:
@@ -96,12 +99,22 @@ def fill_stored(
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def multiply_rows(indptr: Array, indices: Array, data: Array, block: Array, out: Array) -> None:
-    """Add some rows of a sparse matrix times `block` to `out`; `indptr` belongs to the rows."""
+    """Add some rows of a sparse matrix times `block` to `out`; `indptr` belongs to the rows.
+
+    Columns, which must be sorted in each row, are taken in tiles: the part of `block` that a tile
+    needs stays in the cache while all the rows pass. A row's sum has the same order all the same.
+    """
     columns = block.shape[1]
-    for i in range(out.shape[0]):
-        row = out[i]
-        for entry in range(indptr[i], indptr[i + 1]):
-            value = data[entry]
-            other = block[indices[entry]]
-            for column in range(columns):
-                row[column] += value * other[column]
+    tile = max(1, _TILE_ENTRIES // max(1, columns))
+    reached = indptr[:-1].copy()
+    for end_of_tile in range(tile, block.shape[0] + tile, tile):
+        for i in range(out.shape[0]):
+            row = out[i]
+            entry = reached[i]
+            while entry < indptr[i + 1] and indices[entry] < end_of_tile:
+                value = data[entry]
+                other = block[indices[entry]]
+                for column in range(columns):
+                    row[column] += value * other[column]
+                entry += 1
+            reached[i] = entry

@@ -30,10 +30,10 @@ KIND = "target"
 class Target:
     """A symmetric matrix over words: one smooth thing where a pair was never seen, plus the rest.
 
-    M = D (terms diag(signs) termsᵀ + rest) D. Where most pairs are seen `rest` is a dense array and
-    there are no terms; else `rest` is sparse, and the terms (one for M* and PMI, none for PPMI) are
-    the entries of unseen pairs. D = diag(scale) is there where a coupling asked for it. The caller
-    need not know: ``target @ block`` is all that an eigensolver uses.
+    M = D (terms diag(term_weights) termsᵀ + rest) D. Where most pairs are seen, `rest` is a dense
+    array and there are no terms; else `rest` is sparse, and the terms (one for M* and PMI, none for
+    PPMI) are the entries of unseen pairs. D = diag(scale) is there where a coupling asked for it.
+    The caller need not know: ``target @ block`` is all that an eigensolver uses.
 
     >>> from qwem import Cooccurrence
     >>> from qwem.target import mstar
@@ -47,8 +47,9 @@ class Target:
     settings: dict[str, Any]
     """Everything that made it, as plain data."""
     rest: NDArray[Any] | sparse.csr_array[Any] = field(repr=False)
+    """Every entry, or what stored pairs add to the terms (rows sorted)."""
     terms: NDArray[Any] = field(repr=False)
-    signs: NDArray[Any] = field(repr=False)
+    term_weights: NDArray[Any] = field(repr=False)
     coupling: Coupling = field(default=None, repr=False)
     """G of Proposition 3.3: None where it is constant (Setting 3.1), the vector g where G = g gᵀ,
     or ``"general"``, for which there is no closed form."""
@@ -57,7 +58,7 @@ class Target:
     """How many `@` may use where BLAS doesn't decide; all cores by default."""
 
     def __post_init__(self) -> None:
-        for array in (self.terms, self.signs, self.coupling, self.scale):
+        for array in (self.terms, self.term_weights, self.coupling, self.scale):
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
         (self.rest if isinstance(self.rest, np.ndarray) else self.rest.data).setflags(write=False)
@@ -78,9 +79,10 @@ class Target:
         array([[3.],
                [3.]])
         """
-        rest: Any = (
-            sparse.csr_array(matrix, copy=True) if sparse.issparse(matrix) else np.array(matrix)
-        )
+        rest: Any = np.array(matrix) if not sparse.issparse(matrix) else sparse.csr_array(matrix)
+        if sparse.issparse(rest):
+            rest = rest.copy()
+            rest.sum_duplicates()
         rest = rest if rest.dtype in (np.float32, np.float64) else rest.astype(np.float64)
         if isinstance(words, Vocabulary):
             vocabulary = words
@@ -176,7 +178,7 @@ class Target:
             entries = self.rest.copy()
         else:
             entries = self.rest.toarray()
-            entries += (self.terms * self.signs) @ self.terms.T
+            entries += (self.terms * self.term_weights) @ self.terms.T
         if self.scale is not None:
             scale = self.scale.astype(self.dtype)
             entries *= scale[:, None]
@@ -188,7 +190,7 @@ class Target:
         arrays = {
             "vocabulary_counts": self.vocabulary.counts,
             "terms": self.terms,
-            "signs": self.signs,
+            "term_weights": self.term_weights,
         }
         if isinstance(self.rest, np.ndarray):
             arrays["rest"] = self.rest
@@ -222,7 +224,7 @@ class Target:
             metadata["settings"],
             rest,
             arrays["terms"],
-            arrays["signs"],
+            arrays["term_weights"],
             "general" if metadata["general_coupling"] else arrays.get("coupling"),
             arrays.get("scale"),
             threads,
@@ -232,8 +234,8 @@ class Target:
         if isinstance(self.rest, np.ndarray):
             return self._dense_product(self.rest, vectors)
         product = self._sparse_product(self.rest, vectors)
-        if self.signs.size:
-            product += self.terms @ (self.signs[:, None] * (self.terms.T @ vectors))
+        if self.term_weights.size:
+            product += self.terms @ (self.term_weights[:, None] * (self.terms.T @ vectors))
         return product
 
     def _dense_product(self, entries: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
@@ -269,4 +271,5 @@ def _asymmetry(matrix: NDArray[Any] | sparse.csr_array[Any]) -> float:
     if not isinstance(matrix, np.ndarray):
         return float(abs(matrix - matrix.T).max())
     blocks = dense_blocks(*matrix.shape)
-    return max(float(np.abs(matrix[rows] - matrix[:, rows].T).max()) for rows in blocks)
+    differences = (float(np.abs(matrix[rows] - matrix[:, rows].T).max()) for rows in blocks)
+    return max(differences, default=0.0)

@@ -1,0 +1,231 @@
+"""The whole training run in closed form: Lemma 3.4, and Result 3.5 for small random starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from qwem.dynamics.initial import Initial, typical_values, values_of_start
+from qwem.dynamics.modes import checked_times, damping
+from qwem.errors import RankError, SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from qwem.embedding import Embedding
+    from qwem.spectrum import Spectrum
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedFormDynamics:
+    """Gradient flow dW/dt = −∇L/2g from a given start, solved mode by mode; see `closed_form`.
+
+    Time t is the paper's throughout, and methods take one time or an array of them, ∞ included.
+    """
+
+    spectrum: Spectrum
+    initial_singular_values: NDArray[np.float64]
+    """s_k(0), or r_k(0) where the start is random: what each mode grows from."""
+
+    def __post_init__(self) -> None:
+        start = np.array(self.initial_singular_values, dtype=np.float64)
+        if start.shape != (self.spectrum.dim,) or not np.all(np.isfinite(start) & (start >= 0)):
+            raise SettingError(
+                f"initial_singular_values must be {self.spectrum.dim} finite numbers, one for each "
+                "mode of the spectrum, and none of them negative."
+            )
+        start.setflags(write=False)
+        object.__setattr__(self, "initial_singular_values", start)
+
+    @cached_property
+    def rates(self) -> NDArray[np.float64]:
+        """The rate at which s_k² first grows: λ_k, or |λ_k|/2 in the untied model."""
+        return self._sizes / 2 if self.spectrum.signed else self._sizes
+
+    @cached_property
+    def learning_times(self) -> NDArray[np.float64]:
+        """τ_k = ln(λ_k/s_k²(0))/λ_k, when s_k² is about λ_k/2; ∞ for a mode that starts at zero."""
+        with np.errstate(divide="ignore"):
+            return (np.log(self._sizes) - 2 * np.log(self.initial_singular_values)) / self.rates
+
+    def singular_values(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Return s_k(t) for every mode, shape (…, d): Lemma 3.4.
+
+        The modes are in the order of the spectrum; they cross where a later one starts far ahead.
+        """
+        start = self.initial_singular_values
+        damped = damping(checked_times(t), self._sizes, start, self.rates)
+        return np.divide(start, damped, out=np.zeros_like(damped), where=start > 0)
+
+    def rescaled_time(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Return t/τ₁, in which the first mode is learned at 1 however small the start."""
+        return checked_times(t) / self._unit
+
+    def time(self, rescaled: ArrayLike) -> NDArray[np.float64]:
+        """Return the time t of a rescaled time t/τ₁."""
+        return checked_times(rescaled) * self._unit
+
+    def effective_rank(
+        self, t: ArrayLike, kind: Literal["learned", "entropy"] = "learned"
+    ) -> NDArray[np.float64]:
+        """Return how many dimensions the embedding uses at time t.
+
+        ``learned`` counts the modes that are past their learning time, the steps of the paper's
+        staircase. ``entropy`` is smooth: exp of the entropy of s_k/Σs (Roy and Vetterli 2007), and
+        is near d at a start where all modes are equally small.
+        """
+        at = checked_times(t)
+        if kind == "learned":
+            return np.sum(self.learning_times <= at[..., None], axis=-1)
+        if kind != "entropy":
+            raise SettingError(f"kind must be learned or entropy, not {kind!r}.")
+        from scipy.special import entr
+
+        values = self.singular_values(at)
+        total = values.sum(axis=-1, keepdims=True)
+        shares = values / np.where(total > 0, total, 1)
+        return np.where(total[..., 0] > 0, np.exp(entr(shares).sum(axis=-1)), 0.0)
+
+    def loss(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Return the loss L/g = ¼ Σ_k (s_k⁴ − 2λ_k s_k²), which is zero for W = 0.
+
+        This is the contrastive loss (paper, eq. qwem_loss) itself, constant included:
+        L = g/4 (‖WWᵀ − M*‖² − ‖M*‖²) by Theorem 3.2, in which only learned modes have a part.
+        """
+        squares = np.square(self.singular_values(t))
+        return np.sum(squares * (squares - 2 * self._sizes), axis=-1) / 4
+
+    def vectors(self, t: float, dim: int | None = None) -> NDArray[np.float64]:
+        """Return W(t) = V*S(t), or the first `dim` columns of it.
+
+        A smaller model that starts at random starts elsewhere: for it, restrict the spectrum.
+        """
+        return self._vectors(t, dim, np.ones(self.spectrum.dim))
+
+    def context_vectors(self, t: float, dim: int | None = None) -> NDArray[np.float64]:
+        """Return W′(t) = V* sign(Λ) S(t) of the untied model; the tied one has W′ = W."""
+        return self._vectors(t, dim, np.sign(self.spectrum.eigenvalues))
+
+    def embedding(self, t: float, dim: int | None = None) -> Embedding:
+        """Return the word vectors W(t) with their words; at t = ∞ those of the spectrum."""
+        return self._embedding(t, self.vectors(t, dim), "word")
+
+    def context_embedding(self, t: float, dim: int | None = None) -> Embedding:
+        """Return the context vectors W′(t) with their words."""
+        return self._embedding(t, self.context_vectors(t, dim), "context")
+
+    @property
+    def _sizes(self) -> Array:
+        return np.abs(self.spectrum.eigenvalues)
+
+    @property
+    def _unit(self) -> float:
+        first = float(self.learning_times[0])
+        if not 0 < first < np.inf:
+            raise SettingError(
+                f"Time can't be rescaled by a first learning time of {first:g}; the first mode "
+                "must start above zero and below the root of its eigenvalue."
+            )
+        return first
+
+    def _vectors(self, t: float, dim: int | None, signs: Array) -> Array:
+        part = self.spectrum if dim is None else self.spectrum.restrict(dim)
+        weights = (signs * self.singular_values(float(t)))[: part.dim]
+        return np.multiply(part.eigenvectors, weights, dtype=np.float64)
+
+    def _embedding(self, t: float, vectors: Array, role: str) -> Embedding:
+        from qwem.embedding import Embedding
+
+        provenance = {
+            "role": role,
+            "time": str(float(t)),  # JSON has no infinity
+            "initial_singular_values": self.initial_singular_values.tolist(),
+            "signed": self.spectrum.signed,
+            "target": dict(self.spectrum.target_settings),
+        }
+        return Embedding(self.spectrum.vocabulary, vectors, provenance=provenance)
+
+
+def closed_form(
+    spectrum: Spectrum,
+    *,
+    init_scale: float | None = None,
+    initial_singular_values: ArrayLike | None = None,
+    initial_vectors: ArrayLike | None = None,
+    initial_context_vectors: ArrayLike | None = None,
+    initial: Initial = "qr",
+) -> ClosedFormDynamics:
+    """Return the gradient flow dW/dt = −∇L/2g = ½(M* − WWᵀ)W of a model, for all times at once.
+
+    From an aligned start W(0) = V*S(0) this is exact (Lemma 3.4); from a small random start it is
+    the limit for vanishing size (Result 3.5), whose conditions are in `log_scale_bounds`. Exactly
+    one start is given: `init_scale`, `initial_singular_values` or `initial_vectors`.
+
+    A signed spectrum belongs to the untied model WW′ᵀ. Under the same flow its loss pulls half as
+    hard, dW/dt = ¼(M* − WW′ᵀ)W′, and from W = V*S, W′ = V* sign(Λ) S each mode obeys
+    ds/dt = ¼(|λ| − s²)s: the tied curves for |λ|, at half the speed. An outlier that the spectrum
+    leaves out is left out of M* here too; training on all of M* would learn it first.
+
+    Parameters
+    ----------
+    spectrum
+        The d modes of a model of dimension d under Setting 3.1.
+    init_scale
+        σ, for W(0) with independent entries N(0, σ²), of which the typical values are used: for
+        ``"qr"`` the geometric mean of each R_kk(0), for ``"svd"`` σ√V.
+    initial_singular_values
+        s_k(0) of an aligned start, in the order of the spectrum.
+    initial_vectors, initial_context_vectors
+        W(0) itself, V × d, and in the untied model W′(0).
+    initial
+        What a random start gives mode k to grow from. ``"qr"``: R_kk(0) of the QR factorisation
+        W(0)ᵀV* = QR, the variable that the derivation of Result 3.5 solves for. ``"svd"``: the
+        singular values of W(0), with which the paper states it; the two agree in rescaled time as
+        σ → 0, but in time t these curves stay ahead by ln(s_k²(0)/R_kk²(0))/λ_k at every σ.
+
+    >>> from qwem.spectrum import factorize
+    >>> spectrum = factorize(np.diag([4.0, 1.0]), dim=2, words=["a", "b"])
+    >>> run = closed_form(spectrum, initial_singular_values=[1e-3, 1e-3])
+    >>> run.singular_values([0.0, 9.0, np.inf]).round(3)
+    array([[0.001, 0.001],
+           [2.   , 0.09 ],
+           [2.   , 1.   ]])
+    """
+    _check_spectrum(spectrum)
+    if initial not in ("qr", "svd"):
+        raise SettingError(f"initial must be qr or svd, not {initial!r}.")
+    given = [init_scale, initial_singular_values, initial_vectors]
+    if sum(start is not None for start in given) != 1:
+        raise SettingError(
+            "Give exactly one start: init_scale, initial_singular_values or initial_vectors."
+        )
+    if initial_vectors is not None:
+        start = values_of_start(spectrum, initial_vectors, initial_context_vectors, initial)
+    elif initial_context_vectors is not None:
+        raise SettingError("initial_context_vectors go with initial_vectors.")
+    elif init_scale is not None:
+        start = typical_values(spectrum, init_scale, initial)
+    else:
+        start = np.asarray(initial_singular_values, dtype=np.float64)
+    return ClosedFormDynamics(spectrum, start)
+
+
+def _check_spectrum(spectrum: Spectrum) -> None:
+    values = np.abs(spectrum.eigenvalues) if spectrum.signed else spectrum.eigenvalues
+    wrong = np.flatnonzero(~(values > 0))
+    if wrong.size:
+        kind = "different from zero" if spectrum.signed else "positive"
+        raise RankError(
+            f"The closed form needs eigenvalues that are {kind}, and number {wrong[0] + 1} is "
+            f"{spectrum.eigenvalues[wrong[0]]:g}; restrict the spectrum to those before it."
+        )
+    if spectrum.row_scale is not None:
+        raise SettingError(
+            "The closed form of training holds where the coupling G is constant (Setting 3.1), and "
+            "this target's has rank one; its trained minimum is Spectrum.embedding()."
+        )

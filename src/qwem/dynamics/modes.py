@@ -1,0 +1,36 @@
+"""The sigmoidal growth of one eigenmode, from which every closed form here is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def damping(
+    times: NDArray[np.float64],
+    eigenvalues: NDArray[np.float64],
+    initial: NDArray[np.float64],
+    rates: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return s(0)/s(t) for every time and mode (Lemma 3.4), shape (…, modes).
+
+    It is (e^{−γt} + s²(0) (1 − e^{−γt})/λ)^½ with γ the rate of s², the eigenvalue λ itself in the
+    tied model. Neither term can overflow, s²(0) is never formed, and nothing cancels.
+    """
+    exponents = -np.multiply.outer(times, rates)
+    learned = initial * np.sqrt(-np.expm1(exponents)) / np.sqrt(eigenvalues)
+    return np.hypot(np.exp(exponents / 2), learned)
+
+
+def checked_times(times: ArrayLike) -> NDArray[np.float64]:
+    """Return times as an array, after a look that they are at or after the start."""
+    array = np.asarray(times, dtype=np.float64)
+    if not np.all(array >= 0):
+        raise SettingError("A time must be a number that is not negative; training starts at 0.")
+    return array

@@ -1,0 +1,201 @@
+"""Result 3.5: why a small random start behaves like an aligned one, and how small it must be.
+
+All of it is about R, the upper triangular factor of W(t)ᵀV* = QR. R holds everything about W but a
+rotation: its diagonal r_k follows the curves of Lemma 3.4, and the rest must stay small.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qwem.dynamics.modes import checked_times, damping
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Peak(NamedTuple):
+    """The largest sizes |R_ij| that the elements above the diagonal reach, and when."""
+
+    times: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+
+
+def triangular_factor(projection: ArrayLike) -> NDArray[np.float64]:
+    """Return R in WᵀV* = QR with the diagonal not negative, for the d × m matrix WᵀV*.
+
+    >>> triangular_factor([[0.0, 2.0], [-3.0, 1.0]])
+    array([[ 3., -1.],
+           [ 0.,  2.]])
+    """
+    triangular = np.linalg.qr(np.asarray(projection, dtype=np.float64), mode="r")
+    signs = np.where(np.diagonal(triangular) < 0, -1.0, 1.0)
+    return signs[:, None] * triangular + 0.0  # turns −0 into 0
+
+
+def triangular_velocity(triangular: ArrayLike, eigenvalues: ArrayLike) -> NDArray[np.float64]:
+    """Return dR/dt = ½ (RΛ − R̃R), which is exact (paper, eq. Rdot).
+
+    R̃ is R Rᵀ with the elements above the diagonal doubled and those below it dropped. R is d × m
+    with one column for each eigenvalue; with all m = V of them nothing is left out.
+
+    >>> triangular_velocity([[1.0, 0.5], [0.0, 1.0]], [4.0, 2.0])
+    array([[ 1.375 , -0.3125],
+           [ 0.    ,  0.5   ]])
+    """
+    r, values = _checked(triangular, eigenvalues)
+    gram = r @ r.T
+    return (r * values - (np.triu(gram) + np.triu(gram, 1)) @ r) / 2
+
+
+def off_diagonal(
+    times: ArrayLike, eigenvalues: ArrayLike, initial: ArrayLike
+) -> NDArray[np.float64]:
+    """Return R(t) to first order in what lies above its diagonal, shape (…, d, m).
+
+    R_ij²(t) = R_ij²(0) r_j⁴(t)/r_j⁴(0) · r_i²(t)/r_i²(0) · e^{−(λ_i+λ_j)t} for i < j ≤ d, the
+    solution of 2Ṙ_ij = (λ_j − r_i² − 2r_j²) R_ij. Columns beyond the d-th have no r_j, and no
+    factor of it. The diagonal is r_k(t).
+
+    Parameters
+    ----------
+    times
+        One or many, finite.
+    eigenvalues
+        The m largest, in order.
+    initial
+        R(0), d × m, or the number σ for the paper's estimate R_ij(0) = σ, with as many rows as
+        there are positive eigenvalues.
+
+    >>> off_diagonal(0.0, [4.0, 2.0], 1e-3)
+    array([[0.001, 0.001],
+           [0.   , 0.001]])
+    """
+    at, (start, values) = checked_times(times), _checked(initial, eigenvalues)
+    if not np.all(np.isfinite(at)):
+        raise SettingError("The off-diagonal solution needs finite times.")
+    rows = np.arange(len(start))
+    top, diagonal = values[: len(start)], np.diagonal(start)
+    damped = damping(at, top, diagonal, top)
+    gaps = top[:, None] - values
+    growth = np.exp(-np.multiply.outer(at, np.maximum(gaps, 0)) / 2) / damped[..., None]
+    # (r_j²(t)/r_j²(0)) e^{−λ_j t}: one until mode j is learned, then falling.
+    unlearned = np.square(np.exp(-np.multiply.outer(at, top) / 2) / damped)
+    growth[..., :, : len(start)] *= unlearned[..., None, :]
+    growth[..., rows, rows] = 1 / damped
+    return start * growth
+
+
+def off_diagonal_peak(eigenvalues: ArrayLike, initial: ArrayLike) -> Peak:
+    """Return the largest |R_ij| over time and its time, for i < j, as d × m matrices.
+
+    Where r_j is still small the derivative vanishes at r_i² = λ_j, that is at
+    t = ln(λ_iλ_j / (r_i²(0) (λ_i − λ_j))) / λ_i, and there
+
+        R_ij² = R_ij²(0) (1 − λ_j/λ_i) (λ_iλ_j / (r_i²(0) (λ_i − λ_j)))^{λ_j/λ_i},
+
+    which falls like σ^{2(λ_i − λ_j)/λ_i}. The paper prints it without the factor 1 − λ_j/λ_i, and
+    with R_ij(0) = r_i(0) = σ. Elements that only fall, as for λ_j ≤ 0, peak at t = 0.
+
+    >>> peak = off_diagonal_peak([4.0, 2.0], 1e-3)
+    >>> peak.sizes[0, 1].round(4), peak.times[0, 1].round(3)
+    (np.float64(0.0316), np.float64(3.8))
+    """
+    start, values = _checked(initial, eigenvalues)
+    left, right = _pairs(values, len(start))
+    scale = np.square(np.diagonal(start))[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moment = left * right / (left - right) / scale
+        later = moment > 1
+        times = np.where(later, np.log(moment) / left, 0.0)
+        factors = np.where(later, np.sqrt(1 - right / left) * moment ** (right / left / 2), 1.0)
+    # Equal eigenvalues would never peak without r_j, which stops them at the size of √λ_j.
+    degenerate = (left == right) & (right > 0)
+    times[degenerate] = np.inf
+    sizes = np.where(degenerate, np.sqrt(np.maximum(right, 0)), np.abs(start) * factors)
+    above = np.triu(np.ones(start.shape, dtype=bool), 1)
+    return Peak(np.where(above, times, 0.0), np.where(above, sizes, 0.0))
+
+
+def log_scale_bounds(eigenvalues: ArrayLike, tolerance: float | None = None) -> Array:
+    """Return, for each pair i < j, what log σ² must stay (far) below for the theory to hold.
+
+    This is the paper's −λ_j/(λ_i − λ_j) · log(λ_iλ_j/(λ_i − λ_j)), where the estimate of
+    max_t R_ij² is 1. With a `tolerance` it is where max_t |R_ij| is that part of √λ_j, which is r_i
+    at that moment: a condition that does not hang on the units of M*. Elements that are no pair,
+    and pairs with λ_j ≤ 0, are unbounded, +∞; equal eigenvalues have −∞, no scale being small
+    enough.
+
+    >>> log_scale_bounds([4.0, 2.0, 1.0]).round(3)
+    array([[   inf, -1.386, -0.096],
+           [   inf,    inf, -0.693],
+           [   inf,    inf,    inf]])
+    """
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise SettingError(f"tolerance must be between 0 and 1, not {tolerance}.")
+    values = _ordered(eigenvalues)
+    left, right = _pairs(values, len(values))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = left - right
+        bounds = -right / gap * np.log(left * right / gap)
+        if tolerance is not None:
+            bounds += left / gap * np.log(tolerance**2 * right * left / gap)
+    bounded = np.triu(right > 0, 1)
+    return np.where(bounded, np.where(gap > 0, bounds, -np.inf), np.inf)
+
+
+def satisfied_pairs(
+    eigenvalues: ArrayLike, init_scale: float, tolerance: float | None = None
+) -> NDArray[np.bool_]:
+    """Return, as a matrix, whether log σ² is below its bound for each pair i < j.
+
+    See `log_scale_bounds`; elements on and below the diagonal are true.
+
+    >>> satisfied_pairs([4.0, 2.0, 1.9], 1e-2)[0]
+    array([ True,  True,  True])
+    >>> satisfied_pairs([4.0, 2.0, 1.9], 1e-2)[1]
+    array([ True,  True, False])
+    """
+    return np.asarray(2 * np.log(init_scale) < log_scale_bounds(eigenvalues, tolerance))
+
+
+def largest_init_scale(eigenvalues: ArrayLike, tolerance: float | None = None) -> float:
+    """Return the σ up to which the condition on log σ² holds for every pair.
+
+    >>> round(largest_init_scale([4.0, 2.0, 1.0], tolerance=0.1), 4)
+    0.0141
+    """
+    return float(np.exp(log_scale_bounds(eigenvalues, tolerance).min() / 2))
+
+
+def _pairs(values: Array, rows: int) -> tuple[Array, Array]:
+    """Return λ_i and λ_j as matrices over i and j."""
+    left, right = np.broadcast_arrays(values[:rows, None], values)
+    return left, right
+
+
+def _ordered(eigenvalues: ArrayLike) -> Array:
+    values = np.asarray(eigenvalues, dtype=np.float64)
+    if values.ndim != 1 or not np.all(np.isfinite(values)) or np.any(np.diff(values) > 0):
+        raise SettingError("The theory of R needs finite eigenvalues, the largest first.")
+    return values
+
+
+def _checked(triangular: ArrayLike, eigenvalues: ArrayLike) -> tuple[Array, Array]:
+    values = _ordered(eigenvalues)
+    r = np.asarray(triangular, dtype=np.float64)
+    if r.ndim == 0:
+        r = np.triu(np.full((np.count_nonzero(values > 0), len(values)), float(r)))
+    if r.ndim != 2 or r.shape[1] != len(values) or len(r) > len(values) or np.tril(r, -1).any():
+        raise SettingError(
+            f"R must be upper triangular with a column for each of the {len(values)} eigenvalues "
+            f"and no more rows, not of shape {r.shape}."
+        )
+    if not (np.all(np.diagonal(r) > 0) and np.all(values[: len(r)] > 0)):
+        raise SettingError("R must have a positive diagonal, and its rows positive eigenvalues.")
+    return r, values

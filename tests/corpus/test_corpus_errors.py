@@ -1,0 +1,192 @@
+"""Bad input is refused in one sentence that says what, where, and what to do."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from qwem import Corpus, Vocabulary
+from qwem.corpus import batches
+from qwem.errors import CorpusError, QwemError, SettingError
+
+
+def refused(message: str, kind: type[QwemError] = CorpusError) -> Any:
+    return pytest.raises(kind, match=message)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    with refused("There is no file or directory .*nowhere.txt"):
+        Corpus.from_files(tmp_path / "nowhere.txt")
+    with refused("No file matches the pattern .*none"):
+        Corpus.from_files(str(tmp_path / "none*.txt"))
+    with refused("The directory .* has no files in it"):
+        Corpus.from_files(tmp_path)
+    with refused("the list of paths is empty"):
+        Corpus.from_files([])
+
+
+@pytest.mark.parametrize("documents", ["line", "file"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.txt.gz", "a.parquet"])
+def test_an_empty_file(tmp_path: Path, name: str, documents: Any) -> None:
+    file = tmp_path / name
+    if name.endswith(".gz"):
+        file.write_bytes(gzip.compress(b""))
+    elif name.endswith(".parquet"):
+        pq.write_table(pa.table({"text": pa.array([], pa.string())}), file)
+    else:
+        file.touch()
+    with refused(f"{name} is empty"):
+        Corpus.from_files(file, documents=documents)
+
+
+def test_nothing_left(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a b c\nd e\n")
+    with refused("of 2 documents the longest has 3 words, and min_tokens is 4"):
+        Corpus.from_files(tmp_path / "a.txt", min_tokens=4)
+    with refused("No word is left.* 2 times; lower min_count"):
+        Corpus.from_files(tmp_path / "a.txt", min_count=2)
+    with refused("no documents"):
+        Corpus.from_documents([])
+    with refused("no words in the 2 documents"):
+        Corpus.from_documents(["1", "2"])
+
+
+def test_a_vocabulary_larger_than_the_corpus(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a b c c\n")
+    with refused("vocab_size is 10,000, larger than the corpus, which has 3 words", SettingError):
+        Corpus.from_files(tmp_path / "a.txt", vocab_size=10_000)
+    assert Corpus.from_files(tmp_path / "a.txt").vocabulary.words == ("c", "a", "b")
+    with refused("has 1 words that occur 2 times", SettingError):
+        Corpus.from_documents(["a b c c"], vocab_size=2, min_count=2)
+
+
+def test_invalid_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "é word ".encode() * 20 + b"\xff bad"
+    monkeypatch.setattr(batches, "BATCH_BYTES", 50)
+    for name, data in [("a.txt", text), ("b.txt.gz", gzip.compress(text))]:
+        (tmp_path / name).write_bytes(data)
+        with refused(rf"{name} is not valid UTF-8 at byte 160 \(0xff\)"):
+            Corpus.from_files(tmp_path / name)
+    (tmp_path / "a.jsonl").write_bytes(b'{"text": "a"}\n{"text": "\xc3"}\n')
+    with refused("a.jsonl is not valid UTF-8 at byte 24"):
+        Corpus.from_files(tmp_path / "a.jsonl")
+    column = pa.array([b"fine", b"\xc3", b"\xa9 f\xff"]).view(pa.string())
+    pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")
+    with refused("Row 1 of 'text' of .*a.parquet is not valid UTF-8 at its byte 0"):
+        Corpus.from_files(tmp_path / "a.parquet")
+    corpus = Corpus.from_files(tmp_path / "a.parquet", vocab_size=2, errors="replace")
+    assert corpus.vocabulary.words == ("f", "fine")
+
+
+def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.jsonl"
+    monkeypatch.setattr(batches, "BATCH_BYTES", 10)
+    good = '{"text": "a", "id": 1}\n\n'
+    for line, message in [
+        ("{", "Line 5 of .*a.jsonl is not valid JSON"),
+        ("[1]", "Line 5 of .*a.jsonl is not a JSON object"),
+        ('{"body": "a"}', "Line 5 of .*a.jsonl has no 'text'; it has 'body'"),
+        ('{"text": 3}', "The 'text' in line 5 of .*a.jsonl is no text but int"),
+        (r'{"text": "\ud800"}', "Document 2 of .*a.jsonl has half a surrogate pair"),
+    ]:
+        file.write_text(2 * good + line + "\n")
+        with refused(message):
+            Corpus.from_files(file)
+
+
+def test_bad_parquet(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"title": ["a"], "number": [1]}), file)
+    with refused("a.parquet has no column 'text'; it has 'title', 'number'"):
+        Corpus.from_files(file)
+    with refused("The column 'number' of .*a.parquet is no text but int64"):
+        Corpus.from_files(file, text_column="number")
+    file.write_bytes(file.read_bytes()[:-10])
+    with refused("a.parquet can't be read as Parquet"):
+        Corpus.from_files(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [
+        ("a.gz", gzip.compress),
+        ("a.bz2", bz2.compress),
+        ("a.xz", lzma.compress),
+        ("a.zst", zstandard.compress),
+    ],
+)
+def test_a_damaged_compressed_file(tmp_path: Path, name: str, compress: Any) -> None:
+    data = compress(np.random.default_rng(0).integers(97, 122, 10_000, np.uint8).tobytes())
+    (tmp_path / name).write_bytes(data[: len(data) // 2])
+    with refused(f"{name} (is damaged or cut short|can't be read)"):
+        Corpus.from_files(tmp_path / name)
+    (tmp_path / name).write_bytes(b"this was never compressed")
+    with refused(f"{name} (is damaged or cut short|can't be read)"):
+        Corpus.from_files(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ("a text", "one string.* pass a list of texts, or a file's path to from_files"),
+        (b"a text", "was given bytes"),
+        ({"train": ["a"]}, "a mapping.*'train'"),
+        (pa.table({"text": ["a"]}), "a table; pass its column"),
+        (Path("a.txt"), "by from_files"),
+    ],
+)
+def test_what_are_no_documents(documents: Any, message: str) -> None:
+    with refused(message, SettingError):
+        Corpus.from_documents(documents)
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        (["a", b"b"], "Document 1 is bytes; decode it"),
+        (["a", 3.5], "Document 1 is neither a text nor a list of words but float"),
+        (["a", ["b"]], "Document 1 is a list of words after"),
+        ([["a"], "b"], "Document 1 is a text after"),
+        ([["a", b"b"]], "Document 0 has b'b' among its words"),
+        ([{"body": "a"}], "Document 0 has no 'text'; it has 'body'"),
+        (["a", "b\udc00"], "Document 1 has half a surrogate pair"),
+        (datasets.Dataset.from_dict({"body": ["a"]}), "no column 'text'; it has 'body'"),
+        (datasets.Dataset.from_dict({"text": [1]}), "'text' of the dataset is no text but int64"),
+    ],
+)
+def test_bad_documents(documents: Any, message: str) -> None:
+    with refused(message):
+        Corpus.from_documents(documents)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"vocab_size": 0}, "vocab_size must be at least 1, 'auto' or None, not 0"),
+        ({"min_count": 0}, "min_count must be at least 1, not 0"),
+        ({"min_tokens": -1}, "min_tokens must not be negative"),
+        ({"oov": "skip"}, "oov must be 'drop' or 'mask', not 'skip'"),
+        ({"errors": "ignore"}, "errors must be 'strict' or 'replace'"),
+        ({"threads": 0}, "threads must be at least 1"),
+        ({"vocabulary": Vocabulary(("a",), np.array([1])), "min_count": 2}, "pass one of the two"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], message: str) -> None:
+    with refused(message, SettingError):
+        Corpus.from_documents(["a b c"], **settings)
+
+
+def test_a_bad_kind_of_document(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    with refused("documents must be 'line' or 'file', not 'page'", SettingError):
+        Corpus.from_files(tmp_path / "a.txt", documents="page")  # type: ignore[arg-type]

@@ -1,0 +1,208 @@
+"""Result 3.5: a vanishing random start gives the curves of an aligned one, up to rotations."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pytest
+from dynamics.gradient_flow import (
+    integrate,
+    singular_values,
+    spectrum_of,
+    symmetric_matrix,
+    tied_flow,
+)
+
+from qwem.dynamics import (
+    closed_form,
+    largest_init_scale,
+    log_scale_bounds,
+    off_diagonal,
+    off_diagonal_peak,
+    requiv_distance,
+    satisfied_pairs,
+    triangular_factor,
+    triangular_velocity,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem.dynamics import ClosedFormDynamics, Initial
+
+    Array = NDArray[np.float64]
+
+EIGENVALUES = np.array([6.0, 3.0, 1.2, 0.4, 0.1, -0.5, -2.0])
+DIM = 3
+SCALES = (1e-2, 1e-4, 1e-6, 1e-10)
+
+
+class Run(NamedTuple):
+    """A start of size σ, and the flow from it at even steps of rescaled time."""
+
+    start: Array
+    times: Array
+    vectors: Array
+    states: Array
+
+    @property
+    def triangular(self) -> Array:
+        return np.array([triangular_factor(state.T @ self.vectors) for state in self.states])
+
+    def theory(self, initial: Initial) -> ClosedFormDynamics:
+        spectrum = spectrum_of(EIGENVALUES[:DIM], self.vectors[:, :DIM])
+        return closed_form(spectrum, initial_vectors=self.start, initial=initial)
+
+    def largest_distance(self, initial: Initial) -> float:
+        theory = self.theory(initial)
+        return max(
+            requiv_distance(state, theory.vectors(t))
+            for state, t in zip(self.states, self.times, strict=True)
+        )
+
+
+@cache
+def random_run(scale: float, seed: int = 0) -> Run:
+    matrix, vectors = symmetric_matrix(EIGENVALUES)
+    start = scale * np.random.default_rng(seed).standard_normal((len(EIGENVALUES), DIM))
+    # The last of the modes is learned at λ₁/λ_d = 5 in rescaled time.
+    times = np.linspace(0, 8, 300) * np.log(EIGENVALUES[0] / scale**2) / EIGENVALUES[0]
+    return Run(start, times, vectors, tied_flow(matrix, start, times))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-2, 1e-4])
+def test_the_dynamics_of_r_are_exact_at_any_size(scale: float) -> None:
+    """R(t) from its own equation is the QR factor of the integrated W(t)ᵀV*."""
+    matrix, vectors = symmetric_matrix(EIGENVALUES)
+    start = scale * np.random.default_rng(3).standard_normal((len(EIGENVALUES), DIM))
+    times = np.linspace(0, 10, 40)
+    flow = tied_flow(matrix, start, times)
+    expected = np.array([triangular_factor(state.T @ vectors) for state in flow])
+    computed = integrate(
+        lambda r: triangular_velocity(np.triu(r), EIGENVALUES), expected[0], times
+    )
+    np.testing.assert_allclose(computed, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_off_diagonal_solution_is_first_order(scale: float) -> None:
+    """R(t) is off by the square of what lies above its diagonal, not by the thing itself."""
+    run = random_run(scale)
+    exact = run.triangular
+    theory = off_diagonal(run.times, EIGENVALUES, exact[0])
+    above = np.abs(np.triu(exact, 1)).max()
+    assert np.abs(theory - exact).max() < max(2 * above**2, 1e-7)
+
+
+@pytest.mark.parametrize("scale", SCALES[1:])
+def test_the_elements_above_the_diagonal_peak_where_predicted(scale: float) -> None:
+    run = random_run(scale)
+    exact = np.abs(run.triangular)
+    peak = off_diagonal_peak(EIGENVALUES, exact[0])
+    for i, j in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)):
+        assert exact[:, i, j].max() == pytest.approx(peak.sizes[i, j], rel=0.01)
+        # The maximum is flat, so its time is known to a few steps only.
+        assert run.times[exact[:, i, j].argmax()] == pytest.approx(peak.times[i, j], rel=0.03)
+
+
+def test_the_peak_is_the_maximum_of_the_solution() -> None:
+    """The closed-form maximum of R_ij(t) against a fine search, at a size where r_j is small."""
+    values = np.array([3.0, 2.0, 1.0])
+    peak = off_diagonal_peak(values, 1e-7)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        times = peak.times[i, j] + np.linspace(-1, 1, 4001)
+        curve = off_diagonal(times, values, 1e-7)[:, i, j]
+        assert curve.max() == pytest.approx(peak.sizes[i, j], rel=1e-3)
+        assert times[curve.argmax()] == pytest.approx(peak.times[i, j], abs=5e-3)
+
+
+def test_the_paper_prints_the_peak_without_a_factor() -> None:
+    """Its (λ_iλ_j/(λ_i − λ_j))^{λ_j/λ_i} σ^{2(λ_i − λ_j)/λ_i} lacks 1 − λ_j/λ_i."""
+    first, second, scale = 3.0, 2.0, 1e-5
+    printed = (first * second / (first - second)) ** (second / first) * scale ** (
+        2 * (first - second) / first
+    )
+    size = off_diagonal_peak([first, second], scale).sizes[0, 1]
+    assert size**2 == pytest.approx(printed * (1 - second / first), rel=1e-9)
+
+
+def test_the_distance_falls_at_the_predicted_rate() -> None:
+    """The slowest pair decides: σ^{(λ_i − λ_j)/λ_i}, here σ^½ for the first two modes."""
+    distances = [random_run(scale).largest_distance("qr") for scale in SCALES]
+    slopes = np.diff(np.log(distances)) / np.diff(np.log(SCALES))
+    np.testing.assert_allclose(slopes, 0.5, atol=0.05)
+    np.testing.assert_allclose(slopes[-1], 0.5, atol=0.005)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_diagonal_of_r_is_what_grows_not_the_singular_values(seed: int) -> None:
+    """From S(0) the curves are ahead by a time that no σ makes shorter."""
+    for scale, bound in ((1e-4, 0.05), (1e-6, 0.005)):
+        run = random_run(scale, seed)
+        exact = singular_values(run.states)
+        weights = np.sqrt(EIGENVALUES[:DIM])
+        errors: dict[Initial, float] = {
+            initial: np.abs(
+                (np.sort(run.theory(initial).singular_values(run.times))[:, ::-1] - exact) / weights
+            ).max()
+            for initial in ("qr", "svd")
+        }
+        assert errors["qr"] < bound
+        assert errors["svd"] > 0.3
+
+
+def test_from_s0_too_the_distance_vanishes_at_a_fixed_rescaled_time() -> None:
+    """The paper's limit: t/τ₁ is fixed, away from the moments at which a mode is learned."""
+    for rescaled in (0.5, 1.5, 3.5, 7.5):
+        distances = []
+        for scale in SCALES:
+            run = random_run(scale)
+            nearest = np.abs(np.linspace(0, 8, 300) - rescaled).argmin()
+            theory = run.theory("svd").vectors(run.times[nearest])
+            distances.append(requiv_distance(run.states[nearest], theory))
+        assert np.all(np.diff(distances) < 0)
+        assert distances[-1] < 1e-3
+
+
+def test_the_condition_on_log_sigma_is_where_the_peak_is_large() -> None:
+    values = np.array([5.0, 3.0, 2.9, 1.0, -1.0])
+    bounds = log_scale_bounds(values, tolerance=0.1)
+    for i, j in ((0, 1), (0, 3), (1, 2), (2, 3)):
+        scale = float(np.exp(bounds[i, j] / 2))
+        size = off_diagonal_peak(values, scale).sizes[i, j]
+        assert size == pytest.approx(0.1 * np.sqrt(values[j]), rel=1e-9)
+    assert np.all(np.isposinf(bounds[:, 4]))
+    assert np.all(np.isposinf(bounds[np.tril_indices(5)]))
+
+
+def test_the_condition_is_the_papers() -> None:
+    values = np.array([5.0, 3.0, 1.0])
+    bounds = log_scale_bounds(values)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        gap = values[i] - values[j]
+        expected = -values[j] / gap * np.log(values[i] * values[j] / gap)
+        assert bounds[i, j] == pytest.approx(expected)
+    scale = largest_init_scale(values)
+    assert satisfied_pairs(values, 0.99 * scale).all()
+    assert not satisfied_pairs(values, 1.01 * scale).all()
+    assert largest_init_scale([2.0, 2.0]) == 0
+
+
+def test_near_degenerate_modes_need_a_smaller_start() -> None:
+    """Where the condition fails the theory is off, and where it holds it is not."""
+    dim, scale = 2, 1e-4
+    errors = {}
+    for second in (2.0, 3.9):
+        values = np.array([4.0, second, 0.2, -1.0])
+        start = scale * np.random.default_rng(5).standard_normal((4, dim))
+        times = np.linspace(0, 20, 200)
+        exact = singular_values(tied_flow(np.diag(values), start, times))
+        spectrum = spectrum_of(values[:dim], np.eye(4)[:, :dim])
+        theory = closed_form(spectrum, initial_vectors=start).singular_values(times)
+        errors[second] = np.abs(np.sort(theory)[:, ::-1] - exact).max()
+    assert satisfied_pairs([4.0, 2.0, 0.2, -1.0], scale, 0.1)[:dim].all()
+    assert not satisfied_pairs([4.0, 3.9, 0.2, -1.0], scale, 0.1)[:dim].all()
+    assert errors[2.0] < 1e-3
+    assert errors[3.9] > 20 * errors[2.0]

@@ -1,0 +1,44 @@
+"""The same call gives the same bits; other numbers of threads give the same eigenvalues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from qwem.spectrum import factorize
+from spectrum.matrices import mstar_like, words
+
+if TYPE_CHECKING:
+    from qwem.spectrum import Method
+
+
+def test_same_bits_twice(method: Method) -> None:
+    matrix = mstar_like(700)
+    one, two = (factorize(matrix, 40, words=words(700), method=method, seed=3) for _ in range(2))
+    assert one.eigenvalues.tobytes() == two.eigenvalues.tobytes()
+    assert one.eigenvectors.tobytes() == two.eigenvectors.tobytes()
+    assert one.residuals.tobytes() == two.residuals.tobytes()
+
+
+def test_thread_counts_agree(method: Method) -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    matrix = mstar_like(300)
+    spectra = []
+    for threads in (1, 2):
+        with threadpoolctl.threadpool_limits(threads):
+            spectra.append(factorize(matrix, 20, words=words(300), method=method))
+    one, two = spectra
+    np.testing.assert_allclose(one.eigenvalues, two.eigenvalues, rtol=1e-5)
+    products = [s.embedding().vectors @ s.embedding().vectors.T for s in spectra]
+    assert np.abs(products[0] - products[1]).max() <= 1e-3 * np.abs(products[0]).max()
+
+
+def test_other_seeds_agree_to_the_tolerance() -> None:
+    matrix = mstar_like(700)
+    one, two = (
+        factorize(matrix, 40, words=words(700), method="krylov", seed=seed) for seed in (0, 1)
+    )
+    assert one.eigenvectors.tobytes() != two.eigenvectors.tobytes()
+    np.testing.assert_allclose(one.eigenvalues, two.eigenvalues, rtol=1e-3)

@@ -1,0 +1,51 @@
+"""What `import qwem` promises: it is light, and every public name is there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+import qwem
+from qwem._internal.extras import require
+from qwem.errors import MissingExtraError
+
+
+def test_importing_is_light() -> None:
+    program = (
+        "import qwem, sys; "
+        "print(*(m for m in ('jax', 'numba', 'pandas', 'matplotlib', 'pyarrow', 'scipy', 'numpy') "
+        "if m in sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout.split() == []
+    assert result.returncode == 0
+
+
+def test_the_command_line_imports_nothing_heavy_before_it_works() -> None:
+    program = (
+        "import qwem.cli, sys; "
+        "print(*(m for m in ('jax', 'numba', 'pandas', 'matplotlib') if m in sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout.split() == []
+    assert result.returncode == 0
+
+
+@pytest.mark.parametrize("name", qwem.__all__)
+def test_public_names_are_there(name: str) -> None:
+    assert getattr(qwem, name) is not None
+    assert name in dir(qwem)
+
+
+def test_other_names_are_not() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'word2vec'"):
+        qwem.word2vec  # noqa: B018
+
+
+def test_a_missing_extra_is_named() -> None:
+    assert find_spec("no_such_package") is None
+    with pytest.raises(MissingExtraError, match=r"pip install 'qwem\[train\]'"):
+        require("no_such_package.part", "train")
