@@ -6,12 +6,16 @@ M* is decomposed completely, W(0) is drawn with entries N(0, σ²), and dW/dt = 
 solved exactly in the eigenbasis with all its modes, the negative ones too: nothing is neglected.
 The theory is that of a spectrum as `factorize` gives it, once from R_kk(0) and once from S(0).
 
-The error of mode k is |s_k(t) − theory|/√λ_k, both sides sorted by size at each of 300 times, evenly
-spaced from 0 to half as long again as the last mode takes. Shown are the maximum over times and the
-20 top modes, the mean over times and all modes, then how many modes have every pair within the
-paper's condition on log σ² (`satisfied_pairs` at the tolerance given), the mean of their maxima
-over time and that of the other modes, and the rank correlation over modes between this maximum and
-the largest predicted |R_ij| in a row. Last come the modes that do worst at the smallest σ.
+The error of mode k is |s_k(t) − theory|/√λ_k, both sides sorted by size at each of 300 times, in
+even steps from 0 to half as long again as the last mode takes. The columns are
+
+- for each start, the maximum over times and the 20 top modes, and the mean over times and modes;
+- how many modes k have every pair k < j within the condition on log σ² (`satisfied_pairs`, at the
+  tolerance given), the mean over those modes of the maximum over times, and that over the others;
+- the rank correlation over modes of this maximum with the largest predicted |R_kj|/√λ_k;
+- the time that solving the flow took.
+
+Last come the modes that do worst at the smallest σ, and the log σ² that they would need.
 """
 
 from __future__ import annotations
@@ -70,9 +74,9 @@ def compare(options: argparse.Namespace) -> None:
     dim = spectrum.dim
     unit_start = np.random.default_rng(options.seed).standard_normal((len(values), dim))
     tolerance = options.tolerance
-    print(f"{'':8}│ from R_kk(0)      │ from S(0)         │ condition on log σ²           │")
+    print(f"{'':8}│ from R_kk(0)      │ from S(0)         │ condition on log σ²             │")
     print(
-        f"{'σ':8}│ top 20 │ mean     │ top 20 │ mean     │ modes │ error │ others │ rank │ seconds"
+        f"{'σ':8}│ top 20 │ mean     │ top 20 │ mean     │ modes │ error  │ others │ rank │ seconds"
     )
     for scale in SCALES:
         start = scale * unit_start
@@ -95,7 +99,7 @@ def compare(options: argparse.Namespace) -> None:
         rank = spearmanr(peaks / np.sqrt(spectrum.eigenvalues), worst).statistic
         print(
             f"{scale:<8.0e}│ {qr[:, :20].max():.4f} │ {qr.mean():.5f}  │ {svd[:, :20].max():.4f} │ "
-            f"{svd.mean():.5f}  │ {met.sum():5} │ {_mean(worst[met])} │ {_mean(worst[~met])}  │ "
+            f"{svd.mean():.5f}  │ {met.sum():5} │ {_mean(worst[met])} │ {_mean(worst[~met])} │ "
             f"{rank:.2f} │ {seconds:.1f}"
         )
     bounds = log_scale_bounds(values, tolerance)[:dim].min(axis=1)
@@ -109,7 +113,7 @@ def compare(options: argparse.Namespace) -> None:
 
 
 def _mean(values: Array) -> str:
-    return f"{values.mean():.3f}" if values.size else "    —"
+    return f"{values.mean():.4f}" if values.size else "—     "
 
 
 if __name__ == "__main__":

@@ -64,11 +64,11 @@ def spectrum_of(eigenvalues: Array, eigenvectors: Array, *, signed: bool = False
         eigenvalues=eigenvalues,
         eigenvectors=eigenvectors,
         residuals=np.zeros(len(eigenvalues)),
-        vocabulary=Vocabulary([f"w{i}" for i in range(size)], np.zeros(size, dtype=np.int64)),
+        vocabulary=Vocabulary(tuple(f"w{i}" for i in range(size)), np.zeros(size, dtype=np.int64)),
         tol=1e-12,
         signed=signed,
     )
 
 
 def singular_values(states: Array) -> Array:
-    return np.linalg.svd(states, compute_uv=False)
+    return np.asarray(np.linalg.svd(states, compute_uv=False), dtype=np.float64)

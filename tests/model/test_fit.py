@@ -9,6 +9,7 @@ import pytest
 
 import qwem
 from qwem import Cooccurrence, Corpus, Model, Settings
+from qwem.dynamics import closed_form
 from qwem.errors import ArtefactError, RankError, SettingError
 from qwem.model import PRESETS
 
@@ -63,6 +64,20 @@ def test_the_same_fit_gives_the_same_bits(corpus: Corpus, model: Model) -> None:
 
 def test_smaller_models_are_prefixes(model: Model) -> None:
     assert np.array_equal(model.embedding(dim=20).vectors, model.embedding().vectors[:, :20])
+
+
+def test_training_can_be_stopped_early(model: Model) -> None:
+    early, late = model.embedding(time=1e-3), model.embedding(time=np.inf)
+    assert np.allclose(late.vectors, model.wv.vectors, atol=1e-5)
+    learned = np.linalg.norm(early.vectors, axis=0) / np.linalg.norm(late.vectors, axis=0)
+    assert learned.max() < 1e-3
+    first = closed_form(model.spectrum, init_scale=1e-6).learning_times[0]
+    between = model.embedding(time=2 * first)
+    learned = np.linalg.norm(between.vectors, axis=0) / np.linalg.norm(late.vectors, axis=0)
+    assert learned[0] > 0.99
+    assert learned[-1] < 0.01
+    with pytest.raises(SettingError, match="can't both be given"):
+        model.embedding(time=1.0, exponent=0.0)
 
 
 def test_saved_models_come_back(model: Model, tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dynamics.gradient_flow import spectrum_of, symmetric_matrix, tied_flow
 
+from dynamics.gradient_flow import spectrum_of, symmetric_matrix, tied_flow
 from qwem.dynamics import closed_form
 
 EIGENVALUES = np.array([5.0, 2.5, 2.4, 1.0, 0.3, 0.0, -0.7, -3.0, -8.0])

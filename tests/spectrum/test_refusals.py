@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from qwem import Cooccurrence
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import factorize
-from qwem.target import Target
+from qwem.target import Target, mstar, none
 from spectrum.matrices import mstar_like, with_eigenvalues, words
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Holed:
         self.shape = target.shape
         self.name = "holed"
         self.settings: dict[str, Any] = {}
-        self.coupling: str | None = None
+        self.coupling = None
         self.row_scale = None
         self._matrix = matrix
 
@@ -96,13 +97,9 @@ def test_a_matrix_needs_words_and_a_target_has_them() -> None:
 
 
 def test_a_general_coupling_is_sent_to_the_trainer() -> None:
-    class Coupled(Holed):
-        def __init__(self) -> None:
-            super().__init__(np.eye(5))
-            self.coupling = "general"
-
+    counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 1]])
     with pytest.raises(SettingError, match=r"population trainer, qwem\.dynamics"):
-        factorize(Coupled(), 1)
+        factorize(mstar(counts, reweighting=none()), 1)
 
 
 def test_a_sparse_matrix_of_your_own(method: Method) -> None:

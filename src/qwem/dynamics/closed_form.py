@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class ClosedFormDynamics:
 
     def effective_rank(
         self, t: ArrayLike, kind: Literal["learned", "entropy"] = "learned"
-    ) -> NDArray[np.float64]:
+    ) -> NDArray[Any]:
         """Return how many dimensions the embedding uses at time t.
 
         ``learned`` counts the modes that are past their learning time, the steps of the paper's
@@ -185,16 +185,16 @@ def closed_form(
     initial
         What a random start gives mode k to grow from. ``"qr"``: R_kk(0) of the QR factorisation
         W(0)ᵀV* = QR, the variable that the derivation of Result 3.5 solves for. ``"svd"``: the
-        singular values of W(0), with which the paper states it; the two agree in rescaled time as
-        σ → 0, but in time t these curves stay ahead by ln(s_k²(0)/R_kk²(0))/λ_k at every σ.
+        singular values of W(0), with which the paper states it. These curves are ahead by
+        ln(s_k²(0)/R_kk²(0))/λ_k at every σ, which only in rescaled time vanishes as σ → 0.
 
     >>> from qwem.spectrum import factorize
     >>> spectrum = factorize(np.diag([4.0, 1.0]), dim=2, words=["a", "b"])
-    >>> run = closed_form(spectrum, initial_singular_values=[1e-3, 1e-3])
-    >>> run.singular_values([0.0, 9.0, np.inf]).round(3)
-    array([[0.001, 0.001],
-           [2.   , 0.09 ],
-           [2.   , 1.   ]])
+    >>> run = closed_form(spectrum, initial_singular_values=[0.1, 0.1])
+    >>> run.singular_values([0.0, 3.0, np.inf]).round(2)
+    array([[0.1 , 0.1 ],
+           [2.  , 0.41],
+           [2.  , 1.  ]])
     """
     _check_spectrum(spectrum)
     if initial not in ("qr", "svd"):

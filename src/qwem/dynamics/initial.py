@@ -24,7 +24,7 @@ def typical_values(spectrum: Spectrum, init_scale: float, initial: Initial) -> N
     degrees of freedom: what is left of column k when k − 1 directions are taken out. The value for
     ``"qr"`` is its geometric mean, exp E ln R_kk, so that the learning times, which are linear in
     ln R_kk, are the expected ones. For ``"svd"`` it is σ√V, the root of the mean squared singular
-    value, from which they differ by a part √(d/V) at most. In the untied model half of the start,
+    value, around which they spread by about a part √(d/V). In the untied model half of the start,
     in the mean, lies in directions that only decay, so that ``"qr"`` has σ/√2 for σ.
     """
     if not (np.isfinite(init_scale) and init_scale > 0):
@@ -54,20 +54,16 @@ def values_of_start(
             "initial_context_vectors belong to an untied model, whose spectrum is signed; "
             f"this spectrum has signed={spectrum.signed}."
         )
-    start = _checked(spectrum, vectors, "initial_vectors")
-    if context is None:
-        if initial == "svd":
-            return np.linalg.svd(start, compute_uv=False)
-        projection = start.T @ spectrum.eigenvectors
-    else:
-        start_context = _checked(spectrum, context, "initial_context_vectors")
-        if initial == "svd":
-            stacked = np.concatenate([start, start_context]) / np.sqrt(2)
-            return np.linalg.svd(stacked, compute_uv=False)
-        projection = start.T @ spectrum.eigenvectors
-        projection += start_context.T @ (spectrum.eigenvectors * np.sign(spectrum.eigenvalues))
-        projection /= 2
-    return np.diagonal(triangular_factor(projection))
+    sides = [_checked(spectrum, vectors, "initial_vectors")]
+    bases = [spectrum.eigenvectors]
+    if context is not None:
+        sides.append(_checked(spectrum, context, "initial_context_vectors"))
+        bases.append(spectrum.eigenvectors * np.sign(spectrum.eigenvalues))
+    if initial == "svd":
+        stacked = np.concatenate(sides) / np.sqrt(len(sides))
+        return np.asarray(np.linalg.svd(stacked, compute_uv=False), dtype=np.float64)
+    overlaps = [side.T @ basis for side, basis in zip(sides, bases, strict=True)]
+    return np.diagonal(triangular_factor(np.mean(overlaps, axis=0)))
 
 
 def _checked(spectrum: Spectrum, vectors: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal import artefact
+from qwem.errors import SettingError
 from qwem.spectrum import Spectrum
 
 if TYPE_CHECKING:
@@ -38,9 +39,36 @@ class Model:
         """The words, most frequent first."""
         return self.spectrum.vocabulary
 
-    def embedding(self, dim: int | None = None, exponent: float = 0.5) -> Embedding:
-        """Return the embedding W = V|Λ|^exponent of the first `dim` eigenpairs."""
-        return self.spectrum.embedding(dim=dim, exponent=exponent)
+    def embedding(
+        self,
+        dim: int | None = None,
+        *,
+        exponent: float = 0.5,
+        time: float | None = None,
+        init_scale: float = 1e-6,
+    ) -> Embedding:
+        """Return the embedding of the first `dim` eigenpairs.
+
+        Parameters
+        ----------
+        dim
+            How many dimensions; all by default.
+        exponent
+            W = V|Λ|^exponent; ½ is what training converges to.
+        time
+            Where to stop training from a random start of scale `init_scale`, in the paper's t:
+            W(t) = V S(t), see `qwem.dynamics.closed_form`. By default training is over.
+        init_scale
+            The standard deviation of the start's entries.
+        """
+        if time is None:
+            return self.spectrum.embedding(dim=dim, exponent=exponent)
+        if exponent != 0.5:
+            raise SettingError("time and exponent can't both be given: training knows only ½.")
+        from qwem.dynamics import closed_form
+
+        spectrum = self.spectrum if dim is None else self.spectrum.restrict(dim)
+        return closed_form(spectrum, init_scale=init_scale).embedding(time)
 
     @cached_property
     def wv(self) -> Embedding:

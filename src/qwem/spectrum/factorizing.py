@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -35,7 +35,6 @@ _DENSE_SIZE = 20_000
 _SINGLE_TOL = 1e-4
 
 
-@runtime_checkable
 class Solvable(Protocol):
     """What `factorize` asks of a target; `qwem.target.Target` has it."""
 
@@ -162,10 +161,11 @@ def factorize(
 
 
 def _as_target(target: Any, words: Sequence[str] | Vocabulary | None) -> Solvable:
-    if isinstance(target, Solvable):
+    if hasattr(target, "solved_matrix"):
         if words is not None:
             raise SettingError("words are for a plain matrix; a target has its own.")
-        return target
+        solvable: Solvable = target
+        return solvable
     if words is None:
         raise SettingError("A plain matrix needs words=, one for each row.")
     from qwem.target import Target
