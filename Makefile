@@ -17,7 +17,7 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
+	$(BIN)/pytest --numprocesses 2
 
 demo: $(READY)
 	$(BIN)/qwem demo --output out/demo

@@ -50,7 +50,7 @@ def test_it_equals_the_plain_formula(corpus: Corpus, model: Model) -> None:
 
 
 def test_threads_do_not_matter(corpus: Corpus, model: Model) -> None:
-    again = qwem.fit(corpus, dim=50, threads=1)
+    again = qwem.fit(corpus, dim=50, threads=2)
     ours, theirs = model.embedding().vectors, again.embedding().vectors
     gram = ours @ ours.T
     assert np.allclose(again.spectrum.eigenvalues, model.spectrum.eigenvalues, rtol=1e-5)

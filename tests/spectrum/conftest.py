@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from qwem.spectrum import Method
 
 
@@ -18,13 +14,3 @@ if TYPE_CHECKING:
 def method(request: pytest.FixtureRequest) -> Method:
     solver: Method = request.param
     return solver
-
-
-@pytest.fixture(autouse=True)
-def _one_blas_thread() -> Iterator[None]:
-    """Keep BLAS from spinning for a core that another test has; small matrices need no more."""
-    if find_spec("threadpoolctl") is None:
-        yield
-        return
-    with import_module("threadpoolctl").threadpool_limits(1):
-        yield

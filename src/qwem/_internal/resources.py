@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qwem.errors import MemoryLimitError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def thread_count(threads: int | None) -> int:
@@ -16,6 +21,18 @@ def thread_count(threads: int | None) -> int:
     if threads < 1:
         raise SettingError(f"threads must be at least 1, not {threads}.")
     return threads
+
+
+@contextmanager
+def blas_threads(threads: int | None) -> Iterator[None]:
+    """Let the products of matrices in the block use so many threads; None changes nothing."""
+    if threads is None:
+        yield
+        return
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(thread_count(threads)):
+        yield
 
 
 def available_memory() -> int:

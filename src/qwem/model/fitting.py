@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.resources import blas_threads
 from qwem._internal.stopwatch import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
@@ -50,7 +51,7 @@ def fit(
             counts = count(corpus, settings, threads)
     with watch.stage("target"):
         target = build_target(counts, settings, threads)
-    with watch.stage("factorize"):
+    with watch.stage("factorize"), blas_threads(threads):
         from qwem.spectrum import factorize
 
         spectrum = factorize(
