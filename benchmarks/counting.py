@@ -4,8 +4,8 @@
 
 The double loop is what the paper's reference implementation does, compiled with numba: for each
 pair, four float32 updates of two dense matrices. GloVe's `cooccur` is a C program; give what it
-does on the same machine (`--glove-rate 0.9e6`). Each time is the best of three; the large
-vocabulary is counted in a process of its own, to tell its memory.
+does on the same machine (`--glove-rate 0.9e6`). Each time is the best of several, 1 and 2 threads
+in turn; the large vocabulary is counted in a process of its own, to tell its memory.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WINDOW = 16
+REPEATS = 5
 
 
 @njit
@@ -41,13 +43,10 @@ def double_loop(tokens: Any, offsets: Any, weighted: Any, flat: Any) -> None:
                 flat[v, w] += 1
 
 
-def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
 
 
 def encode(path: str, vocab_size: int) -> Corpus:
@@ -60,8 +59,11 @@ def compare(path: str, glove_rate: float | None) -> None:
     print(f"{tokens:,} tokens, 10,000 words, window {WINDOW}")
 
     Cooccurrence.count(corpus.documents(0, 10), WINDOW)  # compile
-    one = seconds(lambda: Cooccurrence.count(corpus, WINDOW, threads=1))
-    two = seconds(lambda: Cooccurrence.count(corpus, WINDOW, threads=2))
+    turns = [
+        [seconds(partial(Cooccurrence.count, corpus, WINDOW, threads=n)) for n in (1, 2)]
+        for _ in range(REPEATS)
+    ]
+    one, two = map(min, zip(*turns, strict=True))
     print(f"qwem, 1 thread       {one:7.2f} s  {tokens / one / 1e6:6.1f} million tokens a second")
     print(f"qwem, 2 threads      {two:7.2f} s  {tokens / two / 1e6:6.1f} million tokens a second")
     print(f"                     speed-up {one / two:.2f}")
@@ -69,11 +71,10 @@ def compare(path: str, glove_rate: float | None) -> None:
     ids, offsets = np.array(corpus.tokens), np.array(corpus.offsets)
     dense = np.zeros((2, 10_000, 10_000), np.float32)
     double_loop(ids, offsets[:2], dense[0], dense[1])  # compile
-    start = time.perf_counter()
-    double_loop(ids, offsets, dense[0], dense[1])
-    loop = time.perf_counter() - start
+    loop = min(
+        seconds(lambda: double_loop(ids, offsets, dense[0], dense[1])) for _ in range(REPEATS // 2)
+    )
     print(f"double loop          {loop:7.2f} s  qwem is {loop / two:.1f} times faster")
-    del dense
 
     if glove_rate:
         print(f"GloVe's cooccur      qwem is {tokens / two / glove_rate:.1f} times faster")
@@ -88,7 +89,9 @@ def large(path: str, vocab_size: int) -> None:
     Cooccurrence.count(corpus.documents(0, 10), WINDOW)  # compile
     Cooccurrence.count(corpus, WINDOW, threads=2)
     memory = peak_memory()
-    taken = seconds(lambda: Cooccurrence.count(corpus, WINDOW, threads=2), repeats=2)
+    taken = min(
+        seconds(lambda: Cooccurrence.count(corpus, WINDOW, threads=2)) for _ in range(REPEATS)
+    )
     print(f"qwem, {vocab_size:,} words  {taken:6.2f} s, {memory / 1e9:.2f} GB at most")
 
 

@@ -11,11 +11,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from qwem._internal.progress import progress
 from qwem._internal.resources import require_memory, thread_count
-from qwem.cooccurrence.csr import assemble, cut_evenly, join_rows
+from qwem.cooccurrence.csr import Rows, assemble, cut_evenly
 from qwem.cooccurrence.pair_counts import DENSE_FROM, PairCounts
 from qwem.errors import CountError
 
@@ -112,18 +111,19 @@ class _Counter:
 
     def run(self, chunk_tokens: int) -> Counts:
         tokens = len(self.corpus.tokens)
-        occurrences = self.draws * np.bincount(self.corpus.tokens, minlength=self.words)
-        self.dtype = self._choose_width(occurrences[: self.words])
-        self.weights = self.weights.astype(self.dtype)
-        self.head = self._choose_head(occurrences[: self.words], min(tokens, chunk_tokens))
-        head = np.zeros((self.head, self.head), self.dtype)
-        tail_shape = (self.words - self.head, self.words)
-        tail = sparse.csr_array(tail_shape, dtype=self.dtype)
+        if tokens and self.corpus.tokens.max() > self.words:  # the kernels don't check
+            raise CountError("The corpus has ids of words it doesn't know; encode the text again.")
         words = np.zeros(self.words, np.int64)
         with (
             ThreadPoolExecutor(self.threads) as self.pool,
             progress("counting", self.draws * tokens, "word") as bar,
         ):
+            occurrences = self._occurrences()
+            self.dtype = self._choose_width(occurrences)
+            self.weights = self.weights.astype(self.dtype)
+            self.head = self._choose_head(occurrences, min(tokens, chunk_tokens))
+            head = np.zeros((self.head, self.head), self.dtype)
+            tail = Rows.with_room(self.words - self.head, 0, self.dtype)
             for draw in range(self.draws):
                 key = self.thinning.key(draw) if self.thinning else np.uint64(0)
                 for start in range(0, tokens, chunk_tokens):
@@ -132,12 +132,12 @@ class _Counter:
                     words += np.diff(chunk.starts)
                     self._count_head(chunk, head, bar)
                     if self.head < self.words:
-                        tail = tail + self._count_tail(chunk, bar)
+                        tail = self._count_tail(chunk, tail, bar)
             self._symmetrise(head)
             pairs = (
                 assemble(head, tail, self.pool, self.threads) if self.head < self.words else head
             )
-        return Counts(PairCounts.from_exact(pairs), words)
+        return Counts(PairCounts.from_exact(pairs, self.threads), words)
 
     def _choose_width(self, occurrences: NDArray[np.int64]) -> np.dtype[Any]:
         """Return a type that holds any count there can be."""
@@ -172,9 +172,12 @@ class _Counter:
         common = (self.words, window, self.limits, key, corpus.first_document)
         text = (corpus.tokens, corpus.offsets)
 
-        cuts = np.linspace(start, stop, self.threads + 1).astype(np.int64)
-        parts = list(pairwise(cuts))
-        lengths = self._map(lambda part: kernels.stream_length(*text, *part, *common), parts)
+        parts = _parts(start, stop, self.threads)
+        found = np.zeros((self.threads, self.words + 1), np.int64)
+        lengths = self._map(
+            lambda k: kernels.stream_length(*text, *parts[k], *common, found[k]),
+            range(self.threads),
+        )
         ends = window + np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         stream = np.empty(ends[-1] + window, corpus.tokens.dtype)
         kernels.fill_margins(*text, start, stop, *common, stream)
@@ -184,9 +187,7 @@ class _Counter:
         )
 
         ranges = list(pairwise(ends))
-        found = [np.zeros(self.words + 1, np.int64) for _ in ranges]
-        self._map(lambda k: kernels.count_words(stream, *ranges[k], found[k]), range(self.threads))
-        per_part = np.array(found)[:, : self.words]
+        per_part = found[:, : self.words]
         starts = np.concatenate(([0], np.cumsum(per_part.sum(axis=0))))
         free = starts[:-1] + np.cumsum(per_part, axis=0) - per_part
         positions = np.empty(starts[-1], np.uint32)
@@ -211,29 +212,29 @@ class _Counter:
         for (first, last), _ in zip(runs, self.pool.map(work, runs), strict=True):
             bar.update(int(starts[last] - starts[first]))
 
-    def _count_tail(self, chunk: _Chunk, bar: Progress) -> sparse.csr_array:
-        """Return, for each of the other words, what stands around it and is no rarer."""
+    def _count_tail(self, chunk: _Chunk, before: Rows, bar: Progress) -> Rows:
+        """Return, for each of the other words, what stands around it and is no rarer.
+
+        That adds to what was counted `before`.
+        """
         from qwem.cooccurrence import kernels
 
         around = 2 * len(self.weights) * np.diff(chunk.starts[self.head :])
-        bounds = np.minimum(np.arange(self.head, self.words) + 1, around)
-        lengths = np.zeros(self.words - self.head, np.int64)
+        most = np.minimum(np.arange(self.head, self.words) + 1, around + before.lengths)
+        ends = np.concatenate(([0], np.cumsum(most)))
+        rows = Rows.with_room(len(most), int(ends[-1]), self.dtype)
 
-        def work(run: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[Any]]:
-            first, last = run
-            room = int(bounds[first:last].sum())
-            columns, values = np.empty(room, np.int32), np.empty(room, self.dtype)
+        def work(run: tuple[int, int]) -> None:
             row = np.zeros(self.words + 1, self.dtype)
             touched = np.zeros((self.words // 64 + 1) * 8, np.uint8)
-            cells = (row, touched, touched.view(np.uint64), lengths[first:last])
-            rows = (self.head + first, self.head + last)
-            stored = kernels.count_rows_below(*chunk, self.weights, *rows, *cells, columns, values)
-            return columns[:stored].copy(), values[:stored].copy()
+            cells = (row, touched, touched.view(np.uint64))
+            kernels.count_rows_below(
+                *chunk, self.weights, self.head, *run, *cells, *before, *rows, ends[run[0]]
+            )
 
-        ends = np.concatenate(([0], np.cumsum(bounds)))
-        pieces = self._map(work, cut_evenly(ends, _TASKS * self.threads))
+        self._map(work, cut_evenly(ends, _TASKS * self.threads))
         bar.update(int(chunk.starts[-1] - chunk.starts[self.head]))
-        return join_rows(pieces, lengths, self.words)
+        return rows
 
     def _symmetrise(self, head: NDArray[Any]) -> None:
         """Turn what follows a word into what stands around it: C + Cᵀ."""
@@ -244,6 +245,16 @@ class _Counter:
             lambda first: kernels.add_transpose(head, first, min(size, first + _TILE), _TILE),
             range(0, size, _TILE),
         )
+
+    def _occurrences(self) -> NDArray[np.int64]:
+        """Return how often each word occurs, over all draws, before any is dropped."""
+        from qwem.cooccurrence import kernels
+
+        tokens = self.corpus.tokens
+        parts = _parts(0, len(tokens), self.threads)
+        found = np.zeros((self.threads, self.words + 1), np.int64)
+        self._map(lambda k: kernels.count_words(tokens, *parts[k], found[k]), range(self.threads))
+        return self.draws * found[:, : self.words].sum(axis=0)
 
     def _map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         return list(self.pool.map(work, items))
@@ -263,3 +274,8 @@ def expected_pairs(occurrences: NDArray[np.int64], reach: int) -> float:
     means = np.bincount(classes, weights=present) / sizes
     meetings = reach * np.outer(means, means) / present.sum()
     return float(sizes @ -np.expm1(-meetings) @ sizes)
+
+
+def _parts(start: int, stop: int, count: int) -> list[tuple[int, int]]:
+    """Cut a range into `count` equal parts."""
+    return list(pairwise(np.linspace(start, stop, count + 1).astype(int).tolist()))

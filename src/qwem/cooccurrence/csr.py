@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
-Piece = tuple["NDArray[Any]", "NDArray[Any]"]
-"""The columns and values of a run of rows."""
+_COLUMN_BLOCKS = 32
+
+
+class Rows(NamedTuple):
+    """Sparse rows with room between them: row r has `lengths[r]` entries from `starts[r]` on."""
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: NDArray[Any]
+
+    @classmethod
+    def with_room(cls, rows: int, entries: int, dtype: np.dtype[Any]) -> Rows:
+        """Return empty rows with room for so many entries, which takes memory only as it fills."""
+        zeros = np.zeros((2, rows), np.int64)
+        return cls(zeros[0], zeros[1], np.empty(entries, np.int32), np.empty(entries, dtype))
 
 
 def cut_evenly(ends: NDArray[Any], pieces: int) -> list[tuple[int, int]]:
@@ -27,14 +43,6 @@ def row_ends(lengths: NDArray[Any]) -> NDArray[Any]:
     """Return where the rows of a CSR matrix begin and end, in the smallest type SciPy takes."""
     ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     return ends.astype(np.int32 if ends[-1] < 2**31 else np.int64)
-
-
-def join_rows(pieces: list[Piece], lengths: NDArray[np.int64], width: int) -> sparse.csr_array:
-    """Make one CSR matrix of runs of its rows, in order."""
-    indptr = row_ends(lengths)
-    columns = np.concatenate([columns for columns, _ in pieces]).astype(indptr.dtype, copy=False)
-    values = np.concatenate([values for _, values in pieces])
-    return sparse.csr_array((values, columns, indptr), shape=(len(lengths), width))
 
 
 def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
@@ -56,7 +64,7 @@ def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
 
 
 def assemble(
-    head: NDArray[Any], below: sparse.csr_array, pool: ThreadPoolExecutor, threads: int
+    head: NDArray[Any], below: Rows, pool: ThreadPoolExecutor, threads: int
 ) -> sparse.csr_array:
     """Return the symmetric matrix whose first rows and columns are `head` and whose rows after
     those are, up to the diagonal, `below`.
@@ -66,33 +74,31 @@ def assemble(
     """
     from qwem.cooccurrence import kernels
 
-    first, size = len(head), below.shape[1]
-    parts = cut_evenly(below.indptr, threads)
+    first, size = len(head), len(head) + len(below.starts)
+
+    def run(work: Callable[[Any], None], items: Sequence[Any]) -> None:
+        list(pool.map(work, items))
+
+    parts = cut_evenly(np.concatenate(([0], np.cumsum(below.lengths))), 4 * threads)
     found = np.zeros((len(parts), size), np.int64)
-    rows = (below.indptr, below.indices)
-    list(
-        pool.map(
-            lambda k: kernels.count_transposed(*rows, *parts[k], first, found[k]),
-            range(len(parts)),
-        )
+    run(
+        lambda k: kernels.count_transposed(*below[:3], first, *parts[k], found[k]),
+        range(len(parts)),
     )
-    own = np.concatenate((np.count_nonzero(head, axis=1), np.diff(below.indptr)))
-    indptr = row_ends(own + found.sum(axis=0))
-    free = indptr[:-1] + own + np.cumsum(found, axis=0) - found
-    columns, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], head.dtype)
-    result = (columns, values)
-    list(
-        pool.map(
-            lambda run: kernels.compress_rows(head, *run, indptr, *result),
-            cut_evenly(np.arange(first + 1), 4 * threads),
-        )
+    transposed = found.sum(axis=0)
+    own = np.concatenate((np.count_nonzero(head, axis=1), below.lengths))
+    indptr = row_ends(own + transposed)
+    free = indptr[:-1] + own
+    result = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], head.dtype)
+    run(
+        lambda rows: kernels.compress_rows(head, *rows, indptr, *result),
+        cut_evenly(np.arange(first + 1), 4 * threads),
     )
-    list(
-        pool.map(
-            lambda k: kernels.place_below(
-                *rows, below.data, *parts[k], first, indptr, free[k], *result
-            ),
-            range(len(parts)),
-        )
+    run(lambda rows: kernels.place_rows(*below, first, *rows, indptr, *result), parts)
+    run(
+        lambda columns: kernels.place_columns(*below, first, *columns, free, *result),
+        cut_evenly(np.concatenate(([0], np.cumsum(transposed))), _COLUMN_BLOCKS),
     )
-    return sparse.csr_array((values, columns, indptr), shape=(size, size))
+    matrix = sparse.csr_array((result[1], result[0], indptr), shape=(size, size))
+    matrix.has_canonical_format = True
+    return matrix

@@ -74,9 +74,9 @@ def document_key(key: Any, document: Any) -> Any:
 @njit(nogil=True, cache=True)
 def stream_length(
     tokens: Any, offsets: Any, start: Any, stop: Any, gap: Any, window: Any,
-    thresholds: Any, key: Any, first_document: Any,
+    thresholds: Any, key: Any, first_document: Any, occurrences: Any,
 ) -> Any:  # fmt: skip
-    """Return how much of a stream the tokens from `start` to `stop` take."""
+    """Return how much of a stream the tokens from `start` to `stop` take, and count its words."""
     length = 0
     document = np.searchsorted(offsets, start, side="right") - 1
     while start < stop:
@@ -85,6 +85,7 @@ def stream_length(
         for t in range(start, end):
             word = tokens[t]
             if word == gap or is_kept(word, thresholds, fate, t - offsets[document]):
+                occurrences[word] += 1
                 length += 1
         if end == offsets[document + 1] and end > offsets[document]:
             length += window
@@ -152,10 +153,10 @@ def fill_margins(
 
 
 @njit(nogil=True, cache=True)
-def count_words(stream: Any, start: Any, stop: Any, occurrences: Any) -> None:
-    """Count the words of a part of the stream, gaps too."""
-    for p in range(start, stop):
-        occurrences[stream[p]] += 1
+def count_words(tokens: Any, start: Any, stop: Any, occurrences: Any) -> None:
+    """Count the words of a part of the text, gaps too."""
+    for t in range(start, stop):
+        occurrences[tokens[t]] += 1
 
 
 @njit(nogil=True, cache=True)
@@ -206,19 +207,25 @@ def add_transpose(counts: Any, first: Any, last: Any, tile: Any) -> None:
 
 @njit(nogil=True, cache=True)
 def count_rows_below(
-    stream: Any, positions: Any, starts: Any, weights: Any, first: Any, last: Any,
-    row: Any, touched: Any, touched_words: Any, lengths: Any, columns: Any, values: Any,
-) -> Any:  # fmt: skip
-    """Write, for each word from `first` to `last`, what stands around it and is no rarer.
+    stream: Any, positions: Any, starts: Any, weights: Any, head: Any, first: Any, last: Any,
+    row: Any, touched: Any, touched_words: Any,
+    before_starts: Any, before_lengths: Any, before_columns: Any, before_values: Any,
+    row_starts: Any, row_lengths: Any, columns: Any, values: Any, at: Any,
+) -> None:  # fmt: skip
+    """Write, for rare words, what stands around each of them and is no rarer, from `at` on.
 
-    `row` and `touched` are all zero on entry and on return. A byte of `touched` tells that one of
-    the 8 cells of a group has been added to, so that a rare word's row need not be searched from
-    end to end; `touched_words` is the same memory, read 8 bytes at a time.
+    Row r is that of word ``head + r``, and goes on from what was counted before. `row` and
+    `touched` are all zero on entry and on return. A byte of `touched` tells that one of the 8 cells
+    of a group has been added to, so that a rare word's row need not be searched from end to end;
+    `touched_words` is the same memory, read 8 bytes at a time.
     """
     window = len(weights)
     indexed = len(positions)
-    stored = 0
-    for word in range(first, last):
+    for r in range(first, last):
+        word = head + r
+        for k in range(before_starts[r], before_starts[r] + before_lengths[r]):
+            row[before_columns[k]] = before_values[k]
+            touched[before_columns[k] >> 3] = 1
         for q in range(starts[word], starts[word + 1]):
             if q + AHEAD < indexed:
                 _prefetch(stream, positions[q + AHEAD] - window)
@@ -229,7 +236,7 @@ def count_rows_below(
                     if other <= word:
                         row[other] += weights[distance]
                         touched[other >> 3] = 1
-        begin = stored
+        row_starts[r] = at
         for many in range((word >> 6) + 1):
             if touched_words[many] == 0:
                 continue
@@ -238,43 +245,59 @@ def count_rows_below(
                     continue
                 for other in range(8 * group, min(word + 1, 8 * group + 8)):
                     if row[other]:
-                        columns[stored] = other
-                        values[stored] = row[other]
+                        columns[at] = other
+                        values[at] = row[other]
                         row[other] = 0
-                        stored += 1
+                        at += 1
             touched_words[many] = 0
-        lengths[word - first] = stored - begin
-    return stored
+        row_lengths[r] = at - row_starts[r]
 
 
 @njit(nogil=True, cache=True)
 def count_transposed(
-    below_indptr: Any, below_columns: Any, first: Any, last: Any, head: Any, occurrences: Any
-) -> None:
+    row_starts: Any, row_lengths: Any, below: Any, head: Any, first: Any, last: Any,
+    occurrences: Any,
+) -> None:  # fmt: skip
     """Count the entries of rows `first` to `last` below the diagonal by their column."""
-    for i in range(first, last):
-        for k in range(below_indptr[i], below_indptr[i + 1]):
-            if below_columns[k] != head + i:
-                occurrences[below_columns[k]] += 1
+    for r in range(first, last):
+        for k in range(row_starts[r], row_starts[r] + row_lengths[r]):
+            if below[k] != head + r:
+                occurrences[below[k]] += 1
 
 
 @njit(nogil=True, cache=True)
-def place_below(
-    below_indptr: Any, below_columns: Any, below_values: Any, first: Any, last: Any, head: Any,
-    indptr: Any, free: Any, columns: Any, values: Any,
+def place_rows(
+    row_starts: Any, row_lengths: Any, below: Any, below_values: Any, head: Any,
+    first: Any, last: Any, indptr: Any, columns: Any, values: Any,
 ) -> None:  # fmt: skip
-    """Write rows `first` to `last` to their places, and transposed to the next free ones."""
-    for i in range(first, last):
-        at = indptr[head + i]
-        for k in range(below_indptr[i], below_indptr[i + 1]):
-            j = below_columns[k]
-            columns[at] = j
+    """Write rows `first` to `last` to their places in CSR arrays."""
+    for r in range(first, last):
+        at = indptr[head + r]
+        for k in range(row_starts[r], row_starts[r] + row_lengths[r]):
+            columns[at] = below[k]
             values[at] = below_values[k]
             at += 1
-            if j != head + i:
-                columns[free[j]] = head + i
+
+
+@njit(nogil=True, cache=True)
+def place_columns(
+    row_starts: Any, row_lengths: Any, below: Any, below_values: Any, head: Any,
+    first: Any, last: Any, free: Any, columns: Any, values: Any,
+) -> None:  # fmt: skip
+    """Write the columns `first` to `last` of all rows, without the diagonal, as rows.
+
+    One block of columns at a time: the ends of so many growing rows fit in the cache.
+    """
+    for r in range(len(row_starts)):
+        k, stop = row_starts[r], row_starts[r] + row_lengths[r]
+        k += np.searchsorted(below[k:stop], first)
+        while k < stop and below[k] < last:
+            j = below[k]
+            if j != head + r:
+                columns[free[j]] = head + r
                 values[free[j]] = below_values[k]
                 free[j] += 1
+            k += 1
 
 
 @njit(nogil=True, cache=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -69,11 +70,13 @@ class PairCounts:
         return counts
 
     @classmethod
-    def from_exact(cls, matrix: NDArray[Any] | sparse.csr_array) -> PairCounts:
+    def from_exact(
+        cls, matrix: NDArray[Any] | sparse.csr_array, threads: int | None = None
+    ) -> PairCounts:
         """Take a symmetric matrix of unsigned integers, which the caller gives up."""
+        threads = thread_count(threads)
         if isinstance(matrix, np.ndarray):
-            stored = int(np.count_nonzero(matrix))
-            largest = int(matrix.max(initial=0))
+            stored, largest = _survey(matrix, threads)
         else:
             matrix.eliminate_zeros()
             matrix.sort_indices()
@@ -85,7 +88,7 @@ class PairCounts:
         if dense and not isinstance(matrix, np.ndarray):
             matrix = matrix.astype(dtype, copy=False).toarray()
         elif not dense and isinstance(matrix, np.ndarray):
-            matrix = compress(matrix.astype(dtype, copy=False), thread_count(None))
+            matrix = compress(matrix.astype(dtype, copy=False), threads)
         matrix = matrix.astype(dtype, copy=False)
         for array in (matrix,) if isinstance(matrix, np.ndarray) else _arrays(matrix):
             array.setflags(write=False)
@@ -210,6 +213,18 @@ class PairCounts:
         if not contained:
             raise CountError("The counts to subtract are not a part of these: some are larger.")
         return self.from_exact(difference)
+
+
+def _survey(matrix: NDArray[Any], threads: int) -> tuple[int, int]:
+    """Return how many entries are not zero, and the largest."""
+
+    def look(rows: slice) -> tuple[int, int]:
+        block = matrix[rows]
+        return int(np.count_nonzero(block)), int(block.max(initial=0))
+
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(look, _row_blocks(len(matrix))))
+    return sum(stored for stored, _ in found), max((largest for _, largest in found), default=0)
 
 
 def _plus_sparse(dense: NDArray[Any], rows: sparse.csr_array) -> NDArray[np.uint64]:

@@ -1,8 +1,14 @@
-"""Training: its whole course in closed form, and what that rests on."""
+"""Training: its whole course in closed form, what that rests on, and training for real."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from qwem.dynamics.closed_form import ClosedFormDynamics, closed_form
 from qwem.dynamics.flow import exact_flow
 from qwem.dynamics.initial import Initial
+from qwem.dynamics.polish import Polished, polish
 from qwem.dynamics.procrustes import requiv_distance
 from qwem.dynamics.vanishing import (
     Peak,
@@ -15,18 +21,82 @@ from qwem.dynamics.vanishing import (
     triangular_velocity,
 )
 
+if TYPE_CHECKING:
+    from qwem.dynamics.training import (
+        LOGISTIC,
+        QUARTIC,
+        Info,
+        Loss,
+        State,
+        Stepwise,
+        Trace,
+        Trainer,
+        contrastive,
+        population,
+        stepwise,
+        stochastic,
+        train,
+        word2vec_weighting,
+    )
+
 __all__ = [
+    "LOGISTIC",
+    "QUARTIC",
     "ClosedFormDynamics",
+    "Info",
     "Initial",
+    "Loss",
     "Peak",
+    "Polished",
+    "State",
+    "Stepwise",
+    "Trace",
+    "Trainer",
     "closed_form",
+    "contrastive",
     "exact_flow",
     "largest_init_scale",
     "log_scale_bounds",
     "off_diagonal",
     "off_diagonal_peak",
+    "polish",
+    "population",
     "requiv_distance",
     "satisfied_pairs",
+    "stepwise",
+    "stochastic",
+    "train",
     "triangular_factor",
     "triangular_velocity",
+    "word2vec_weighting",
 ]
+
+_TRAINING = frozenset(
+    {
+        "LOGISTIC",
+        "QUARTIC",
+        "Info",
+        "Loss",
+        "State",
+        "Stepwise",
+        "Trace",
+        "Trainer",
+        "contrastive",
+        "population",
+        "stepwise",
+        "stochastic",
+        "train",
+        "word2vec_weighting",
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a trainer's name the first time it is used, and JAX with it."""
+    if name in _TRAINING:
+        return getattr(importlib.import_module("qwem.dynamics.training"), name)
+    raise AttributeError(f"module 'qwem.dynamics' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

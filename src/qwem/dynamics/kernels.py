@@ -1,10 +1,11 @@
 """The loops behind `polish`: from the logits of some rows to the slopes of the loss, in place.
 
-A pair has the positive weight C (its count) and the negative weight N = left_i right_j. With x its
-logit, the loss is C softplus(−x) + N softplus(x) = (C + N) softplus(x) − C x, its slope in x is
-(C + N) σ(x) − C and its curvature (C + N) σ(x) σ(−x). All three come from e^{−|x|}, which can't
-overflow. Exponential and logarithm are polynomials in float32, so that the compiler can work on
-many columns at once; sums are float64. A row is worked on alone, whatever the number of threads.
+A pair has the positive weight C, its count times a_i a_j, and the negative weight N = n_i q_j: the
+pairs (a_i, n_i) come as `left`, (a_j, q_j) as `right`. With x the logit, the loss is
+C softplus(−x) + N softplus(x) = (C + N) softplus(x) − C x, its slope in x is (C + N) σ(x) − C and
+its curvature (C + N) σ(x) σ(−x). All three come from e^{−|x|}, which can't overflow. Exponential
+and logarithm are polynomials in float32, so that the compiler can work on many columns at once;
+sums are float64. A row is worked on alone, whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -52,13 +53,15 @@ def _log1p(t: Any) -> Any:
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
 def _row(logits: Any, counts: Any, left: Any, right: Any, columns: Any) -> Any:
-    """Turn one row of logits into slopes; add its curvature to `columns`; return loss and sum."""
+    """Turn one row of logits into slopes; return its loss and its curvature."""
+    weight, negatives = left[0], left[1]
+    weights, noise = right[0], right[1]
     loss = 0.0
     curvature = 0.0
     for j in range(logits.size):
         x = logits[j]
-        positive = _f(counts[j])
-        both = positive + left * right[j]
+        positive = _f(counts[j]) * weight * weights[j]
+        both = positive + negatives * noise[j]
         t = _exp(-abs(x))
         larger = _ONE / (_ONE + t)  # σ(|x|)
         smaller = t * larger

@@ -1,0 +1,36 @@
+"""Training for real: losses, weightings, exact and stochastic gradients, and the trace of a run."""
+
+from qwem._internal.extras import require
+
+require("jax", "train")
+require("optax", "train")
+
+from qwem.dynamics.training.losses import LOGISTIC, QUARTIC, Loss, contrastive  # noqa: E402
+from qwem.dynamics.training.run import train  # noqa: E402
+from qwem.dynamics.training.schedule import Stepwise, stepwise  # noqa: E402
+from qwem.dynamics.training.trace import Trace  # noqa: E402
+from qwem.dynamics.training.trainer import (  # noqa: E402
+    Info,
+    State,
+    Trainer,
+    population,
+    stochastic,
+)
+from qwem.dynamics.training.weighting import word2vec_weighting  # noqa: E402
+
+__all__ = [
+    "LOGISTIC",
+    "QUARTIC",
+    "Info",
+    "Loss",
+    "State",
+    "Stepwise",
+    "Trace",
+    "Trainer",
+    "contrastive",
+    "population",
+    "stepwise",
+    "stochastic",
+    "train",
+    "word2vec_weighting",
+]

@@ -1,0 +1,69 @@
+"""The state of a run on disk, so that a killed one goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from qwem._internal import artefact
+from qwem.dynamics.training.trainer import State, parameters_of
+from qwem.errors import ArtefactError, SettingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from qwem.dynamics.training.recorder import Recorder
+    from qwem.dynamics.training.trainer import Trainer
+
+KIND = "training"
+_ARRAYS = "state.safetensors"
+
+
+def identity_of(trainer: Trainer, start: State, recorder: Recorder) -> dict[str, Any]:
+    """Return what a run is: its settings, its very start, and what it records."""
+    digest = hashlib.sha256(str((start.step, start.time, start.key)).encode())
+    for side in jax.tree.leaves((parameters_of(start), start.optimizer)):
+        digest.update(np.ascontiguousarray(side).tobytes())
+    return {
+        "settings": trainer.settings,
+        "optimizer": str(jax.tree.structure(start.optimizer)),
+        "start": digest.hexdigest(),
+        "recording": recorder.settings,
+    }
+
+
+def save(path: Path, identity: dict[str, Any], state: State, recorder: Recorder) -> None:
+    """Write a state and what was recorded up to it, whole or not at all."""
+    leaves = jax.tree.leaves((parameters_of(state), state.optimizer))
+    arrays = {f"state.{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
+    clock = {"step": np.array([state.step]), "time": np.array([state.time])}
+    with artefact.writing(path, KIND) as directory:
+        artefact.write_arrays(directory / _ARRAYS, {**arrays, **clock, **recorder.arrays()})
+        artefact.write_metadata(directory, KIND, {"identity": identity})
+
+
+def load(
+    path: Path, identity: dict[str, Any], trainer: Trainer, start: State, recorder: Recorder
+) -> State:
+    """Return the saved state of this very run, and give back to the recorder what it had."""
+    if artefact.read_metadata(path, KIND).get("identity") != identity:
+        raise SettingError(
+            f"{path} is the checkpoint of another run (other settings, data or start); choose "
+            "another path, or delete it."
+        )
+    arrays = artefact.read_arrays(path / _ARRAYS)
+    old = (parameters_of(start), start.optimizer)
+    try:
+        with trainer.precision():
+            leaves = [jnp.asarray(arrays[f"state.{k}"]) for k in range(len(jax.tree.leaves(old)))]
+        step, time = int(arrays["step"][0]), float(arrays["time"][0])
+        recorder.restore(arrays)
+    except (KeyError, IndexError) as error:
+        raise ArtefactError(f"The checkpoint {path} is damaged ({error}); delete it.") from error
+    parameters, optimizer = jax.tree.unflatten(jax.tree.structure(old), leaves)
+    context = None if trainer.tied else parameters[1]
+    return State(step, time, start.key, parameters[0], context, optimizer)

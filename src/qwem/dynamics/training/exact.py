@@ -1,0 +1,268 @@
+"""The exact gradient of the loss, from the counts.
+
+Two forms. For the quartic loss under Setting 3.1 (times factors that Ψ⁺ and Ψ⁻ share) it needs only
+products with M*, which is sparse plus a few separable terms, and no V × V matrix is ever formed.
+Any other loss or weighting looks at every pair, some rows of words at a time.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import sparse
+
+from qwem._internal.resources import require_memory
+from qwem.dynamics.training.losses import QUARTIC, Loss
+from qwem.target import mstar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.dynamics.training.weighting import Weighting
+    from qwem.target import Reweighting, Target
+
+Parameters = tuple[jax.Array, ...]
+"""W of a tied model, W and W′ of an untied one."""
+
+TILE_ENTRIES = 1 << 21
+"""Pairs looked at together: 8 MB in float32."""
+
+_CHUNK_ENTRIES = 1 << 16
+"""Stored entries of a sparse M* multiplied together."""
+
+
+class Source(Protocol):
+    """Where gradients come from."""
+
+    def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
+        """Return the loss, or an estimate of it, and its gradient."""
+
+
+class QuadraticSource:
+    """∇L = U(WWᵀ − M*)UW, with U the diagonal matrix of the shared factor u (Proposition 3.3).
+
+    Under Setting 3.1 alone U = 1 and L = ¼‖WWᵀ − M*‖² − ¼‖M*‖² (Theorem 3.2); the constant makes
+    it the contrastive loss itself. Untied weights have ½ U(WW′ᵀ − M*)UW′, and likewise for W′.
+    """
+
+    def __init__(self, target: Target, shared: NDArray[np.float64], dtype: np.dtype[Any]) -> None:
+        self._matrix = _matrix_on_device(target, dtype)
+        self._shared = jnp.asarray(shared.astype(dtype))
+
+    def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
+        """Return the loss and its gradient."""
+        return _quadratic(parameters, self._matrix, self._shared)
+
+
+class PairwiseSource:
+    """∇_W L = DW′ and ∇_W′ L = DᵀW, with D the slope of the loss in each pair's inner product."""
+
+    def __init__(
+        self,
+        weighting: Weighting,
+        loss: Loss,
+        dtype: np.dtype[Any],
+        tile_entries: int = TILE_ENTRIES,
+    ) -> None:
+        size = len(weighting.left)
+        require_memory(
+            _pair_bytes(weighting, dtype),
+            f"The population gradient of {size:,} words",
+            "restrict the vocabulary, or train on minibatches",
+        )
+        self._pairs = _tiles_on_device(weighting, dtype, tile_entries)
+        self._loss = loss
+        self._symmetric = weighting.is_symmetric
+
+    def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
+        """Return the loss and its gradient."""
+        return _pairwise(parameters, self._pairs, self._loss, self._symmetric)
+
+
+def population_source(
+    counts: Cooccurrence,
+    reweighting: Reweighting,
+    weighting: Weighting,
+    loss: Loss,
+    dtype: np.dtype[Any],
+) -> Source:
+    """Return the cheapest exact source of gradients."""
+    if loss is QUARTIC and reweighting.is_setting31:
+        target = mstar(counts, reweighting=reweighting, dtype=dtype)
+        return QuadraticSource(target, weighting.shared, dtype)
+    return PairwiseSource(weighting, loss, dtype)
+
+
+class _DenseMatrix(NamedTuple):
+    entries: jax.Array
+
+
+class _SparseMatrix(NamedTuple):
+    """Stored entries in chunks of equal length, and what all pairs have: terms diag(w) termsᵀ."""
+
+    rows: jax.Array
+    columns: jax.Array
+    entries: jax.Array
+    terms: jax.Array
+    term_weights: jax.Array
+
+
+def _matrix_on_device(target: Target, dtype: np.dtype[Any]) -> _DenseMatrix | _SparseMatrix:
+    if isinstance(target.rest, np.ndarray):
+        return _DenseMatrix(jnp.asarray(target.rest.astype(dtype, copy=False)))
+    rest = target.rest
+    rows = np.repeat(np.arange(rest.shape[0], dtype=np.int32), np.diff(rest.indptr))
+    chunks = max(1, -(-rest.nnz // _CHUNK_ENTRIES))
+    padding = (0, chunks * _CHUNK_ENTRIES - rest.nnz)
+    stored = (rows, rest.indices.astype(np.int32), rest.data.astype(dtype))
+    # Padding repeats the last row, so that rows stay in order, and adds nothing to it.
+    padded = [np.pad(stored[0], padding, mode="edge"), *(np.pad(x, padding) for x in stored[1:])]
+    return _SparseMatrix(
+        *(jnp.asarray(x.reshape(chunks, _CHUNK_ENTRIES)) for x in padded),
+        jnp.asarray(target.terms.astype(dtype)),
+        jnp.asarray(target.term_weights.astype(dtype)),
+    )
+
+
+def _multiply(matrix: _DenseMatrix | _SparseMatrix, block: jax.Array) -> jax.Array:
+    if isinstance(matrix, _DenseMatrix):
+        return matrix.entries @ block
+
+    def add(
+        total: jax.Array, chunk: tuple[jax.Array, jax.Array, jax.Array]
+    ) -> tuple[jax.Array, None]:
+        rows, columns, entries = chunk
+        return total.at[rows].add(entries[:, None] * block[columns], indices_are_sorted=True), None
+
+    smooth = matrix.terms @ (matrix.term_weights[:, None] * (matrix.terms.T @ block))
+    product, _ = jax.lax.scan(add, smooth, (matrix.rows, matrix.columns, matrix.entries))
+    return product
+
+
+@jax.jit
+def _quadratic(
+    parameters: Parameters, matrix: _DenseMatrix | _SparseMatrix, shared: jax.Array
+) -> tuple[jax.Array, Parameters]:
+    left, right = parameters[0], parameters[-1]
+    u = shared[:, None]
+    u_left, u_right = u * left, u * right
+    left_gram, right_gram = left.T @ u_left, right.T @ u_right
+    pulled = _multiply(matrix, u_right)
+    loss = (jnp.vdot(left_gram, right_gram) - 2 * jnp.vdot(u_left, pulled)) / 4
+    slope = u_left @ right_gram - u * pulled
+    if len(parameters) == 1:
+        return loss, (slope,)
+    other = u_right @ left_gram - u * _multiply(matrix, u_left)
+    return loss, (slope / 2, other / 2)
+
+
+class _Pairs(NamedTuple):
+    """What `weighting.Weighting` says of every pair, its rows dealt out to tiles like cards."""
+
+    counts: jax.Array | tuple[jax.Array, jax.Array, jax.Array]
+    """C/n: tiles of all pairs, or places in a tile and entries there, padded to one length."""
+    left: jax.Array
+    row_shared: jax.Array
+    right: jax.Array
+    shared: jax.Array
+    curvature: tuple[float, float] | None
+
+
+def _pair_bytes(weighting: Weighting, dtype: np.dtype[Any]) -> int:
+    counts = weighting.counts
+    if isinstance(counts, np.ndarray):
+        return 2 * counts.size * dtype.itemsize
+    return 3 * counts.nnz * (dtype.itemsize + 8)
+
+
+def _deal(rows: NDArray[Any], tiles: int, height: int, fill: float = 0.0) -> NDArray[Any]:
+    """Return rows as (tiles, height, …): tile k has rows k, k + tiles, …, as long as there are."""
+    padding = [(0, tiles * height - len(rows))] + [(0, 0)] * (rows.ndim - 1)
+    padded = np.pad(rows, padding, constant_values=fill)
+    return padded.reshape(height, tiles, *rows.shape[1:]).swapaxes(0, 1)
+
+
+def _tiles_on_device(
+    weighting: Weighting, dtype: np.dtype[Any], tile_entries: int
+) -> _Pairs:
+    """Frequent words, whose rows are full, come first; dealt out, all tiles have as much to do."""
+    size = len(weighting.left)
+    tiles = max(1, -(-size * size // tile_entries))
+    height = -(-size // tiles)
+    counts: Any = weighting.counts
+    pairs: Any
+    if isinstance(counts, np.ndarray):
+        scaled = (counts / weighting.total).astype(dtype, copy=False)
+        pairs = jnp.asarray(_deal(scaled, tiles, height))
+    else:
+        pairs = _sparse_tiles(counts, weighting.total, tiles, height, dtype)
+    return _Pairs(
+        pairs,
+        # Rows that only fill up a tile expect something, so that nothing is divided by zero, and
+        # have no weight.
+        jnp.asarray(_deal(weighting.left, tiles, height, fill=1.0).astype(dtype)),
+        jnp.asarray(_deal(weighting.shared, tiles, height).astype(dtype)),
+        jnp.asarray(weighting.right.astype(dtype)),
+        jnp.asarray(weighting.shared.astype(dtype)),
+        weighting.curvature,
+    )
+
+
+def _sparse_tiles(
+    counts: sparse.csr_array[Any], total: float, tiles: int, height: int, dtype: np.dtype[Any]
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    parts = [sparse.coo_array(counts[first::tiles]) for first in range(tiles)]
+    longest = max(part.nnz for part in parts)
+
+    def stack(arrays: list[NDArray[Any]], fill: int = 0) -> jax.Array:
+        padded = (np.pad(a, (0, longest - len(a)), constant_values=fill) for a in arrays)
+        return jnp.asarray(np.stack(list(padded)))
+
+    return (
+        stack([part.row.astype(np.int32) for part in parts], fill=height),  # outside: dropped
+        stack([part.col.astype(np.int32) for part in parts]),
+        stack([(part.data / total).astype(dtype) for part in parts]),
+    )
+
+
+@partial(jax.jit, static_argnames=("loss", "symmetric"))
+def _pairwise(
+    parameters: Parameters, pairs: _Pairs, loss: Loss, symmetric: bool
+) -> tuple[jax.Array, Parameters]:
+    left, right = parameters[0], parameters[-1]
+    tiles, height = pairs.row_shared.shape
+    size, dim = left.shape
+    padded = jnp.pad(left, ((0, tiles * height - size), (0, 0)))
+    rows = padded.reshape(height, tiles, dim).swapaxes(0, 1)
+    half = len(parameters) == 1 and symmetric  # D = Dᵀ: both sides have the same gradient
+
+    def visit(
+        carry: tuple[jax.Array, jax.Array], tile: tuple[Any, ...]
+    ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
+        total, right_gradient = carry
+        vectors, counts, expected_left, row_shared = tile
+        if isinstance(counts, tuple):
+            at = jnp.zeros((height, size), left.dtype).at[counts[0], counts[1]]
+            counts = at.add(counts[2], mode="drop")
+        expected = expected_left @ pairs.right
+        scale = row_shared[:, None] * pairs.shared
+        if pairs.curvature is not None:
+            a, b = pairs.curvature
+            scale = scale / (a * counts + b * expected)
+        cost, slope = loss.costs(vectors @ right.T, scale * counts, scale * expected)
+        if not half:
+            right_gradient = right_gradient + slope.T @ vectors
+        return (total + cost.sum(), right_gradient), slope @ right
+
+    start = (jnp.zeros((), left.dtype), jnp.zeros_like(right))
+    xs = (rows, pairs.counts, pairs.left, pairs.row_shared)
+    (total, right_gradient), stacked = jax.lax.scan(visit, start, xs)
+    left_gradient = stacked.swapaxes(0, 1).reshape(tiles * height, dim)[:size]
+    if len(parameters) == 2:
+        return total, (left_gradient, right_gradient)
+    return total, (left_gradient + (left_gradient if half else right_gradient),)

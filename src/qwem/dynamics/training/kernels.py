@@ -1,0 +1,208 @@
+"""The loops of stochastic training: laying out text, drawing pairs, and the gradient of a batch.
+
+Random numbers are SplitMix64's: what is drawn is a function of the key alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_ONE = np.uint64(1)
+
+# The compiler may reorder and fuse sums, which it does the same way in every run; no more.
+_SUMS = {"reassoc", "contract", "nsz"}
+
+
+@njit(inline="always")
+def _mix(z: Any) -> Any:
+    z = (z ^ (z >> _S30)) * _MIX1
+    z = (z ^ (z >> _S27)) * _MIX2
+    return z ^ (z >> _S31)
+
+
+@njit(inline="always")
+def _uniform(state: Any) -> Any:
+    """Return a number in [0, 1) of 53 random bits."""
+    return np.float64(_mix(state) >> _S11) * 2.0**-53
+
+
+@njit(nogil=True, cache=True)
+def derive_key(seed: int, number: int) -> Any:
+    """Return the key of one of many independent streams."""
+    return _mix(_mix(np.uint64(seed) + _STEP) + _STEP * (np.uint64(number) + _ONE))
+
+
+@njit(nogil=True, cache=True)
+def lay_out(
+    tokens: Array,
+    offsets: Array,
+    first: int,
+    start: int,
+    stop: int,
+    gap: int,
+    window: int,
+    out: Array,
+) -> tuple[int, int]:
+    """Write tokens with gaps of `window` between documents and at both ends.
+
+    `tokens` are those of the corpus from number `first` on; ids above `gap` become gaps too.
+    Returns where the tokens from number `start` up to `stop` are.
+    """
+    place = begin = end = 0
+    document = np.searchsorted(offsets, first, side="right")
+    for k in range(tokens.size + 1):
+        if first + k == stop:
+            end = place
+        apart = k in (0, tokens.size)
+        while document < offsets.size and first + k >= offsets[document]:
+            apart = True
+            document += 1
+        for _ in range(window if apart else 0):
+            out[place] = gap
+            place += 1
+        if first + k == start:
+            begin = place
+        if k < tokens.size:
+            out[place] = min(tokens[k], gap)
+            place += 1
+    return begin, end
+
+
+@njit(nogil=True, cache=True)
+def draw_positives(
+    key: Any,
+    stream: Array,
+    begin: int,
+    end: int,
+    gap: int,
+    reach: Array,
+    accept: Array,
+    centers: Array,
+    contexts: Array,
+) -> None:
+    """Draw pairs of neighbours: the center in [begin, end), its context by its distance.
+
+    `reach` says of equally likely outcomes which signed distance they mean. A center and a context
+    are accepted with their words' probabilities `accept`; a gap never is.
+    """
+    state = key
+    drawn = 0
+    while drawn < centers.size:
+        place = begin + np.int64(_uniform(state) * (end - begin))
+        center = stream[place]
+        state += _STEP
+        if center == gap or _uniform(state) >= accept[center]:
+            state += _STEP
+            continue
+        state += _STEP
+        context = stream[place + reach[np.int64(_uniform(state) * reach.size)]]
+        state += _STEP
+        if context != gap and _uniform(state) < accept[context]:
+            centers[drawn] = center
+            contexts[drawn] = context
+            drawn += 1
+        state += _STEP
+
+
+@njit(nogil=True, cache=True)
+def fill_alias(probability: Array, limit: Array, alias: Array) -> None:
+    """Write Walker's alias table of a distribution: below its limit a place means itself."""
+    size = probability.size
+    small, large = np.empty(size, np.int64), np.empty(size, np.int64)
+    few = many = 0
+    for i in range(size):
+        limit[i] = probability[i] * size
+        alias[i] = i
+        if limit[i] < 1:
+            small[few] = i
+            few += 1
+        else:
+            large[many] = i
+            many += 1
+    while few and many:
+        few -= 1
+        i, j = small[few], large[many - 1]
+        alias[i] = j
+        limit[j] -= 1 - limit[i]
+        if limit[j] < 1:
+            many -= 1
+            small[few] = j
+            few += 1
+    for k in range(few):
+        limit[small[k]] = 1.0
+    for k in range(many):
+        limit[large[k]] = 1.0
+
+
+@njit(nogil=True, cache=True)
+def draw_words(key: Any, limit: Array, alias: Array, out: Array) -> None:
+    """Draw independent words from the distribution of an alias table."""
+    state = key
+    for k in range(out.size):
+        at = _uniform(state) * limit.size
+        word = np.int64(at)
+        out[k] = word if at - word < limit[word] else alias[word]
+        state += _STEP
+
+
+@njit(nogil=True, cache=True)
+def look_up_dense(counts: Array, centers: Array, contexts: Array, out: Array) -> None:
+    """Write the counts of pairs."""
+    for k in range(out.size):
+        out[k] = counts[centers[k], contexts[k]]
+
+
+@njit(nogil=True, cache=True)
+def look_up_sparse(
+    indptr: Array, indices: Array, data: Array, centers: Array, contexts: Array, out: Array
+) -> None:
+    """Write the counts of pairs, from rows sorted by column."""
+    for k in range(out.size):
+        low, high = indptr[centers[k]], indptr[centers[k] + 1]
+        end = high
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < contexts[k]:
+                low = middle + 1
+            else:
+                high = middle
+        out[k] = data[low] if low < end and indices[low] == contexts[k] else 0
+
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def multiply_pairs(left: Array, right: Array, centers: Array, contexts: Array, out: Array) -> None:
+    """Write the inner products of pairs of rows."""
+    for k in range(out.size):
+        a, b = left[centers[k]], right[contexts[k]]
+        total = left.dtype.type(0)
+        for d in range(a.size):
+            total += a[d] * b[d]
+        out[k] = total
+
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def add_gradients(
+    left: Array,
+    right: Array,
+    centers: Array,
+    contexts: Array,
+    slopes: Array,
+    left_gradient: Array,
+    right_gradient: Array,
+) -> None:
+    """Add each pair's slope times the other row to the gradients, which may be one array."""
+    for k in range(slopes.size):
+        a, b, slope = left[centers[k]], right[contexts[k]], slopes[k]
+        into_left, into_right = left_gradient[centers[k]], right_gradient[contexts[k]]
+        for d in range(a.size):
+            into_left[d] += slope * b[d]
+        for d in range(a.size):
+            into_right[d] += slope * a[d]

@@ -1,0 +1,97 @@
+"""What is written down during a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.dynamics.training.trace import (
+    Trace,
+    singular_values_of,
+    snapshot_arrays,
+    snapshots_from,
+)
+from qwem.dynamics.training.trainer import State, parameters_of
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from qwem.corpus import Vocabulary
+    from qwem.dynamics.training.trace import Snapshot
+    from qwem.embedding import Embedding
+
+_CURVES = ("steps", "times", "losses", "accuracy", "singular_values")
+
+
+class Recorder:
+    """The rows of a trace, as they come."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        every: int,
+        snapshot_every: int | None,
+        accuracy: Callable[[Embedding], float] | None,
+    ) -> None:
+        for name, value in (("record_every", every), ("snapshot_every", snapshot_every)):
+            if value is not None and value < 1:
+                raise SettingError(f"{name} must be a positive number of steps, not {value}.")
+        if snapshot_every is not None and snapshot_every % every:
+            raise SettingError(
+                f"snapshot_every must be a multiple of record_every, {every}, not {snapshot_every}."
+            )
+        self._vocabulary = vocabulary
+        self._every = every
+        self._snapshot_every = snapshot_every
+        self._accuracy = accuracy
+        self._curves: dict[str, list[Any]] = {name: [] for name in _CURVES}
+        self._snapshots: dict[int, Snapshot] = {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """When it looks, as plain data."""
+        return {
+            "record_every": self._every,
+            "snapshot_every": self._snapshot_every,
+            "accuracy": self._accuracy is not None,
+        }
+
+    def is_due(self, step: int) -> bool:
+        """Return whether this step is one to look at."""
+        return step % self._every == 0
+
+    def add(self, state: State, loss: float, *, last: bool = False) -> None:
+        """Write down a state."""
+        from qwem.embedding import Embedding
+
+        sides = tuple(np.asarray(side) for side in parameters_of(state))
+        accuracy = float("nan")
+        if self._accuracy is not None:
+            accuracy = float(self._accuracy(Embedding(self._vocabulary, sides[0])))
+        row = (state.step, state.time, loss, accuracy, singular_values_of(sides))
+        for name, value in zip(_CURVES, row, strict=True):
+            self._curves[name].append(value)
+        if last or (self._snapshot_every and state.step % self._snapshot_every == 0):
+            self._snapshots[state.step] = sides
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything so far as named arrays."""
+        curves = {f"trace.{name}": np.array(values) for name, values in self._curves.items()}
+        return {**curves, **snapshot_arrays(self._snapshots)}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what `arrays` gave."""
+        self._curves = {name: list(arrays[f"trace.{name}"]) for name in _CURVES}
+        self._snapshots = snapshots_from(arrays)
+
+    def trace(self, settings: Mapping[str, Any]) -> Trace:
+        """Return the whole record."""
+        curves = {name: np.array(values) for name, values in self._curves.items()}
+        return Trace(
+            vocabulary=self._vocabulary, settings=settings, snapshots=self._snapshots, **curves
+        )

@@ -1,0 +1,113 @@
+"""A whole training run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qwem._internal.progress import progress
+from qwem.dynamics.training import checkpoint as checkpoints
+from qwem.dynamics.training.recorder import Recorder
+from qwem.errors import ConvergenceError, SettingError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from qwem.dynamics.training.trace import Trace
+    from qwem.dynamics.training.trainer import State, Trainer
+    from qwem.embedding import Embedding
+
+
+def train(
+    trainer: Trainer,
+    start: State,
+    *,
+    steps: int | None = None,
+    until: float | None = None,
+    record_every: int = 100,
+    snapshot_every: int | None = None,
+    accuracy: Callable[[Embedding], float] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 1_000,
+) -> Trace:
+    """Train from `start` for a number of steps, or until the paper's time.
+
+    Parameters
+    ----------
+    trainer, start
+        A trainer and its `init`.
+    steps, until
+        When to stop, one of them: the number of the last step, or the time t that it reaches.
+    record_every, snapshot_every
+        Every how many steps to write down the curves, and the vectors. The last is always kept.
+    accuracy
+        What to write down as accuracy, a function of the embedding.
+    checkpoint
+        A directory for the state of the run, written every `checkpoint_every` steps and at the end.
+        If it is there already, the run goes on from it, and the result is the same, bit for bit, as
+        without the interruption; with a later end a finished run is made longer.
+
+    >>> from qwem import Cooccurrence
+    >>> from qwem.dynamics import population
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> trainer = population(counts, dim=1, rate=0.5)
+    >>> train(trainer, trainer.init(init_scale=0.1), until=20.0, record_every=10).steps
+    array([ 0, 10, 20])
+    """
+    _check(trainer, steps, until, checkpoint_every)
+    recorder = Recorder(
+        trainer.vocabulary, every=record_every, snapshot_every=snapshot_every, accuracy=accuracy
+    )
+    state, identity = start, checkpoints.identity_of(trainer, start, recorder)
+    path = None if checkpoint is None else Path(checkpoint)
+    if path is not None and path.exists():
+        state = checkpoints.load(path, identity, trainer, start, recorder)
+
+    def ended() -> bool:
+        if steps is not None:
+            return state.step >= steps
+        # Rounding must not add a step: times are sums of many.
+        return until is not None and state.time >= until * (1 - 1e-9)
+
+    saved = state.step
+    with progress("training", steps if until is None else until, _UNITS[until is None]) as bar:
+        bar.update((state.step if until is None else state.time) or 0)
+        while not ended():
+            before, (state, info) = state, trainer.step(state)
+            if recorder.is_due(before.step):
+                recorder.add(before, _finite(float(info.loss), before))
+                bar.set_postfix_str(f"loss {float(info.loss):.6g}")
+            bar.update(1 if until is None else state.time - before.time)
+            if path is not None and state.step % checkpoint_every == 0:
+                checkpoints.save(path, identity, state, recorder)
+                saved = state.step
+    if path is not None and saved != state.step:
+        checkpoints.save(path, identity, state, recorder)
+    recorder.add(state, _finite(float(trainer.evaluate(state)[0]), state), last=True)
+    return recorder.trace({**trainer.settings, "start": identity["start"], "seed": start.key})
+
+
+_UNITS = {True: "step", False: "t"}
+
+
+def _check(trainer: Trainer, steps: int | None, until: float | None, every: int) -> None:
+    if (steps is None) == (until is None):
+        raise SettingError("Give steps or until, and not both.")
+    if steps is not None and steps < 0:
+        raise SettingError(f"steps must not be negative, and it is {steps}.")
+    if until is not None and (trainer.optimizer is not None or not 0 <= until < float("inf")):
+        raise SettingError(
+            f"until must be a time that plain steps reach, not {until}; an Optax optimiser has no "
+            "such time and takes steps=."
+        )
+    if every < 1:
+        raise SettingError(f"checkpoint_every must be a positive number of steps, not {every}.")
+
+
+def _finite(loss: float, state: State) -> float:
+    if not loss < float("inf"):
+        raise ConvergenceError(
+            f"Training diverged: the loss is {loss} at step {state.step}; use a smaller rate."
+        )
+    return loss

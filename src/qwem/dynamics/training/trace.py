@@ -1,0 +1,153 @@
+"""What a training run leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem.corpus import Vocabulary
+from qwem.errors import ArtefactError, SettingError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from qwem.embedding import Embedding
+
+KIND = "trace"
+_TABLE = "trace.parquet"
+_ARRAYS = "snapshots.safetensors"
+_WORDS = "words.txt"
+_NAMES = ("vectors", "context_vectors")
+
+Snapshot = tuple["NDArray[Any]", ...]
+"""W, or W and W′."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A run, looked at every few steps, with the last state as its last row.
+
+    `times` are the paper's, so that closed-form curves lie over the columns as they are; they are
+    NaN for an Optax optimiser. `singular_values` are those of W, or of an untied model the roots of
+    those of WW′ᵀ, the largest first. `accuracy` is NaN where none was asked for. `snapshots` has
+    the vectors at some of the steps, always the last.
+    """
+
+    vocabulary: Vocabulary
+    settings: Mapping[str, Any] = field(repr=False)
+    steps: NDArray[np.int64]
+    times: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    singular_values: NDArray[np.float64] = field(repr=False)
+    accuracy: NDArray[np.float64]
+    snapshots: Mapping[int, Snapshot] = field(repr=False)
+
+    @property
+    def vectors(self) -> NDArray[Any]:
+        """W at the end."""
+        return self.snapshots[int(self.steps[-1])][0]
+
+    @property
+    def context_vectors(self) -> NDArray[Any]:
+        """W′ at the end; W itself where they are tied."""
+        return self.snapshots[int(self.steps[-1])][-1]
+
+    def embedding(self, step: int | None = None) -> Embedding:
+        """Return the word vectors of a snapshot, by default the last."""
+        from qwem.embedding import Embedding
+
+        at = int(self.steps[-1]) if step is None else step
+        if at not in self.snapshots:
+            raise SettingError(
+                f"There is no snapshot of step {at}; there are those of {sorted(self.snapshots)}."
+            )
+        provenance = {"step": at, "training": dict(self.settings)}
+        return Embedding(self.vocabulary, self.snapshots[at][0], provenance=provenance)
+
+    def table(self) -> Any:
+        """Return the curves as a pyarrow table, one row for each look."""
+        import pyarrow as pa
+
+        columns = {
+            "step": self.steps,
+            "time": self.times,
+            "loss": self.losses,
+            "accuracy": self.accuracy,
+            "singular_values": list(self.singular_values),
+        }
+        return pa.table(columns)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace to a directory: curves in Parquet, vectors in safetensors."""
+        from pyarrow import parquet
+
+        with artefact.writing(path, KIND) as directory:
+            parquet.write_table(self.table(), directory / _TABLE)
+            arrays = snapshot_arrays(self.snapshots)
+            artefact.write_arrays(directory / _ARRAYS, {"counts": self.vocabulary.counts, **arrays})
+            artefact.write_words(directory / _WORDS, self.vocabulary.words)
+            artefact.write_metadata(directory, KIND, {"settings": dict(self.settings)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trace:
+        """Read a trace written by `save`."""
+        from pyarrow import ArrowInvalid, parquet
+
+        directory = Path(path)
+        metadata = artefact.read_metadata(directory, KIND)
+        arrays = artefact.read_arrays(directory / _ARRAYS)
+        words = artefact.read_words(directory / _WORDS)
+        try:
+            table = parquet.read_table(directory / _TABLE)
+        except (FileNotFoundError, ArrowInvalid) as error:
+            raise ArtefactError(
+                f"{directory / _TABLE} is missing or damaged; make the trace again."
+            ) from error
+        columns = {name: table[name].to_numpy() for name in ("step", "time", "loss", "accuracy")}
+        return cls(
+            Vocabulary(words, arrays["counts"]),
+            metadata["settings"],
+            columns["step"],
+            columns["time"],
+            columns["loss"],
+            np.stack(table["singular_values"].to_numpy()),
+            columns["accuracy"],
+            snapshots_from(arrays),
+        )
+
+
+def snapshot_arrays(snapshots: Mapping[int, Snapshot]) -> dict[str, NDArray[Any]]:
+    """Return snapshots as named arrays."""
+    return {
+        f"{name}.{step}": array
+        for step, sides in snapshots.items()
+        for name, array in zip(_NAMES, sides, strict=False)
+    }
+
+
+def snapshots_from(arrays: Mapping[str, NDArray[Any]]) -> dict[int, Snapshot]:
+    """Return the snapshots among named arrays, in the order of their steps."""
+    first, second = _NAMES
+    steps = sorted(int(name.removeprefix(f"{first}.")) for name in arrays if name.startswith(first))
+    return {
+        step: tuple(arrays[key] for name in (first, second) if (key := f"{name}.{step}") in arrays)
+        for step in steps
+    }
+
+
+def singular_values_of(sides: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    """Return those of W, or for W and W′ the roots of those of WW′ᵀ.
+
+    The triangular factors of W and W′ have them already, to full precision however small they are.
+    """
+    factors = [np.linalg.qr(np.asarray(side, dtype=np.float64), mode="r") for side in sides]
+    if len(factors) == 1:
+        return np.linalg.svd(factors[0], compute_uv=False)
+    return np.sqrt(np.linalg.svd(factors[0] @ factors[1].T, compute_uv=False))

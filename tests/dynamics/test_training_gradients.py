@@ -1,0 +1,132 @@
+"""The population gradient of each loss and weighting, against differences of the loss itself."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynamics.training_cases import LOSSES, plain_loss, topical_text, weightings
+from qwem.cooccurrence import Cooccurrence
+from qwem.dynamics import LOGISTIC, QUARTIC, contrastive, population
+from qwem.dynamics.training.exact import PairwiseSource, QuadraticSource
+from qwem.dynamics.training.weighting import weigh
+from qwem.errors import SettingError
+from qwem.target import mstar, setting31
+from target.count_matrices import random_counts
+
+SIZE, DIM = 12, 3
+COUNTS = random_counts(SIZE, density=0.6)
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+@pytest.mark.parametrize("weighting", weightings(SIZE))
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_gradient_is_that_of_the_loss(loss: str, weighting: str, tied: bool) -> None:
+    of, reweighting = LOSSES[loss], weightings(SIZE)[weighting]
+    trainer = population(
+        COUNTS, of, reweighting, dim=DIM, rate=1.0, tied=tied, dtype=np.float64
+    )
+    state = trainer.init(0.5, seed=3)
+    value, gradients = trainer.evaluate(state)
+    w = np.asarray(state.vectors)
+    c = w if tied else np.asarray(state.context_vectors)
+    assert float(value) == pytest.approx(plain_loss(COUNTS, of, reweighting, w, c), rel=1e-9)
+
+    moves = np.random.default_rng(0).standard_normal((4, *w.shape))
+    step = 1e-5
+    for number, gradient in enumerate(gradients):
+        for move in moves:
+            left = step * move * (number == 0)
+            right = step * move if tied else step * move * (number == 1)
+            ahead = plain_loss(COUNTS, of, reweighting, w + left, c + right)
+            behind = plain_loss(COUNTS, of, reweighting, w - left, c - right)
+            slope = float(np.sum(np.asarray(gradient) * move))
+            assert slope == pytest.approx((ahead - behind) / (2 * step), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("weighting", ["setting31", "setting31-negatives", "setting31-rank-one"])
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+@pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
+def test_products_with_mstar_equal_the_sum_over_pairs(
+    weighting: str, tied: bool, dense: bool
+) -> None:
+    counts = random_counts(60, density=0.1)
+    reweighting = weightings(60)[weighting]
+    trainer = population(counts, QUARTIC, reweighting, dim=4, rate=1.0, tied=tied, dtype="f8")
+    state = trainer.init(0.7)
+    sides = (state.vectors,) if tied else (state.vectors, state.context_vectors)
+    weighed = weigh(counts, reweighting, QUARTIC)
+    with trainer.precision():
+        target = mstar(counts, reweighting=reweighting, dtype=np.float64, dense=dense)
+        assert target.is_dense == dense
+        products = QuadraticSource(target, weighed.shared, trainer.dtype)
+        pairs = PairwiseSource(weighed, QUARTIC, trainer.dtype)
+        loss, gradients = products.evaluate(sides, 0, 0)  # type: ignore[arg-type]
+        expected, slopes = pairs.evaluate(sides, 0, 0)  # type: ignore[arg-type]
+    assert float(loss) == pytest.approx(float(expected), rel=1e-12)
+    for gradient, slope in zip(gradients, slopes, strict=True):
+        np.testing.assert_allclose(gradient, slope, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("density", [0.1, 0.9], ids=["sparse", "dense"])
+@pytest.mark.parametrize("weighting", ["word2vec", "setting31"])
+def test_tiles_make_no_difference(density: float, weighting: str) -> None:
+    counts = random_counts(50, density=density)
+    assert isinstance(counts.pair_counts.matrix, np.ndarray) == (density > 0.5)
+    reweighting = weightings(50)[weighting]
+    trainer = population(counts, LOGISTIC, reweighting, dim=3, rate=1.0, dtype=np.float64)
+    state = trainer.init(1.0)
+    whole, (expected,) = trainer.evaluate(state)
+    weighed = weigh(counts, reweighting, LOGISTIC)
+    with trainer.precision():
+        source = PairwiseSource(weighed, LOGISTIC, trainer.dtype, tile_entries=333)
+        loss, (gradient,) = source.evaluate((state.vectors,), 0, 0)
+    assert float(loss) == pytest.approx(float(whole), rel=1e-12)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-11, atol=1e-13)
+
+
+def test_single_precision_is_close_to_double() -> None:
+    counts = Cooccurrence.count(topical_text(), 4)
+    gradients = []
+    for dtype in (np.float32, np.float64):
+        trainer = population(counts, LOGISTIC, setting31(), dim=4, rate=1.0, dtype=dtype)
+        state = trainer.init(0.5)
+        assert state.vectors.dtype == dtype
+        _, (gradient,) = trainer.evaluate(state)
+        assert gradient.dtype == dtype
+        gradients.append(np.asarray(gradient))
+    np.testing.assert_allclose(*gradients, rtol=1e-4, atol=1e-5)
+    assert jnp.zeros(1).dtype == np.float32
+
+
+def test_the_combined_sides_of_the_logistic_loss_are_its_sides() -> None:
+    apart = contrastive(LOGISTIC.positive, LOGISTIC.negative)
+    np.testing.assert_allclose(apart.curvature, LOGISTIC.curvature, rtol=1e-9)
+    x = jnp.linspace(-90, 90, 401)
+    a, b = jnp.linspace(0, 2, 401), jnp.linspace(3, 1, 401)
+    for one, other in zip(LOGISTIC.costs(x, a, b), apart.costs(x, a, b), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    for wrong in (
+        {"rate": None},
+        {"dim": 0},
+        {"dim": SIZE + 1},
+        {"dtype": np.int32},
+        {"method": "newton"},
+        {"rate": -1.0},
+    ):
+        with pytest.raises(SettingError):
+            population(COUNTS, **{"dim": DIM, "rate": 1.0, **wrong})  # type: ignore[arg-type]
+    trainer = population(COUNTS, dim=DIM, rate=1.0)
+    for start in (
+        {},
+        {"init_scale": -1.0},
+        {"init_scale": 1.0, "seed": -1},
+        {"vectors": np.ones((SIZE, DIM + 1))},
+        {"vectors": np.ones((SIZE, DIM)), "context_vectors": np.ones((SIZE, DIM))},
+    ):
+        with pytest.raises(SettingError):
+            trainer.init(**start)  # type: ignore[arg-type]

@@ -1,0 +1,177 @@
+"""Training for real beside the theory, on one axis of time and with nothing fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynamics.gradient_flow import singular_values, spectrum_of, untied_flow
+from dynamics.training_cases import topical_text
+from qwem.cooccurrence import Cooccurrence
+from qwem.dynamics import (
+    LOGISTIC,
+    QUARTIC,
+    closed_form,
+    exact_flow,
+    population,
+    requiv_distance,
+    stepwise,
+    stochastic,
+    train,
+    word2vec_weighting,
+)
+from qwem.spectrum import factorize
+from qwem.target import mstar, none, rank_one, setting31
+
+CORPUS = topical_text()
+COUNTS = Cooccurrence.count(CORPUS, 4)
+MATRIX = mstar(COUNTS, dtype=np.float64).toarray()
+VALUES, BASIS = (part[..., ::-1] for part in np.linalg.eigh(MATRIX))
+DIM = 4
+FASTEST = float(np.abs(VALUES).max())
+
+
+def run(trainer: Any, start: Any, until: float, looks: int = 40) -> Any:
+    step = trainer.time_per_rate * trainer.rate.rate
+    every = max(1, round(until / step / looks))
+    return train(trainer, start, until=until, record_every=every, snapshot_every=every)
+
+
+@pytest.mark.parametrize("scale", [1e-5, 0.3])
+def test_fourth_order_steps_follow_the_exact_flow(scale: float) -> None:
+    trainer = population(
+        COUNTS, dim=DIM, rate=0.05 / FASTEST, method="rk4", dtype=np.float64
+    )
+    start = trainer.init(scale)
+    until = float(1.5 * closed_form(factorize(MATRIX, DIM), init_scale=scale).learning_times[-1])
+    trace = run(trainer, start, max(until, 3.0))
+    flow = exact_flow(VALUES, BASIS.T @ np.asarray(start.vectors), trace.times)
+    for step, expected in zip(trace.steps, flow, strict=True):
+        (vectors,) = trace.snapshots[int(step)]
+        assert requiv_distance(BASIS.T @ vectors, expected) < 1e-4
+
+
+def test_plain_steps_approach_the_flow_at_first_order() -> None:
+    errors = []
+    for rate in (0.1 / FASTEST, 0.05 / FASTEST):
+        trainer = population(COUNTS, dim=DIM, rate=rate, dtype=np.float64)
+        start = trainer.init(0.1)
+        trace = train(trainer, start, until=1.0)
+        flow = exact_flow(VALUES, BASIS.T @ np.asarray(start.vectors), [trace.times[-1]])
+        errors.append(requiv_distance(BASIS.T @ trace.vectors, next(iter(flow))))
+    assert errors[0] / errors[1] == pytest.approx(2, rel=0.2)
+
+
+def test_small_starts_follow_the_closed_form() -> None:
+    spectrum = factorize(MATRIX, DIM)
+    worst = []
+    for scale in (1e-2, 1e-5):
+        trainer = population(
+            COUNTS, dim=DIM, rate=0.2 / FASTEST, method="rk4", dtype=np.float64
+        )
+        start = trainer.init(scale)
+        theory = closed_form(spectrum, initial_vectors=np.asarray(start.vectors))
+        trace = run(trainer, start, float(1.5 * theory.learning_times.max()))
+        curves = np.sort(theory.singular_values(trace.times))[:, ::-1]
+        errors = np.abs(trace.singular_values - curves) / np.sqrt(spectrum.eigenvalues)
+        worst.append(errors.max())
+        np.testing.assert_allclose(
+            trace.losses[[0, -1]], theory.loss(trace.times[[0, -1]]), rtol=0.02, atol=1e-3
+        )
+    assert worst[1] < 0.05
+    assert worst[1] < worst[0]
+
+
+def test_aligned_untied_starts_follow_the_closed_form_of_either_sign() -> None:
+    chosen = [0, 1, len(VALUES) - 1]
+    values, vectors = VALUES[chosen], BASIS[:, chosen]
+    assert values[-1] < 0
+    theory = closed_form(
+        spectrum_of(values, vectors, signed=True), initial_singular_values=[1e-3, 1e-4, 1e-3]
+    )
+    trainer = population(
+        COUNTS, dim=3, rate=0.1 / FASTEST, method="rk4", tied=False, dtype=np.float64
+    )
+    start = trainer.init(vectors=theory.vectors(0.0), context_vectors=theory.context_vectors(0.0))
+    until = float(1.2 * theory.learning_times.max())
+    trace = run(trainer, start, until)
+    curves = np.sort(theory.singular_values(trace.times))[:, ::-1]
+    np.testing.assert_allclose(trace.singular_values, curves, rtol=1e-3)
+    np.testing.assert_allclose(trace.losses, theory.loss(trace.times), rtol=2e-3, atol=1e-4)
+    product = trace.vectors @ trace.context_vectors.T
+    np.testing.assert_allclose(
+        product, theory.vectors(trace.times[-1]) @ theory.context_vectors(trace.times[-1]).T,
+        atol=1e-2,
+    )
+
+
+def test_random_untied_starts_follow_the_flow() -> None:
+    trainer = population(
+        COUNTS, dim=2, rate=0.1 / FASTEST, method="rk4", tied=False, dtype=np.float64
+    )
+    start = trainer.init(0.2, seed=5)
+    trace = run(trainer, start, 2.0, looks=5)
+    sides = (np.asarray(side) for side in (start.vectors, start.context_vectors))
+    left, right = untied_flow(MATRIX, *sides, trace.times)  # type: ignore[arg-type]
+    for step, w, c in zip(trace.steps, left, right, strict=True):
+        vectors, context = trace.snapshots[int(step)]
+        np.testing.assert_allclose(vectors @ context.T, w @ c.T, atol=1e-5)
+    roots = np.sqrt(singular_values(left @ right.swapaxes(1, 2))[:, :2])
+    np.testing.assert_allclose(trace.singular_values, roots, atol=1e-5)
+
+
+def test_losses_share_one_time_near_the_origin() -> None:
+    ends = []
+    for loss in (QUARTIC, LOGISTIC):
+        probe = population(COUNTS, loss, dim=DIM, rate=1.0)
+        rate = 0.02 / FASTEST / probe.time_per_rate
+        trainer = population(COUNTS, loss, dim=DIM, rate=rate, dtype=np.float64)
+        ends.append(train(trainer, trainer.init(1e-4), until=6 / FASTEST).vectors)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "unit"), [(QUARTIC, 2.0), (LOGISTIC, 1.0)])
+def test_time_is_that_of_the_mean_coupling(loss: Any, unit: float) -> None:
+    size = len(COUNTS.vocabulary)
+    g = np.linspace(1, 3, size)
+    for reweighting in (
+        setting31(),
+        none(),
+        word2vec_weighting(0.02),
+        rank_one(g),
+        setting31() * rank_one(g),
+    ):
+        pairs = COUNTS.pair_counts.toarray() / COUNTS.pair_counts.total
+        words = COUNTS.word_counts / COUNTS.word_counts.sum()
+        coupling = reweighting.positive_weight(COUNTS) * pairs
+        coupling += reweighting.negative_weight(COUNTS) * np.outer(words, words)
+        trainer = population(COUNTS, loss, reweighting, dim=2, rate=0.5)
+        assert trainer.time_per_rate == pytest.approx(unit * coupling.mean(), rel=1e-9)
+        state, info = trainer.step(trainer.init(0.1))
+        assert state.time == pytest.approx(0.5 * trainer.time_per_rate)
+        assert info.rate == 0.5
+
+
+def test_minibatches_follow_the_closed_form() -> None:
+    spectrum = factorize(MATRIX, DIM)
+    trainer = stochastic(
+        CORPUS, COUNTS, dim=DIM, rate=0.01 / FASTEST, batch_size=2_000, flatten=1.0
+    )
+    start = trainer.init(1e-2)
+    theory = closed_form(spectrum, initial_vectors=np.asarray(start.vectors))
+    trace = run(trainer, start, float(1.2 * theory.learning_times[1]))
+    curves = np.sort(theory.singular_values(trace.times))[:, ::-1]
+    errors = np.abs(trace.singular_values - curves) / np.sqrt(spectrum.eigenvalues)
+    assert errors[:, :2].max() < 0.1
+
+
+def test_the_rate_drops_at_three_quarters_of_the_time() -> None:
+    rate = 0.01 / FASTEST
+    trainer = population(COUNTS, dim=2, rate=stepwise(rate, t_max=1.0))
+    trace = train(trainer, trainer.init(0.1), until=1.0, record_every=1)
+    taken = np.diff(trace.times) / trainer.time_per_rate
+    np.testing.assert_allclose(taken[trace.times[:-1] < 0.75], rate)
+    np.testing.assert_allclose(taken[trace.times[:-1] >= 0.75], 0.1 * rate)
+    assert trace.times[-1] == pytest.approx(1.0, abs=trainer.time_per_rate * rate)

@@ -1,0 +1,74 @@
+"""Small texts, and the loss of the paper written out in NumPy: what trainers are held to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.cooccurrence import Cooccurrence
+from qwem.corpus import Corpus
+from qwem.dynamics import LOGISTIC, QUARTIC, contrastive, word2vec_weighting
+from qwem.target import negative_sampling, none, rank_one, setting31, subsampling
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem.dynamics import Loss
+    from qwem.target import Reweighting
+
+    Array = NDArray[np.float64]
+
+EXPONENTIAL = contrastive(lambda x: 2 * np.e ** (-x / 2), lambda x: np.e**x, "exponential")
+"""A loss whose sides differ in curvature."""
+
+LOSSES = {"logistic": LOGISTIC, "quartic": QUARTIC, "exponential": EXPONENTIAL}
+
+
+def weightings(size: int) -> dict[str, Reweighting]:
+    return {
+        "none": none(),
+        "setting31": setting31(),
+        "word2vec": word2vec_weighting(threshold=0.02),
+        "arithmetic": negative_sampling(symmetrise="arithmetic"),
+        "setting31-negatives": setting31() * negative_sampling(k=2),
+        "setting31-subsampled": setting31() * subsampling(0.02),
+        "rank-one": rank_one(np.linspace(1, 2, size)),
+        "setting31-rank-one": setting31() * rank_one(np.linspace(1, 2, size)),
+    }
+
+
+def topical_text(
+    words: int = 40, topics: int = 5, documents: int = 60, length: int = 80, seed: int = 0
+) -> Corpus:
+    """Documents that prefer the words of one topic; frequent words have low numbers."""
+    rng = np.random.default_rng(seed)
+    frequency = 1 / np.arange(1, words + 1) ** 0.7
+    topic_of = np.arange(words) % topics
+    texts = []
+    for d in range(documents):
+        weight = frequency * np.where(topic_of == d % topics, 4 + 2 * (d % topics), 1)
+        drawn = rng.choice(words, size=length, p=weight / weight.sum())
+        texts.append([f"w{i}" for i in drawn])
+    return Corpus.from_documents(texts)
+
+
+def sides(loss: Loss, x: Array) -> tuple[Array, Array]:
+    if loss is LOGISTIC:
+        return np.logaddexp(0, -x), np.logaddexp(0, x)
+    if loss is QUARTIC:
+        return x * x / 4 - x, x * x / 4 + x
+    return 2 * np.exp(-x / 2), np.exp(x)
+
+
+def plain_loss(
+    counts: Cooccurrence, loss: Loss, reweighting: Reweighting, vectors: Array, context: Array
+) -> float:
+    """Σ Ψ⁺ P_ij f⁺ + Ψ⁻ P_i P_j f⁻, by the definitions (paper, eq. qwem_loss)."""
+    pairs: Any = counts.pair_counts.toarray() / counts.pair_counts.total
+    words = counts.word_counts / counts.word_counts.sum()
+    curvature = loss.relative_curvature
+    positive = reweighting.positive_weight(counts, curvature=curvature) * pairs
+    negative = reweighting.negative_weight(counts, curvature=curvature) * np.outer(words, words)
+    plus, minus = sides(loss, vectors @ context.T)
+    return float(np.sum(positive * plus + negative * minus))
