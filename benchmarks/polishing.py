@@ -88,7 +88,7 @@ if __name__ == "__main__":
     parser.add_argument("--subsample", type=float, help="default: 1e-3, or 1e-5 if tied")
     parser.add_argument("--draws", type=int, default=1, help="subsamples that are added up")
     parser.add_argument("--steps", type=int, help="default: 15, or 25 if tied")
-    parser.add_argument("--tol", type=float, default=1e-3)
+    parser.add_argument("--tol", type=float, default=0.05, help="0 to take all steps")
     given = parser.parse_args()
     defaults = (4_000, 100, 16, 1e-5, 25) if given.tied else (10_000, 200, 5, 1e-3, 15)
     for name, value in zip(

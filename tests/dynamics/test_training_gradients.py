@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -24,9 +26,7 @@ COUNTS = random_counts(SIZE, density=0.6)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_gradient_is_that_of_the_loss(loss: str, weighting: str, tied: bool) -> None:
     of, reweighting = LOSSES[loss], weightings(SIZE)[weighting]
-    trainer = population(
-        COUNTS, of, reweighting, dim=DIM, rate=1.0, tied=tied, dtype=np.float64
-    )
+    trainer = population(COUNTS, of, reweighting, dim=DIM, rate=1.0, tied=tied, dtype=np.float64)
     state = trainer.init(0.5, seed=3)
     value, gradients = trainer.evaluate(state)
     w = np.asarray(state.vectors)
@@ -96,7 +96,7 @@ def test_single_precision_is_close_to_double() -> None:
         _, (gradient,) = trainer.evaluate(state)
         assert gradient.dtype == dtype
         gradients.append(np.asarray(gradient))
-    np.testing.assert_allclose(*gradients, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-4, atol=1e-5)
     assert jnp.zeros(1).dtype == np.float32
 
 
@@ -110,23 +110,25 @@ def test_the_combined_sides_of_the_logistic_loss_are_its_sides() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    for wrong in (
+    refused: list[Any] = [
         {"rate": None},
         {"dim": 0},
         {"dim": SIZE + 1},
         {"dtype": np.int32},
         {"method": "newton"},
         {"rate": -1.0},
-    ):
+    ]
+    for wrong in refused:
         with pytest.raises(SettingError):
-            population(COUNTS, **{"dim": DIM, "rate": 1.0, **wrong})  # type: ignore[arg-type]
+            population(COUNTS, **{"dim": DIM, "rate": 1.0, **wrong})
     trainer = population(COUNTS, dim=DIM, rate=1.0)
-    for start in (
+    starts: list[Any] = [
         {},
         {"init_scale": -1.0},
         {"init_scale": 1.0, "seed": -1},
         {"vectors": np.ones((SIZE, DIM + 1))},
         {"vectors": np.ones((SIZE, DIM)), "context_vectors": np.ones((SIZE, DIM))},
-    ):
+    ]
+    for start in starts:
         with pytest.raises(SettingError):
-            trainer.init(**start)  # type: ignore[arg-type]
+            trainer.init(**start)

@@ -20,6 +20,8 @@ from target.count_matrices import probabilities
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from qwem.dynamics.training.minibatch import Backend
+
 CORPUS = topical_text(words=25, documents=30)
 COUNTS = Cooccurrence.count(CORPUS, 3)
 SIZE = len(COUNTS.vocabulary)
@@ -94,7 +96,8 @@ def test_the_gradient_is_unbiased(loss: str, weighting: str, flatten: float) -> 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
 def test_compiled_loops_and_jax_agree(tied: bool) -> None:
     results = []
-    for backend in ("jax", "compiled"):
+    backends: tuple[Backend, ...] = ("jax", "compiled")
+    for backend in backends:
         trainer = stochastic(
             CORPUS,
             COUNTS,
@@ -105,7 +108,7 @@ def test_compiled_loops_and_jax_agree(tied: bool) -> None:
             tied=tied,
             dtype=np.float64,
             batch_size=1_000,
-            backend=backend,  # type: ignore[arg-type]
+            backend=backend,
         )
         results.append(trainer.evaluate(trainer.init(1.0)))
     (loss, gradients), (other_loss, other_gradients) = results
@@ -120,7 +123,7 @@ def test_a_batch_depends_on_its_key_and_number_alone() -> None:
     in_order = {number: ahead.batch(KEY, number) for number in range(12)}
     fresh = sampler(setting31(), part_tokens=700, batch_size=2_000)
     for number in (7, 0, 11, 3):
-        for one, other in zip(fresh.draw(KEY, number), in_order[number], strict=True):
+        for one, other in zip(fresh.draw(KEY, number)[:3], in_order[number][:3], strict=True):
             np.testing.assert_array_equal(one, other)
     assert not np.array_equal(in_order[0].centers, in_order[1].centers)
     assert not np.array_equal(in_order[0].centers, fresh.draw(KEY + 1, 0).centers)

@@ -41,11 +41,14 @@ def run(trainer: Any, start: Any, until: float, looks: int = 40) -> Any:
 
 @pytest.mark.parametrize("scale", [1e-5, 0.3])
 def test_fourth_order_steps_follow_the_exact_flow(scale: float) -> None:
-    trainer = population(
-        COUNTS, dim=DIM, rate=0.05 / FASTEST, method="rk4", dtype=np.float64
-    )
+    trainer = population(COUNTS, dim=DIM, rate=0.05 / FASTEST, method="rk4", dtype=np.float64)
     start = trainer.init(scale)
-    until = float(1.5 * closed_form(factorize(MATRIX, DIM), init_scale=scale).learning_times[-1])
+    until = float(
+        1.5
+        * closed_form(
+            factorize(mstar(COUNTS, dtype=np.float64), DIM), init_scale=scale
+        ).learning_times[-1]
+    )
     trace = run(trainer, start, max(until, 3.0))
     flow = exact_flow(VALUES, BASIS.T @ np.asarray(start.vectors), trace.times)
     for step, expected in zip(trace.steps, flow, strict=True):
@@ -65,12 +68,10 @@ def test_plain_steps_approach_the_flow_at_first_order() -> None:
 
 
 def test_small_starts_follow_the_closed_form() -> None:
-    spectrum = factorize(MATRIX, DIM)
+    spectrum = factorize(mstar(COUNTS, dtype=np.float64), DIM)
     worst = []
     for scale in (1e-2, 1e-5):
-        trainer = population(
-            COUNTS, dim=DIM, rate=0.2 / FASTEST, method="rk4", dtype=np.float64
-        )
+        trainer = population(COUNTS, dim=DIM, rate=0.2 / FASTEST, method="rk4", dtype=np.float64)
         start = trainer.init(scale)
         theory = closed_form(spectrum, initial_vectors=np.asarray(start.vectors))
         trace = run(trainer, start, float(1.5 * theory.learning_times.max()))
@@ -102,7 +103,8 @@ def test_aligned_untied_starts_follow_the_closed_form_of_either_sign() -> None:
     np.testing.assert_allclose(trace.losses, theory.loss(trace.times), rtol=2e-3, atol=1e-4)
     product = trace.vectors @ trace.context_vectors.T
     np.testing.assert_allclose(
-        product, theory.vectors(trace.times[-1]) @ theory.context_vectors(trace.times[-1]).T,
+        product,
+        theory.vectors(trace.times[-1]) @ theory.context_vectors(trace.times[-1]).T,
         atol=1e-2,
     )
 
@@ -113,8 +115,8 @@ def test_random_untied_starts_follow_the_flow() -> None:
     )
     start = trainer.init(0.2, seed=5)
     trace = run(trainer, start, 2.0, looks=5)
-    sides = (np.asarray(side) for side in (start.vectors, start.context_vectors))
-    left, right = untied_flow(MATRIX, *sides, trace.times)  # type: ignore[arg-type]
+    begin = np.asarray(start.vectors), np.asarray(start.context_vectors)
+    left, right = untied_flow(MATRIX, begin[0], begin[1], trace.times)
     for step, w, c in zip(trace.steps, left, right, strict=True):
         vectors, context = trace.snapshots[int(step)]
         np.testing.assert_allclose(vectors @ context.T, w @ c.T, atol=1e-5)
@@ -154,17 +156,17 @@ def test_time_is_that_of_the_mean_coupling(loss: Any, unit: float) -> None:
         assert info.rate == 0.5
 
 
-def test_minibatches_follow_the_closed_form() -> None:
-    spectrum = factorize(MATRIX, DIM)
+def test_minibatches_follow_the_flow() -> None:
     trainer = stochastic(
-        CORPUS, COUNTS, dim=DIM, rate=0.01 / FASTEST, batch_size=2_000, flatten=1.0
+        CORPUS, COUNTS, dim=DIM, rate=0.01 / FASTEST, batch_size=4_000, flatten=1.0
     )
     start = trainer.init(1e-2)
-    theory = closed_form(spectrum, initial_vectors=np.asarray(start.vectors))
-    trace = run(trainer, start, float(1.2 * theory.learning_times[1]))
-    curves = np.sort(theory.singular_values(trace.times))[:, ::-1]
-    errors = np.abs(trace.singular_values - curves) / np.sqrt(spectrum.eigenvalues)
-    assert errors[:, :2].max() < 0.1
+    trace = run(trainer, start, 8.0)
+    flow = exact_flow(VALUES, BASIS.T @ np.asarray(start.vectors), trace.times)
+    curves = np.array([singular_values(state) for state in flow])
+    errors = np.abs(trace.singular_values - curves) / np.sqrt(VALUES[:DIM])
+    assert trace.singular_values[-1, 1] > 0.9 * np.sqrt(VALUES[1])
+    assert errors[:, :2].max() < 0.05
 
 
 def test_the_rate_drops_at_three_quarters_of_the_time() -> None:

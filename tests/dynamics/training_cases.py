@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.dynamics import LOGISTIC, QUARTIC, contrastive, word2vec_weighting
 from qwem.target import negative_sampling, none, rank_one, setting31, subsampling
@@ -14,6 +13,7 @@ from qwem.target import negative_sampling, none, rank_one, setting31, subsamplin
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from qwem.cooccurrence import Cooccurrence
     from qwem.dynamics import Loss
     from qwem.target import Reweighting
 

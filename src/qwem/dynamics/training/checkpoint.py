@@ -59,10 +59,14 @@ def load(
     old = (parameters_of(start), start.optimizer)
     try:
         with trainer.precision():
-            leaves = [jnp.asarray(arrays[f"state.{k}"]) for k in range(len(jax.tree.leaves(old)))]
+            leaves = [
+                # A scalar comes back from disk as an array of one.
+                jnp.asarray(arrays[f"state.{k}"].reshape(np.shape(leaf)))
+                for k, leaf in enumerate(jax.tree.leaves(old))
+            ]
         step, time = int(arrays["step"][0]), float(arrays["time"][0])
         recorder.restore(arrays)
-    except (KeyError, IndexError) as error:
+    except (KeyError, IndexError, ValueError) as error:
         raise ArtefactError(f"The checkpoint {path} is damaged ({error}); delete it.") from error
     parameters, optimizer = jax.tree.unflatten(jax.tree.structure(old), leaves)
     context = None if trainer.tied else parameters[1]

@@ -116,17 +116,15 @@ def _matrix_on_device(target: Target, dtype: np.dtype[Any]) -> _DenseMatrix | _S
     if isinstance(target.rest, np.ndarray):
         return _DenseMatrix(jnp.asarray(target.rest.astype(dtype, copy=False)))
     rest = target.rest
-    rows = np.repeat(np.arange(rest.shape[0], dtype=np.int32), np.diff(rest.indptr))
+    row_of = np.repeat(np.arange(rest.shape[0], dtype=np.int32), np.diff(rest.indptr))
     chunks = max(1, -(-rest.nnz // _CHUNK_ENTRIES))
     padding = (0, chunks * _CHUNK_ENTRIES - rest.nnz)
-    stored = (rows, rest.indices.astype(np.int32), rest.data.astype(dtype))
+    stored = (row_of, rest.indices.astype(np.int32), rest.data.astype(dtype))
     # Padding repeats the last row, so that rows stay in order, and adds nothing to it.
     padded = [np.pad(stored[0], padding, mode="edge"), *(np.pad(x, padding) for x in stored[1:])]
-    return _SparseMatrix(
-        *(jnp.asarray(x.reshape(chunks, _CHUNK_ENTRIES)) for x in padded),
-        jnp.asarray(target.terms.astype(dtype)),
-        jnp.asarray(target.term_weights.astype(dtype)),
-    )
+    rows, columns, entries = (jnp.asarray(x.reshape(chunks, _CHUNK_ENTRIES)) for x in padded)
+    terms, weights = (jnp.asarray(x.astype(dtype)) for x in (target.terms, target.term_weights))
+    return _SparseMatrix(rows, columns, entries, terms, weights)
 
 
 def _multiply(matrix: _DenseMatrix | _SparseMatrix, block: jax.Array) -> jax.Array:
@@ -187,9 +185,7 @@ def _deal(rows: NDArray[Any], tiles: int, height: int, fill: float = 0.0) -> NDA
     return padded.reshape(height, tiles, *rows.shape[1:]).swapaxes(0, 1)
 
 
-def _tiles_on_device(
-    weighting: Weighting, dtype: np.dtype[Any], tile_entries: int
-) -> _Pairs:
+def _tiles_on_device(weighting: Weighting, dtype: np.dtype[Any], tile_entries: int) -> _Pairs:
     """Frequent words, whose rows are full, come first; dealt out, all tiles have as much to do."""
     size = len(weighting.left)
     tiles = max(1, -(-size * size // tile_entries))

@@ -177,32 +177,82 @@ def look_up_sparse(
         out[k] = data[low] if low < end and indices[low] == contexts[k] else 0
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
-def multiply_pairs(left: Array, right: Array, centers: Array, contexts: Array, out: Array) -> None:
-    """Write the inner products of pairs of rows."""
+@njit(nogil=True, cache=True, error_model="numpy")
+def weigh_pairs(
+    centers: Array,
+    contexts: Array,
+    factor: Array,
+    scale: float,
+    left: Array,
+    right: Array,
+    seen: Array,
+    curvature: Any,
+    negative: bool,
+    out: Array,
+) -> None:
+    """Write the importance weights of positive or negative pairs.
+
+    They are scale · u_i u_j, times the expected E_ij = Σ_t left_it right_jt for negative pairs, and
+    under Setting 3.1, where `seen` has their P_ij, over a P_ij + b E_ij.
+    """
+    a, b = curvature
     for k in range(out.size):
+        i, j = centers[k], contexts[k]
+        weight = scale * factor[i] * factor[j]
+        expected = 0.0
+        for term in range(left.shape[1]):
+            expected += left[i, term] * right[j, term]
+        if seen.size:
+            weight /= a * seen[k] + b * expected
+        out[k] = weight * expected if negative else weight
+
+
+@njit(nogil=True, cache=True)
+def sort_pairs(keys: Array, order: Array, starts: Array) -> None:
+    """Sort pairs by one of their words: those of word w are order[starts[w]:starts[w + 1]]."""
+    starts[:] = 0
+    for k in range(keys.size):
+        starts[keys[k] + 1] += 1
+    for word in range(1, starts.size):
+        starts[word] += starts[word - 1]
+    free = starts[:-1].copy()
+    for k in range(keys.size):
+        order[free[keys[k]]] = k
+        free[keys[k]] += 1
+
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def multiply_pairs(
+    left: Array, right: Array, centers: Array, contexts: Array, order: Array, out: Array
+) -> None:
+    """Write the inner products of the pairs in `order`, each at its own place."""
+    for k in order:
         a, b = left[centers[k]], right[contexts[k]]
-        total = left.dtype.type(0)
-        for d in range(a.size):
+        total = a[0] * b[0]
+        for d in range(1, a.size):
             total += a[d] * b[d]
         out[k] = total
 
 
 @njit(nogil=True, cache=True, fastmath=_SUMS)
 def add_gradients(
-    left: Array,
-    right: Array,
-    centers: Array,
-    contexts: Array,
+    other: Array,
+    partners: Array,
     slopes: Array,
-    left_gradient: Array,
-    right_gradient: Array,
+    order: Array,
+    starts: Array,
+    first: int,
+    last: int,
+    out: Array,
 ) -> None:
-    """Add each pair's slope times the other row to the gradients, which may be one array."""
-    for k in range(slopes.size):
-        a, b, slope = left[centers[k]], right[contexts[k]], slopes[k]
-        into_left, into_right = left_gradient[centers[k]], right_gradient[contexts[k]]
-        for d in range(a.size):
-            into_left[d] += slope * b[d]
-        for d in range(a.size):
-            into_right[d] += slope * a[d]
+    """Add to the gradients of words from `first` up to `last` each pair's slope times its partner.
+
+    Sorted by word, a gradient is in the cache while its pairs pass, and no two threads share one.
+    """
+    for word in range(first, last):
+        into = out[word]
+        for entry in range(starts[word], starts[word + 1]):
+            k = order[entry]
+            row, slope = other[partners[k]], slopes[k]
+            for d in range(row.size):
+                into[d] += slope * row[d]

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qwem.dynamics.training.pairs import PairSampler, Prefetcher
+from qwem._internal.resources import thread_count
+from qwem.dynamics.training.pairs import Batch, PairSampler, Prefetcher, Sorting
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
-    from qwem.dynamics.training.losses import Loss
     from qwem.dynamics.training.exact import Parameters
+    from qwem.dynamics.training.losses import Loss
 
 Backend = Literal["auto", "jax", "compiled"]
-
-_SHARES = 2
-"""Parts of a batch whose gradients are added up; their number must not depend on the threads."""
 
 
 class StochasticSource:
@@ -29,6 +29,7 @@ class StochasticSource:
 
     Its expectation is the population gradient. On a CPU, rows are gathered and scattered by
     compiled loops, which XLA does many times more slowly there; the loss itself is JAX in any case.
+    The sums have one order whatever the number of threads.
     """
 
     def __init__(self, sampler: PairSampler, loss: Loss, backend: Backend) -> None:
@@ -37,54 +38,52 @@ class StochasticSource:
         self._prefetcher = Prefetcher(sampler)
         self._loss = loss
         self._compiled = backend == "compiled"
+        self._pool = ThreadPoolExecutor(thread_count(None), thread_name_prefix="qwem-gradient")
+        weakref.finalize(self, self._pool.shutdown, wait=False)
 
     def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
         """Return the loss of batch number `step` and its gradient."""
         batch = self._prefetcher.batch(key, step)
-        if not self._compiled:
-            return _gradient(parameters, *map(jnp.asarray, batch), self._loss)
-        return self._compiled_gradient(parameters, *batch)
+        if self._compiled:
+            return self._compiled_gradient(parameters, batch)
+        pairs = (jnp.asarray(array) for array in (batch.centers, batch.contexts, batch.weights))
+        return _gradient(parameters, *pairs, loss=self._loss)
 
     def _compiled_gradient(
-        self,
-        parameters: Parameters,
-        centers: NDArray[np.int32],
-        contexts: NDArray[np.int32],
-        weights: NDArray[Any],
+        self, parameters: Parameters, batch: Batch
     ) -> tuple[jax.Array, Parameters]:
         from qwem.dynamics.training.kernels import add_gradients, multiply_pairs
 
         host = [np.asarray(side) for side in parameters]
         left, right = host[0], host[-1]
-        products = np.empty(len(weights), left.dtype)
-        parts = np.array_split(np.arange(len(weights)), _SHARES)
-        shares = [slice(int(part[0]), int(part[-1]) + 1) for part in parts if len(part)]
+        centers, contexts = batch.centers, batch.contexts
+        products = np.empty(len(batch.weights), left.dtype)
+        gradients = [np.zeros_like(side) for side in host]
 
-        def multiply(share: slice) -> None:
-            multiply_pairs(left, right, centers[share], contexts[share], products[share])
+        def multiply(words: tuple[int, int]) -> None:
+            order, starts = batch.by_center
+            part = order[starts[words[0]] : starts[words[1]]]
+            multiply_pairs(left, right, centers, contexts, part, products)
 
-        def add(share: slice) -> list[NDArray[Any]]:
-            gradients = [np.zeros_like(side) for side in host]
-            add_gradients(
-                left,
-                right,
-                centers[share],
-                contexts[share],
-                slopes[share],
-                gradients[0],
-                gradients[-1],
-            )
-            return gradients
+        def add_left(words: tuple[int, int]) -> None:
+            add_gradients(right, contexts, slopes, *batch.by_center, *words, gradients[0])
 
-        with ThreadPoolExecutor(_SHARES) as pool:
-            list(pool.map(multiply, shares))
-            loss, device_slopes = _slopes(jnp.asarray(products), jnp.asarray(weights), self._loss)
-            slopes = np.asarray(device_slopes)
-            first, *others = pool.map(add, shares)
-        for other in others:
-            for total, part in zip(first, other, strict=True):
-                total += part
-        return loss, tuple(jnp.asarray(total) for total in first)
+        def add_right(words: tuple[int, int]) -> None:
+            add_gradients(left, centers, slopes, *batch.by_context, *words, gradients[-1])
+
+        self._share_out(multiply, batch.by_center)
+        loss, device_slopes = _slopes(jnp.asarray(products), jnp.asarray(batch.weights), self._loss)
+        slopes = np.asarray(device_slopes)
+        self._share_out(add_left, batch.by_center)
+        self._share_out(add_right, batch.by_context)
+        return loss, tuple(jnp.asarray(gradient) for gradient in gradients)
+
+    def _share_out(self, work: Callable[[tuple[int, int]], None], sorting: Sorting) -> None:
+        """Do `work` on all words, in ranges with about as many pairs each."""
+        marks = np.linspace(0, len(sorting.order), 4 * thread_count(None) + 1)
+        cuts = np.searchsorted(sorting.starts, marks)
+        cuts[0], cuts[-1] = 0, len(sorting.starts) - 1
+        list(self._pool.map(work, pairwise(np.unique(cuts).tolist())))
 
 
 @partial(jax.jit, static_argnames="loss")

@@ -36,6 +36,13 @@ PART_TOKENS = 1 << 25
 _AHEAD = 4
 
 
+class Sorting(NamedTuple):
+    """The pairs of each word w: order[starts[w]:starts[w + 1]]."""
+
+    order: NDArray[np.int32]
+    starts: NDArray[np.int32]
+
+
 class Batch(NamedTuple):
     """Pairs and their importance weights: the positive ones, then as many negative ones."""
 
@@ -43,6 +50,8 @@ class Batch(NamedTuple):
     contexts: NDArray[np.int32]
     weights: NDArray[Any]
     """Weight over the number of pairs of its kind: Σ weight · f(x) estimates the loss."""
+    by_center: Sorting
+    by_context: Sorting
 
 
 class _Part(NamedTuple):
@@ -102,6 +111,7 @@ class PairSampler:
         kept = weighted_sum(weighting.counts, self._accept) / weighting.total
         self._positive_factor = weighting.shared / self._accept, kept / pairs
         self._negative_factor = weighting.shared / drawn, 1 / pairs
+        self._right = np.ascontiguousarray(weighting.right.T)
 
         tokens = len(corpus.tokens)
         self._parts = max(1, -(-tokens // part_tokens))
@@ -132,25 +142,42 @@ class PairSampler:
         )
         draw_words(streams[1], self._limit, self._alias, centers[pairs:])
         draw_words(streams[2], self._limit, self._alias, contexts[pairs:])
-        return Batch(centers, contexts, self._weights(centers, contexts))
+        weights = self._weights(centers, contexts)
+        return Batch(centers, contexts, weights, self._sorted(centers), self._sorted(contexts))
+
+    def _sorted(self, words: NDArray[np.int32]) -> Sorting:
+        from qwem.dynamics.training.kernels import sort_pairs
+
+        order, starts = np.empty(len(words), np.int32), np.empty(len(self._accept) + 1, np.int32)
+        sort_pairs(words, order, starts)
+        return Sorting(order, starts)
 
     def _weights(self, centers: NDArray[np.int32], contexts: NDArray[np.int32]) -> NDArray[Any]:
         """Return Ψ⁺ P_ij/Q⁺_ij and Ψ⁻ P_i P_j/Q⁻_ij, with Q± what pairs are drawn from."""
+        from qwem.dynamics.training.kernels import weigh_pairs
+
         weighting, half = self._weighting, self.batch_size // 2
-        weights = np.empty(2 * half)
-        for part, (factor, scale) in (
-            (slice(half), self._positive_factor),
-            (slice(half, None), self._negative_factor),
-        ):
-            weights[part] = scale * factor[centers[part]] * factor[contexts[part]]
-        right = np.ascontiguousarray(weighting.right.T)
-        expected = np.einsum("kt,kt->k", weighting.left[centers], right[contexts])
+        seen = np.empty(0)
         if weighting.curvature is not None:
-            a, b = weighting.curvature
             seen = self._look_up(centers, contexts) / weighting.total
-            weights /= a * seen + b * expected
-        weights[half:] *= expected[half:]
-        return weights.astype(self.dtype)
+        weights = np.empty(2 * half, self.dtype)
+        for part, (factor, scale), negative in (
+            (slice(half), self._positive_factor, False),
+            (slice(half, None), self._negative_factor, True),
+        ):
+            weigh_pairs(
+                centers[part],
+                contexts[part],
+                factor,
+                scale,
+                weighting.left,
+                self._right,
+                seen[part],
+                weighting.curvature or (1.0, 1.0),
+                negative,
+                weights[part],
+            )
+        return weights
 
     def _look_up(
         self, centers: NDArray[np.int32], contexts: NDArray[np.int32]

@@ -147,7 +147,11 @@ def singular_values_of(sides: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
 
     The triangular factors of W and W′ have them already, to full precision however small they are.
     """
-    factors = [np.linalg.qr(np.asarray(side, dtype=np.float64), mode="r") for side in sides]
+    factors: list[Any] = [
+        np.linalg.qr(np.asarray(side, dtype=np.float64), mode="r") for side in sides
+    ]
     if len(factors) == 1:
-        return np.linalg.svd(factors[0], compute_uv=False)
-    return np.sqrt(np.linalg.svd(factors[0] @ factors[1].T, compute_uv=False))
+        tied: NDArray[np.float64] = np.linalg.svd(factors[0], compute_uv=False)
+        return tied
+    squares: NDArray[np.float64] = np.linalg.svd(factors[0] @ factors[1].T, compute_uv=False)
+    return np.sqrt(squares)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
-from qwem.dynamics.training.losses import QUARTIC, Loss
-from qwem.dynamics.training.pairs import PairSampler
 from qwem.dynamics.training.exact import Parameters, Source, population_source
-from qwem.dynamics.training.schedule import Stepwise
+from qwem.dynamics.training.losses import QUARTIC, Loss
 from qwem.dynamics.training.minibatch import Backend, StochasticSource
+from qwem.dynamics.training.pairs import PairSampler
+from qwem.dynamics.training.schedule import Stepwise
 from qwem.dynamics.training.weighting import Weighting, time_per_rate, weigh
 from qwem.errors import SettingError
 from qwem.target import Reweighting, setting31
@@ -27,6 +26,16 @@ if TYPE_CHECKING:
     from qwem.corpus import Corpus, Vocabulary
 
 Method = Literal["sgd", "rk4"]
+
+
+class Optimizer(Protocol):
+    """What an Optax optimiser can do."""
+
+    def init(self, params: Any) -> Any:
+        """Return the optimiser's state at the start."""
+
+    def update(self, updates: Any, state: Any, params: Any) -> tuple[Any, Any]:
+        """Turn gradients into changes, and return the new state with them."""
 
 
 class State(NamedTuple):
@@ -67,7 +76,7 @@ class Trainer:
     """The paper's time that a step of rate 1 takes: 2g for the quartic loss; see `weighting`."""
     rate: Stepwise | None
     method: Method
-    optimizer: optax.GradientTransformation | None = field(repr=False)
+    optimizer: Optimizer | None = field(repr=False)
     settings: dict[str, Any] = field(repr=False)
     """What made it, as plain data."""
 
@@ -95,17 +104,15 @@ class Trainer:
                     f"init_scale must be a positive number, not {init_scale}, and stand alone."
                 )
             random = np.random.default_rng(seed)
-            starts = [
-                init_scale * random.standard_normal(shape) for _ in range(1 + (not self.tied))
-            ]
+            starts = [init_scale * random.standard_normal(shape) for _ in range(2 - self.tied)]
         else:
-            given = [vectors] if self.tied else [vectors, context_vectors]
-            if (context_vectors is None) != self.tied or any(np.shape(x) != shape for x in given):
+            given = [np.asarray(x) for x in (vectors, context_vectors) if x is not None]
+            if len(given) != 2 - self.tied or any(x.shape != shape for x in given):
                 raise SettingError(
                     f"A start needs vectors of shape {shape}, and context_vectors of the same "
                     "shape where the model is untied."
                 )
-            starts = [np.asarray(x, dtype=np.float64) for x in given]
+            starts = given
         with self.precision():
             parameters = tuple(jnp.asarray(start.astype(self.dtype)) for start in starts)
             state = None if self.optimizer is None else self.optimizer.init(parameters)
@@ -166,7 +173,7 @@ def population(
     *,
     dim: int,
     rate: float | Stepwise | None = None,
-    optimizer: optax.GradientTransformation | None = None,
+    optimizer: Optimizer | None = None,
     method: Method = "sgd",
     tied: bool = True,
     dtype: DTypeLike = np.float32,
@@ -219,7 +226,7 @@ def stochastic(
     *,
     dim: int,
     rate: float | Stepwise | None = None,
-    optimizer: optax.GradientTransformation | None = None,
+    optimizer: Optimizer | None = None,
     tied: bool = True,
     dtype: DTypeLike = np.float32,
     batch_size: int = 100_000,
@@ -273,7 +280,7 @@ def _common(
     reweighting: Reweighting | None,
     dim: int,
     rate: float | Stepwise | None,
-    optimizer: optax.GradientTransformation | None,
+    optimizer: Optimizer | None,
     method: Method,
     tied: bool,
     dtype: DTypeLike,
@@ -330,14 +337,15 @@ def _update(
     parameters: Parameters,
     gradients: Parameters,
     state: Any,
-    optimizer: optax.GradientTransformation,
+    optimizer: Optimizer,
 ) -> tuple[Parameters, Any, jax.Array]:
     changes, state = optimizer.update(gradients, state, parameters)
-    return optax.apply_updates(parameters, changes), state, _norm(gradients)
+    moved = jax.tree.map(lambda p, change: p + change.astype(p.dtype), parameters, changes)
+    return moved, state, _norm(gradients)
 
 
 def _norm(gradients: Parameters) -> jax.Array:
-    return jnp.sqrt(sum(jnp.vdot(side, side) for side in gradients))
+    return jnp.sqrt(jnp.sum(jnp.stack([jnp.vdot(side, side) for side in gradients])))
 
 
 @jax.jit
