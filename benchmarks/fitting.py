@@ -25,9 +25,11 @@ from gensim.models import Word2Vec
 from qwem import Corpus, Embedding, Model, evaluate
 from qwem.embedding import from_gensim
 
+PRACTICAL = ["--preset", "practical", "--min-tokens", "500", "--tokenizer", "ascii"]
 RUNS = {
     "qwem, paper": ["--preset", "paper"],
-    "qwem, practical": ["--preset", "practical", "--min-tokens", "500", "--tokenizer", "ascii"],
+    "qwem, practical": PRACTICAL,
+    "qwem, polished": [*PRACTICAL, "--polish"],
 }
 
 

@@ -66,10 +66,14 @@ def flow(options: argparse.Namespace) -> None:
     _, counts = read(options)
     target = mstar(counts, dtype=np.float64)
     spectrum = factorize(target, options.dim, tol=1e-8)
-    lowest = float(np.abs(factorize(target, 1, signed=True).outlier or 0.0))
-    fastest = float(spectrum.eigenvalues[0])
+    signed = factorize(target, 1, signed=True)
+    largest = max(abs(signed.outlier or 0.0), abs(float(signed.eigenvalues[0])))
     # Fourth order is accurate up to about λ₁Δt = 0.7, and stable up to |λ|Δt/2 = 2.7.
-    step = min(options.step / fastest, 4.0 / max(lowest, 1e-300))
+    step = min(options.step / float(spectrum.eigenvalues[0]), 4 / largest)
+    print(
+        f"eigenvalues {spectrum.eigenvalues[0]:.1f} to {spectrum.eigenvalues[-1]:.1f}; the "
+        f"largest in magnitude {largest:.1f}"
+    )
     accuracy = analogies(options)
     if accuracy is not None:
         print(f"closed form: {accuracy(spectrum.embedding()):.1%} of analogies")

@@ -92,6 +92,22 @@ def test_saved_models_come_back(model: Model, tmp_path: Path) -> None:
         Cooccurrence.load(tmp_path / "model")
 
 
+def test_polishing_is_part_of_a_fit(corpus: Corpus, tmp_path: Path) -> None:
+    polished = qwem.fit(corpus, preset="practical", dim=20, polish=True)
+    closed = polished.spectrum.embedding()
+    assert polished.wv.vectors.shape == closed.vectors.shape
+    assert not np.allclose(polished.wv.vectors, closed.vectors, atol=0.1)
+    polished.save(tmp_path / "model")
+    loaded = Model.load(tmp_path / "model")
+    assert loaded.polished is not None
+    assert polished.polished is not None
+    for ours, theirs in zip(polished.polished, loaded.polished, strict=True):
+        assert np.array_equal(ours.vectors, theirs.vectors)
+    assert np.array_equal(loaded.wv.vectors, polished.wv.vectors)
+    with pytest.raises(SettingError, match="one dimension"):
+        loaded.embedding(dim=10)
+
+
 def test_any_stage_can_be_handed_in(corpus: Corpus, model: Model) -> None:
     from_counts = qwem.fit(Cooccurrence.count(corpus), dim=50)
     assert from_counts.wv.vectors.tobytes() == model.wv.vectors.tobytes()

@@ -44,6 +44,7 @@ class Holed:
         target = Target.from_matrix(words(len(matrix)), np.eye(len(matrix)))
         self.vocabulary: Vocabulary = target.vocabulary
         self.shape = target.shape
+        self.is_dense = True
         self.name = "holed"
         self.settings: dict[str, Any] = {}
         self.coupling = None

@@ -36,6 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--signed", action="store_true", default=None, help="use negative eigenvalues too"
     )
+    group.add_argument(
+        "--polish", action="store_true", default=None,
+        help="go on with a few full-batch steps of word2vec's own loss",
+    )  # fmt: skip
     group.add_argument("--tol", type=float, help="largest residual, relative to the top eigenvalue")
     add_corpus_options(parser)
     add_count_options(parser)

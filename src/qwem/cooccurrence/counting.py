@@ -5,6 +5,7 @@ Whatever the threads and chunks, the same integers are added, so the result is t
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,9 +31,11 @@ CHUNK_TOKENS = 1 << 26
 """Tokens to lay out at once: what a chunk takes stays below a gigabyte."""
 
 HEAD_WORDS = 10_000
-"""How many words have a dense matrix of their own. They make up nearly all of a text, and counting
-into dense rows is several times faster; pairs with a rarer word are counted from that word's side
-into sparse rows."""
+"""How many words may have a dense matrix of their own. They make up nearly all of a text, and
+counting into dense rows is several times faster; pairs with a rarer word are counted from that
+word's side into sparse rows."""
+
+_ENTRIES_PER_TOKEN = 4  # of that matrix, at most: filling it must not take longer than counting
 
 _TASKS = 64
 _TILE = 64
@@ -152,8 +155,9 @@ class _Counter:
         """Return how many words' mutual counts to keep dense; refuse what would not fit."""
         size, entry = self.words, self.dtype.itemsize
         pairs = expected_pairs(occurrences, 2 * len(self.weights))
-        dense = size <= HEAD_WORDS or pairs >= DENSE_FROM * size * size
-        head = size if dense else HEAD_WORDS
+        dense = pairs >= DENSE_FROM * size * size
+        worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * len(self.corpus.tokens))
+        head = size if dense else min(size, HEAD_WORDS, worthwhile)
         needed = entry * head**2 + chunk * (self.corpus.tokens.itemsize + 4)
         if not dense:
             # The result and, on the way there, half of it once more.

@@ -73,30 +73,10 @@ __all__ = [
     "word2vec_weighting",
 ]
 
-_TRAINING = frozenset(
-    {
-        "LOGISTIC",
-        "QUARTIC",
-        "Info",
-        "Loss",
-        "Optimizer",
-        "State",
-        "Stepwise",
-        "Trace",
-        "Trainer",
-        "contrastive",
-        "population",
-        "stepwise",
-        "stochastic",
-        "train",
-        "word2vec_weighting",
-    }
-)
-
 
 def __getattr__(name: str) -> Any:
-    """Import a trainer's name the first time it is used, and JAX with it."""
-    if name in _TRAINING:
+    """Import a trainer's name the first time it is used, and JAX with it (PEP 562)."""
+    if name in __all__:
         return getattr(importlib.import_module("qwem.dynamics.training"), name)
     raise AttributeError(f"module 'qwem.dynamics' has no attribute {name!r}")
 

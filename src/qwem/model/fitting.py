@@ -57,10 +57,17 @@ def fit(
         spectrum = factorize(
             target, settings.dim, signed=settings.signed, tol=settings.tol, seed=settings.seed
         )
+    polished = None
+    if settings.polish:
+        with watch.stage("polish"), blas_threads(threads):
+            from qwem.dynamics import polish
+
+            result = polish(spectrum, counts, threads=threads)
+            polished = result.embedding, result.context
     about: dict[str, Any] = {"counts": list(counts.sources)}
     if corpus is not None:
         about |= {"fingerprint": corpus.fingerprint, **corpus.settings}
-    return Model(spectrum, settings.to_dict(), about, watch.seconds)
+    return Model(spectrum, settings.to_dict(), about, polished, watch.seconds)
 
 
 def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:

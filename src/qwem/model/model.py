@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal import artefact
+from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.spectrum import Spectrum
 
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     import os
 
     from qwem.corpus import Vocabulary
-    from qwem.embedding import Embedding
 
 KIND = "model"
+_POLISHED = ("word-vectors", "context-vectors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,8 @@ class Model:
     settings: dict[str, Any]
     corpus: dict[str, Any]
     """What was read: fingerprint, documents and words, before and after filtering."""
+    polished: tuple[Embedding, Embedding] | None = None
+    """Word and context vectors after `qwem.dynamics.polish`, where the fit included it."""
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each stage of the fit took; not saved, so that equal fits save equal files."""
 
@@ -47,12 +50,15 @@ class Model:
         time: float | None = None,
         init_scale: float = 1e-6,
     ) -> Embedding:
-        """Return the embedding of the first `dim` eigenpairs.
+        """Return the embedding of the first `dim` eigenpairs, or the polished one.
+
+        A polished model's embedding is its own; the closed form it started from is still there in
+        ``model.spectrum.embedding()``.
 
         Parameters
         ----------
         dim
-            How many dimensions; all by default.
+            How many dimensions; all by default, and always all of a polished embedding.
         exponent
             W = V|Λ|^exponent; ½ is what training converges to.
         time
@@ -61,6 +67,13 @@ class Model:
         init_scale
             The standard deviation of the start's entries.
         """
+        if self.polished is not None:
+            if dim not in (None, self.spectrum.dim) or exponent != 0.5 or time is not None:
+                raise SettingError(
+                    "A polished embedding is of one dimension, exponent and time; "
+                    "take model.spectrum.embedding(dim=…), or fit without polish."
+                )
+            return self.polished[0]
         if time is None:
             return self.spectrum.embedding(dim=dim, exponent=exponent)
         if exponent != 0.5:
@@ -83,6 +96,8 @@ class Model:
         """Write the model to a directory."""
         with artefact.writing(path, KIND) as directory:
             self.spectrum.save(directory / "spectrum")
+            for name, embedding in zip(_POLISHED, self.polished or (), strict=False):
+                embedding.save(directory / name)
             metadata = {"settings": self.settings, "corpus": self.corpus}
             artefact.write_metadata(directory, KIND, metadata)
 
@@ -91,4 +106,13 @@ class Model:
         """Read a model written by `save`."""
         directory = Path(path)
         metadata = artefact.read_metadata(directory, KIND)
-        return cls(Spectrum.load(directory / "spectrum"), metadata["settings"], metadata["corpus"])
+        word, context = (
+            Embedding.load(directory / name) if (directory / name).exists() else None
+            for name in _POLISHED
+        )
+        return cls(
+            Spectrum.load(directory / "spectrum"),
+            metadata["settings"],
+            metadata["corpus"],
+            None if word is None or context is None else (word, context),
+        )

@@ -43,6 +43,8 @@ class Settings:
     signed: bool = False
     tol: float = 1e-3
     seed: int = 0
+    # dynamics
+    polish: bool = False
 
     @classmethod
     def of(cls, preset: str | None = None, **changes: Any) -> Settings:

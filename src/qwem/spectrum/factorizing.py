@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from qwem._internal.resources import require_memory
+from qwem._internal.resources import blas_threads, require_memory
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov, lapack
 from qwem.spectrum.eigenpairs import Eigenpairs, Wanted
@@ -41,6 +41,10 @@ class Solvable(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """The vocabulary size, twice."""
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether `@` is a product of BLAS, and not of threads of the target's own."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -222,16 +226,19 @@ def _solve_krylov(
         f"A basis of {columns:,} vectors for {rows:,} words",
         "lower max_basis",
     )
-    return krylov.solve(
-        lambda block: matrix @ np.ascontiguousarray(block),
-        rows,
-        wanted,
-        dtype=dtype,
-        start=None if start is None else start.astype(dtype),
-        seed=seed,
-        max_basis=basis,
-        max_products=products,
-    )
+    # After a product, BLAS's threads wait for the next one at full speed, on the very cores that a
+    # sparse target's own threads need.
+    with blas_threads(None if matrix.is_dense else 1):
+        return krylov.solve(
+            lambda block: matrix @ np.ascontiguousarray(block),
+            rows,
+            wanted,
+            dtype=dtype,
+            start=None if start is None else start.astype(dtype),
+            seed=seed,
+            max_basis=basis,
+            max_products=products,
+        )
 
 
 def _aligned(earlier: Spectrum, vocabulary: Vocabulary) -> NDArray[Any]:

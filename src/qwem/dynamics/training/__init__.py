@@ -8,14 +8,8 @@ from qwem.dynamics.training.losses import LOGISTIC, QUARTIC, Loss, contrastive  
 from qwem.dynamics.training.run import train  # noqa: E402
 from qwem.dynamics.training.schedule import Stepwise, stepwise  # noqa: E402
 from qwem.dynamics.training.trace import Trace  # noqa: E402
-from qwem.dynamics.training.trainer import (  # noqa: E402
-    Info,
-    Optimizer,
-    State,
-    Trainer,
-    population,
-    stochastic,
-)
+from qwem.dynamics.training.trainer import Info, Optimizer, State, Trainer  # noqa: E402
+from qwem.dynamics.training.trainers import population, stochastic  # noqa: E402
 from qwem.dynamics.training.weighting import word2vec_weighting  # noqa: E402
 
 __all__ = [

@@ -193,8 +193,8 @@ def _tiles_on_device(weighting: Weighting, dtype: np.dtype[Any], tile_entries: i
     counts: Any = weighting.counts
     pairs: Any
     if isinstance(counts, np.ndarray):
-        scaled = (counts / weighting.total).astype(dtype, copy=False)
-        pairs = jnp.asarray(_deal(scaled, tiles, height))
+        shares = np.divide(counts, weighting.total, dtype=dtype, casting="same_kind")
+        pairs = jnp.asarray(_deal(shares, tiles, height))
     else:
         pairs = _sparse_tiles(counts, weighting.total, tiles, height, dtype)
     return _Pairs(
