@@ -43,6 +43,9 @@ CHANGES: dict[str, dict[str, Any]] = {
     "coupling P^0.1": {"reweighting": 0.1},
     "coupling P^0.2": {"reweighting": 0.2},
     "coupling P^-0.1": {"reweighting": -0.1},
+    "coupling P^-0.2": {"reweighting": -0.2},
+    "coupling P^-0.1, subsample 1e-4": {"reweighting": -0.1, "subsample": 1e-4},
+    "coupling P^-0.2, subsample 1e-4": {"reweighting": -0.2, "subsample": 1e-4},
     "coupling: subsampling 1e-5": {"reweighting": "subsampling"},
 }
 EXPONENTS = (0.0, 0.25, 0.75, 1.0)

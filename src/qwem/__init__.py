@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from qwem.evaluation import evaluate
     from qwem.model import Model, Settings, fit
     from qwem.spectrum import Spectrum, factorize
-    from qwem.target import Target, mstar, pmi, ppmi
+    from qwem.target import Target, contrastive_target, mstar, pmi, ppmi, simclr_target
 
 __all__ = [
     "Cooccurrence",
@@ -28,6 +28,7 @@ __all__ = [
     "Target",
     "Vocabulary",
     "__version__",
+    "contrastive_target",
     "evaluate",
     "factorize",
     "fit",
@@ -35,6 +36,7 @@ __all__ = [
     "pmi",
     "ppmi",
     "read_vectors",
+    "simclr_target",
 ]
 
 _ROOMS = {
@@ -45,7 +47,7 @@ _ROOMS = {
     "evaluation": ("evaluate",),
     "model": ("Model", "Settings", "fit"),
     "spectrum": ("Spectrum", "factorize"),
-    "target": ("Target", "mstar", "pmi", "ppmi"),
+    "target": ("Target", "contrastive_target", "mstar", "pmi", "ppmi", "simclr_target"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -20,18 +20,18 @@ from qwem.corpus import batches
 from qwem.errors import CorpusError, QwemError, SettingError
 
 
-def refused(message: str, kind: type[QwemError] = CorpusError) -> Any:
+def expect_refusal(message: str, kind: type[QwemError] = CorpusError) -> Any:
     return pytest.raises(kind, match=message)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with refused("There is no file or directory .*nowhere.txt"):
+    with expect_refusal("There is no file or directory .*nowhere.txt"):
         Corpus.from_files(tmp_path / "nowhere.txt")
-    with refused("No file matches the pattern .*none"):
+    with expect_refusal("No file matches the pattern .*none"):
         Corpus.from_files(str(tmp_path / "none*.txt"))
-    with refused("The directory .* has no files in it"):
+    with expect_refusal("The directory .* has no files in it"):
         Corpus.from_files(tmp_path)
-    with refused("the list of paths is empty"):
+    with expect_refusal("the list of paths is empty"):
         Corpus.from_files([])
 
 
@@ -45,28 +45,30 @@ def test_an_empty_file(tmp_path: Path, name: str, documents: Any) -> None:
         pq.write_table(pa.table({"text": pa.array([], pa.string())}), file)
     else:
         file.touch()
-    with refused(f"{name} is empty"):
+    with expect_refusal(f"{name} is empty"):
         Corpus.from_files(file, documents=documents)
 
 
 def test_nothing_left(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a b c\nd e\n")
-    with refused("of 2 documents the longest has 3 words, and min_tokens is 4"):
+    with expect_refusal("of 2 documents the longest has 3 words, and min_tokens is 4"):
         Corpus.from_files(tmp_path / "a.txt", min_tokens=4)
-    with refused("No word is left.* 2 times; lower min_count"):
+    with expect_refusal("No word is left.* 2 times; lower min_count"):
         Corpus.from_files(tmp_path / "a.txt", min_count=2)
-    with refused("no documents"):
+    with expect_refusal("no documents"):
         Corpus.from_documents([])
-    with refused("no words in the 2 documents"):
+    with expect_refusal("no words in the 2 documents"):
         Corpus.from_documents(["1", "2"])
 
 
 def test_a_vocabulary_larger_than_the_corpus(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a b c c\n")
-    with refused("vocab_size is 10,000, larger than the corpus, which has 3 words", SettingError):
+    with expect_refusal(
+        "vocab_size is 10,000, larger than the corpus, which has 3 words", SettingError
+    ):
         Corpus.from_files(tmp_path / "a.txt", vocab_size=10_000)
     assert Corpus.from_files(tmp_path / "a.txt").vocabulary.words == ("c", "a", "b")
-    with refused("has 1 words that occur 2 times", SettingError):
+    with expect_refusal("has 1 words that occur 2 times", SettingError):
         Corpus.from_documents(["a b c c"], vocab_size=2, min_count=2)
 
 
@@ -75,14 +77,14 @@ def test_invalid_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BATCH_BYTES", 50)
     for name, data in [("a.txt", text), ("b.txt.gz", gzip.compress(text))]:
         (tmp_path / name).write_bytes(data)
-        with refused(rf"{name} is not valid UTF-8 at byte 160 \(0xff\)"):
+        with expect_refusal(rf"{name} is not valid UTF-8 at byte 160 \(0xff\)"):
             Corpus.from_files(tmp_path / name)
     (tmp_path / "a.jsonl").write_bytes(b'{"text": "a"}\n{"text": "\xc3"}\n')
-    with refused("a.jsonl is not valid UTF-8 at byte 24"):
+    with expect_refusal("a.jsonl is not valid UTF-8 at byte 24"):
         Corpus.from_files(tmp_path / "a.jsonl")
     column = pa.array([b"fine", b"\xc3", b"\xa9 f\xff"]).view(pa.string())
     pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")
-    with refused("Row 1 of 'text' of .*a.parquet is not valid UTF-8 at its byte 0"):
+    with expect_refusal("Row 1 of 'text' of .*a.parquet is not valid UTF-8 at its byte 0"):
         Corpus.from_files(tmp_path / "a.parquet")
     corpus = Corpus.from_files(tmp_path / "a.parquet", vocab_size=2, errors="replace")
     assert corpus.vocabulary.words == ("f", "fine")
@@ -100,19 +102,19 @@ def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (r'{"text": "\ud800"}', "Document 2 of .*a.jsonl has half a surrogate pair"),
     ]:
         file.write_text(2 * good + line + "\n")
-        with refused(message):
+        with expect_refusal(message):
             Corpus.from_files(file)
 
 
 def test_bad_parquet(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     pq.write_table(pa.table({"title": ["a"], "number": [1]}), file)
-    with refused("a.parquet has no column 'text'; it has 'title', 'number'"):
+    with expect_refusal("a.parquet has no column 'text'; it has 'title', 'number'"):
         Corpus.from_files(file)
-    with refused("The column 'number' of .*a.parquet is no text but int64"):
+    with expect_refusal("The column 'number' of .*a.parquet is no text but int64"):
         Corpus.from_files(file, text_column="number")
     file.write_bytes(file.read_bytes()[:-10])
-    with refused("a.parquet can't be read as Parquet"):
+    with expect_refusal("a.parquet can't be read as Parquet"):
         Corpus.from_files(file)
 
 
@@ -128,10 +130,10 @@ def test_bad_parquet(tmp_path: Path) -> None:
 def test_a_damaged_compressed_file(tmp_path: Path, name: str, compress: Any) -> None:
     data = compress(np.random.default_rng(0).integers(97, 122, 10_000, np.uint8).tobytes())
     (tmp_path / name).write_bytes(data[: len(data) // 2])
-    with refused(f"{name} (is damaged or cut short|can't be read)"):
+    with expect_refusal(f"{name} (is damaged or cut short|can't be read)"):
         Corpus.from_files(tmp_path / name)
     (tmp_path / name).write_bytes(b"this was never compressed")
-    with refused(f"{name} (is damaged or cut short|can't be read)"):
+    with expect_refusal(f"{name} (is damaged or cut short|can't be read)"):
         Corpus.from_files(tmp_path / name)
 
 
@@ -146,7 +148,7 @@ def test_a_damaged_compressed_file(tmp_path: Path, name: str, compress: Any) -> 
     ],
 )
 def test_what_are_no_documents(documents: Any, message: str) -> None:
-    with refused(message, SettingError):
+    with expect_refusal(message, SettingError):
         Corpus.from_documents(documents)
 
 
@@ -165,7 +167,7 @@ def test_what_are_no_documents(documents: Any, message: str) -> None:
     ],
 )
 def test_bad_documents(documents: Any, message: str) -> None:
-    with refused(message):
+    with expect_refusal(message):
         Corpus.from_documents(documents)
 
 
@@ -182,11 +184,11 @@ def test_bad_documents(documents: Any, message: str) -> None:
     ],
 )
 def test_bad_settings(settings: dict[str, Any], message: str) -> None:
-    with refused(message, SettingError):
+    with expect_refusal(message, SettingError):
         Corpus.from_documents(["a b c"], **settings)
 
 
 def test_a_bad_kind_of_document(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    with refused("documents must be 'line' or 'file', not 'page'", SettingError):
+    with expect_refusal("documents must be 'line' or 'file', not 'page'", SettingError):
         Corpus.from_files(tmp_path / "a.txt", documents="page")  # type: ignore[arg-type]
