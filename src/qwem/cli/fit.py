@@ -34,6 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--shrinkage", type=float, metavar="A", help="evidence that a pair of words must overcome"
     )
     group.add_argument(
+        "--coupling", type=float, metavar="A",
+        help="weigh word i by P_i^A; below 0, such as -0.2, in favour of rare words",
+    )  # fmt: skip
+    group.add_argument(
         "--signed", action="store_true", default=None, help="use negative eigenvalues too"
     )
     group.add_argument(

@@ -97,14 +97,24 @@ def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Coo
 
 def build_target(counts: Cooccurrence, settings: Settings, threads: int | None = None) -> Target:
     """Build the target matrix that the settings name."""
-    from qwem.target import mstar, pmi, ppmi
+    from qwem.target import mstar, pmi, ppmi, rank_one, setting31
 
     if settings.target == "mstar":
+        reweighting = setting31()
+        if settings.coupling:
+            probability = counts.word_counts / counts.word_counts.sum()
+            reweighting *= rank_one(probability**settings.coupling)
         return mstar(
-            counts, negatives=settings.negatives, shrinkage=settings.shrinkage, threads=threads
+            counts,
+            negatives=settings.negatives,
+            shrinkage=settings.shrinkage,
+            reweighting=reweighting,
+            threads=threads,
         )
-    if settings.shrinkage or settings.negatives != 1:
-        raise SettingError(f"shrinkage and negatives belong to M*, not to {settings.target}.")
+    if settings.shrinkage or settings.coupling or settings.negatives != 1:
+        raise SettingError(
+            f"negatives, shrinkage and coupling belong to M*, not to {settings.target}."
+        )
     if settings.target == "pmi":
         return pmi(counts, threads=threads)
     if settings.target == "ppmi":

@@ -38,6 +38,7 @@ class Settings:
     target: TargetName = "mstar"
     negatives: float = 1.0
     shrinkage: float = 0.0
+    coupling: float = 0.0
     # spectrum
     dim: int = 200
     signed: bool = False
@@ -68,6 +69,12 @@ PRESETS: dict[str, dict[str, Any]] = {
     # The paper's Wikipedia experiments: articles of at least 500 words, letters a to z.
     "paper": {"tokenizer": "ascii", "min_tokens": 500},
     # What serves best on tens of millions of words; docs/closed-form-choices.md has the trials.
-    "practical": {"window": 5, "subsample": 1e-3, "shrinkage": 10.0, "signed": True},
+    "practical": {
+        "window": 5,
+        "subsample": 1e-3,
+        "shrinkage": 10.0,
+        "coupling": -0.2,
+        "signed": True,
+    },
 }
 """Named choices, each a few changes to the defaults of `Settings`."""
