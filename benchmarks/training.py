@@ -68,7 +68,7 @@ def flow(options: argparse.Namespace) -> None:
     spectrum = factorize(target, options.dim, tol=1e-8)
     signed = factorize(target, 1, signed=True)
     largest = max(abs(signed.outlier or 0.0), abs(float(signed.eigenvalues[0])))
-    # Fourth order is accurate up to about λ₁Δt = 0.7, and stable up to |λ|Δt/2 = 2.7.
+    # Fourth order is accurate up to about λ₁Δt = 1, and stable up to |λ|Δt/2 = 2.7.
     step = min(options.step / float(spectrum.eigenvalues[0]), 4 / largest)
     print(
         f"eigenvalues {spectrum.eigenvalues[0]:.1f} to {spectrum.eigenvalues[-1]:.1f}; the "
@@ -187,9 +187,12 @@ def throughput(options: argparse.Namespace) -> None:
 
 
 CASES: dict[str, tuple[Callable[[argparse.Namespace], None], dict[str, Any]]] = {
-    "flow": (flow, {"init_scale": [1e-2, 1e-4, 1e-6, 1e-10], "step": 0.7, "stretch": 1.2}),
-    "minibatches": (minibatches, {"init_scale": [1e-4], "step": 0.01, "stretch": 1.2}),
-    "word2vec": (word2vec, {"init_scale": [0.1], "steps": 200}),
+    "flow": (flow, {"init_scale": [1e-2, 1e-4, 1e-6, 1e-10], "step": 1.0, "stretch": 1.1}),
+    "minibatches": (minibatches, {"init_scale": [1e-4], "step": 0.05, "stretch": 1.1}),
+    "word2vec": (
+        word2vec,
+        {"init_scale": [0.1], "steps": 100, "rate": 0.05, "negatives": 1.0, "threshold": 1e-5},
+    ),
     "throughput": (
         throughput,
         {"vocab_size": 10_000, "dim": 200, "window": 5, "steps": 100, "flatten": 0.0},
@@ -215,7 +218,7 @@ def main() -> None:
         case.add_argument("--rate", type=float, default=0.03, help="of Adam")
         case.add_argument("--negatives", type=float, default=5.0)
         case.add_argument("--threshold", type=float, default=1e-3, help="of subsampling")
-        case.add_argument("--flatten", type=float, default=1.0)
+        case.add_argument("--flatten", type=float, default=0.5)
         case.add_argument("--part", type=float, default=0.03, help="of the text, for gensim")
         case.set_defaults(**defaults)
     options = parser.parse_args()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
@@ -37,13 +38,13 @@ def writing(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
         yield partial
         for file in partial.iterdir():
             _flush_to_disk(file)
-        if final.exists():
+        if not final.exists():
+            partial.rename(final)
+        elif not _exchange(partial, final):
             retired = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
             final.rename(retired / "old")
             partial.rename(final)
             shutil.rmtree(retired)
-        else:
-            partial.rename(final)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -135,6 +136,19 @@ def read_words(file: Path) -> tuple[str, ...]:
     except UnicodeDecodeError as error:
         raise ArtefactError(f"{file} is damaged ({error}); make the artefact again.") from error
     return tuple(text.split("\n")[:-1])
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap two directories in one step, so that neither name is ever missing.
+
+    Linux can do that; returns False where the system or the file system can't.
+    """
+    try:
+        swap = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(swap(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)
 
 
 def _refuse_unless_replaceable(path: Path, kind: str) -> None:
