@@ -101,7 +101,7 @@ class ClosedFormDynamics:
         return np.sum(squares * (squares - 2 * self._sizes), axis=-1) / 4
 
     def vectors(self, t: float, dim: int | None = None) -> NDArray[np.float64]:
-        """Return W(t) = V*S(t), or the first `dim` columns of it.
+        """Return W(t) = V*S(t), or the first `dim` columns of it; Γ⁻¹V*S(t) under a coupling.
 
         A smaller model that starts at random starts elsewhere: for it, restrict the spectrum.
         """
@@ -136,7 +136,10 @@ class ClosedFormDynamics:
     def _vectors(self, t: float, dim: int | None, signs: Array) -> Array:
         part = self.spectrum if dim is None else self.spectrum.restrict(dim)
         weights = (signs * self.singular_values(float(t)))[: part.dim]
-        return np.multiply(part.eigenvectors, weights, dtype=np.float64)
+        vectors = np.multiply(part.eigenvectors, weights, dtype=np.float64)
+        if part.row_scale is not None:
+            vectors *= part.row_scale[:, None]
+        return vectors
 
     def _embedding(self, t: float, vectors: Array, role: str) -> Embedding:
         from qwem.embedding import Embedding
@@ -171,10 +174,15 @@ def closed_form(
     ds/dt = ¼(|λ| − s²)s: the tied curves for |λ|, at half the speed. An outlier that the spectrum
     leaves out is left out of M* here too; training on all of M* would learn it first.
 
+    Under a rank-one coupling G = Γ²11ᵀΓ² (Proposition 3.3) the loss is ¼‖UUᵀ − ΓM*Γ‖² in U = ΓW,
+    and the flow is that of U: dU/dt = ½(ΓM*Γ − UUᵀ)U, which is training W with a step size for
+    each word, dW/dt = −½Γ⁻²∇L. The start is then U's: `init_scale` is that of ΓW(0), and
+    W(t) = Γ⁻¹V*S(t).
+
     Parameters
     ----------
     spectrum
-        The d modes of a model of dimension d under Setting 3.1.
+        The d modes of a model of dimension d: of M*, or of ΓM*Γ under a rank-one coupling.
     init_scale
         σ, for W(0) with independent entries N(0, σ²), of which the typical values are used: for
         ``"qr"`` the geometric mean of each R_kk(0), for ``"svd"`` σ√V.
@@ -223,9 +231,4 @@ def _check_spectrum(spectrum: Spectrum) -> None:
         raise RankError(
             f"The closed form needs eigenvalues that are {kind}, and number {wrong[0] + 1} is "
             f"{spectrum.eigenvalues[wrong[0]]:g}; restrict the spectrum to those before it."
-        )
-    if spectrum.row_scale is not None:
-        raise SettingError(
-            "The closed form of training holds where the coupling G is constant (Setting 3.1), and "
-            "this target's has rank one; its trained minimum is Spectrum.embedding()."
         )

@@ -25,7 +25,8 @@ def typical_values(spectrum: Spectrum, init_scale: float, initial: Initial) -> N
     ``"qr"`` is its geometric mean, exp E ln R_kk, so that the learning times, which are linear in
     ln R_kk, are the expected ones. For ``"svd"`` it is σ√V, the root of the mean squared singular
     value, around which they spread by about a part √(d/V). In the untied model half of the start,
-    in the mean, lies in directions that only decay, so that ``"qr"`` has σ/√2 for σ.
+    in the mean, lies in directions that only decay, so that ``"qr"`` has σ/√2 for σ. Under a
+    rank-one coupling it is ΓW(0) that has these entries.
     """
     if not (np.isfinite(init_scale) and init_scale > 0):
         raise SettingError(f"init_scale must be a positive number, not {init_scale}.")
@@ -73,4 +74,5 @@ def _checked(spectrum: Spectrum, vectors: ArrayLike, name: str) -> NDArray[np.fl
             f"{name} must be finite and of shape {spectrum.eigenvectors.shape}, words by "
             f"dimensions as in the spectrum, not {array.shape}; restrict the spectrum if need be."
         )
-    return array
+    # Under a rank-one coupling it is U = ΓW that obeys the theory.
+    return array if spectrum.row_scale is None else array / spectrum.row_scale[:, None]
