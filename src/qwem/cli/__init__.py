@@ -9,13 +9,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from qwem import __version__
-from qwem.cli import analogy, count, demo, encode, evaluate, export, fit, similar
+from qwem.cli import analogy, count, demo, encode, evaluate, export, fit, similar, train
 from qwem.errors import QwemError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (demo, fit, evaluate, similar, analogy, export, encode, count)
+COMMANDS = (demo, fit, evaluate, similar, analogy, train, export, encode, count)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

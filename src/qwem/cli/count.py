@@ -68,8 +68,7 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
     from qwem._internal.artefact import kind_of
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
-    from qwem.model.fitting import count, read
-    from qwem.model.settings import Settings
+    from qwem.model import Settings, count, read
 
     kinds = {kind_of(item) for item in options.inputs}
     if len(kinds) > 1 or kinds - {None, "cooccurrence", "corpus"}:

@@ -10,6 +10,7 @@ from qwem.cli.options import (
     add_preset_option,
     add_threads_option,
     given_settings,
+    source_of,
 )
 from qwem.cli.output import cost_rows, costs, emit
 
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
     """Run ``qwem fit``."""
     from qwem.model import fit
 
-    source = _source(options.inputs)
+    source = source_of(options.inputs)
     given = given_settings(options)
     model = fit(source, preset=options.preset, threads=options.threads, **given)
     model.save(options.output)
@@ -76,18 +77,3 @@ def run(options: argparse.Namespace) -> None:
         ("written", options.output),
     ]
     emit(options, report, rows)
-
-
-def _source(inputs: list[str]) -> Any:
-    from pathlib import Path
-
-    from qwem._internal.artefact import kind_of
-    from qwem.cooccurrence import Cooccurrence
-    from qwem.corpus import Corpus
-
-    kind = kind_of(inputs[0]) if len(inputs) == 1 else None
-    if kind == "corpus":
-        return Corpus.load(inputs[0])
-    if kind == "cooccurrence":
-        return Cooccurrence.load(inputs[0])
-    return [Path(item) for item in inputs]

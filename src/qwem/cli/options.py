@@ -103,6 +103,22 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
+def source_of(inputs: list[str]) -> Any:
+    """Return what the inputs are: one encoded corpus, one set of counts, or files of text."""
+    from pathlib import Path
+
+    from qwem._internal.artefact import kind_of
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.corpus import Corpus
+
+    kind = kind_of(inputs[0]) if len(inputs) == 1 else None
+    if kind == "corpus":
+        return Corpus.load(inputs[0])
+    if kind == "cooccurrence":
+        return Cooccurrence.load(inputs[0])
+    return [Path(item) for item in inputs]
+
+
 def _vocab_size(text: str) -> int | str:
     return text if text == "all" else int(text)
 

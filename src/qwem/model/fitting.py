@@ -97,13 +97,12 @@ def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Coo
 
 def build_target(counts: Cooccurrence, settings: Settings, threads: int | None = None) -> Target:
     """Build the target matrix that the settings name."""
-    from qwem.target import mstar, pmi, ppmi, rank_one, setting31
+    from qwem.target import mstar, pmi, ppmi, rank_one, setting31, word_probability
 
     if settings.target == "mstar":
         reweighting = setting31()
         if settings.coupling:
-            probability = counts.word_counts / counts.word_counts.sum()
-            reweighting *= rank_one(probability**settings.coupling)
+            reweighting *= rank_one(word_probability(counts) ** settings.coupling)
         return mstar(
             counts,
             negatives=settings.negatives,

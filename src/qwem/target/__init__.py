@@ -12,6 +12,7 @@ from qwem.target.reweighting import (
     rank_one,
     setting31,
     subsampling,
+    word_probability,
 )
 from qwem.target.target import Target
 
@@ -31,4 +32,5 @@ __all__ = [
     "setting31",
     "simclr_target",
     "subsampling",
+    "word_probability",
 ]

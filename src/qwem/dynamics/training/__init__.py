@@ -7,6 +7,7 @@ require("jax", "train")
 from qwem.dynamics.training.losses import LOGISTIC, QUARTIC, Loss, contrastive  # noqa: E402
 from qwem.dynamics.training.run import train  # noqa: E402
 from qwem.dynamics.training.schedule import Stepwise, stepwise  # noqa: E402
+from qwem.dynamics.training.stability import stable_rate  # noqa: E402
 from qwem.dynamics.training.trace import Trace  # noqa: E402
 from qwem.dynamics.training.trainer import Info, Optimizer, State, Trainer  # noqa: E402
 from qwem.dynamics.training.trainers import population, stochastic  # noqa: E402
@@ -24,6 +25,7 @@ __all__ = [
     "Trainer",
     "contrastive",
     "population",
+    "stable_rate",
     "stepwise",
     "stochastic",
     "train",
