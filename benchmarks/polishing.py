@@ -4,7 +4,7 @@
         --similarity men.txt wordsim353.tsv
 
 By default the case in which gensim's skip-gram is measured: 10,000 words, dimension 200, window 5,
-subsampling 1e-3, 5 negatives; the start is the signed closed form with 10 added to the denominator.
+subsampling 1e-3, 5 negatives; the start is the closed form of the practical preset.
 With --tied: 4,000 words, dimension 100, window 16, subsampling 1e-5 as weights, 1 negative, from
 the paper's positive closed form. Give ``demo`` for the demo's text.
 """
@@ -15,7 +15,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from qwem import Cooccurrence, Corpus, evaluate, factorize, mstar
+from qwem import Cooccurrence, Corpus, evaluate, factorize, fit, mstar
 from qwem.dynamics import Polished, polish
 from qwem.recipes import demo_documents
 
@@ -60,15 +60,14 @@ def main(options: argparse.Namespace) -> None:
     loss: dict[str, Any] = {"steps": options.steps, "tol": options.tol}
     if options.tied:
         counts = Cooccurrence.count(corpus, options.window)
-        target = mstar(counts)
+        spectrum = factorize(mstar(counts), options.dim)
         loss |= {"tied": True, "negatives": 1.0, "subsample": options.subsample}
     else:
         counts = Cooccurrence.count(
             corpus, options.window, subsample=options.subsample, draws=options.draws
         )
-        target = mstar(counts, shrinkage=10 * options.draws)
-    spectrum = factorize(target, options.dim, signed=not options.tied)
-    del target
+        closed = {"dim": options.dim, "shrinkage": 10 * options.draws}
+        spectrum = fit(counts, preset="practical", **closed).spectrum
     scores = Scores(options.analogies, options.similarity)
     scores.show("closed form", spectrum.embedding())
     scores.start = time.perf_counter()
@@ -88,11 +87,11 @@ if __name__ == "__main__":
     parser.add_argument("--subsample", type=float, help="default: 1e-3, or 1e-5 if tied")
     parser.add_argument("--draws", type=int, default=1, help="subsamples that are added up")
     parser.add_argument("--steps", type=int, help="default: 15, or 25 if tied")
-    parser.add_argument("--tol", type=float, default=0.05, help="0 to take all steps")
+    parser.add_argument("--tol", type=float, help="default: 0.05, or 0.01 if tied")
     given = parser.parse_args()
-    defaults = (4_000, 100, 16, 1e-5, 25) if given.tied else (10_000, 200, 5, 1e-3, 15)
+    defaults = (4_000, 100, 16, 1e-5, 25, 0.01) if given.tied else (10_000, 200, 5, 1e-3, 15, 0.05)
     for name, value in zip(
-        ("vocab_size", "dim", "window", "subsample", "steps"), defaults, strict=True
+        ("vocab_size", "dim", "window", "subsample", "steps", "tol"), defaults, strict=True
     ):
         if getattr(given, name) is None:
             setattr(given, name, value)

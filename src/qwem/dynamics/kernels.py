@@ -1,7 +1,8 @@
 """The loops behind `polish`: from the logits of some rows to the slopes of the loss, in place.
 
-A pair has the positive weight C, its count times a_i a_j, and the negative weight N = n_i q_j: the
-pairs (a_i, n_i) come as `left`, (a_j, q_j) as `right`. With x the logit, the loss is
+A pair has the positive weight C, its count times a_i a_j plus a_i b_j, and the negative weight
+N = n_i q_j + a_i c_j: (a_i, n_i) come as `left`, (a_j, q_j, b_j, c_j) as `right`, b and c being
+evidence of independence. With x the logit, the loss is
 C softplus(−x) + N softplus(x) = (C + N) softplus(x) − C x, its slope in x is (C + N) σ(x) − C and
 its curvature (C + N) σ(x) σ(−x). All three come from e^{−|x|}, which can't overflow. Exponential
 and logarithm are polynomials in float32, so that the compiler can work on many columns at once;
@@ -55,13 +56,13 @@ def _log1p(t: Any) -> Any:
 def _row(logits: Any, counts: Any, left: Any, right: Any, columns: Any) -> Any:
     """Turn one row of logits into slopes; return its loss and its curvature."""
     weight, negatives = left[0], left[1]
-    weights, noise = right[0], right[1]
+    weights, noise, agreed, refused = right[0], right[1], right[2], right[3]
     loss = 0.0
     curvature = 0.0
     for j in range(logits.size):
         x = logits[j]
-        positive = _f(counts[j]) * weight * weights[j]
-        both = positive + negatives * noise[j]
+        positive = weight * (_f(counts[j]) * weights[j] + agreed[j])
+        both = positive + negatives * noise[j] + weight * refused[j]
         t = _exp(-abs(x))
         larger = _ONE / (_ONE + t)  # σ(|x|)
         smaller = t * larger

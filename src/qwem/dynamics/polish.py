@@ -77,6 +77,7 @@ def polish(
     negatives: float = 5.0,
     exponent: float = 0.75,
     subsample: float | None = None,
+    shrinkage: float = 2.0,
     tied: bool = False,
     tol: float = 0.05,
     threads: int | None = None,
@@ -89,6 +90,7 @@ def polish(
     A step is Newton's with the curvature of the pairs, (C + N) σ′, taken to be of rank one: the
     gradient of a row is divided by the row's curvature and by one d × d matrix common to all rows.
     It is taken if it lowers the loss enough, and the next is longer or shorter by how much it did.
+    The coupling of the spectrum, where it has one, weighs the pairs of words here too.
 
     Parameters
     ----------
@@ -104,6 +106,9 @@ def polish(
     subsample
         word2vec's threshold for frequent words, such as 1e-5, as weights on the counts. None where
         they were counted with subsampling.
+    shrinkage
+        Evidence of independence that is added to every pair, on the scale of the counts: what small
+        corpora need, and large ones don't notice.
     tied
         Whether W′ = W. If not, a signed spectrum is the start to have: W = V|Λ|^½ and
         W′ = V sign(Λ)|Λ|^½, the last mode given up for a constant (see `start`).
@@ -123,12 +128,13 @@ def polish(
     True
     """
     spectrum = source if isinstance(source, Spectrum) else source.spectrum
-    _check_settings(steps, negatives, exponent, tol)
+    _check_settings(steps, negatives, exponent, shrinkage, tol)
     _check_start(spectrum, counts, tied)
     settings = {
         "negatives": negatives,
         "exponent": exponent,
         "subsample": subsample,
+        "shrinkage": shrinkage,
         "tied": tied,
         "tol": tol,
         "counts": list(counts.sources),
@@ -138,6 +144,8 @@ def polish(
         negatives=negatives,
         exponent=exponent,
         subsample=subsample,
+        shrinkage=shrinkage,
+        coupling=None if spectrum.row_scale is None else spectrum.row_scale**-2.0,
         tied=tied,
         threads=threads,
     )
@@ -272,13 +280,17 @@ def _power(matrix: Vector, exponent: float) -> Vector:
     return (vectors * values**exponent) @ vectors.T
 
 
-def _check_settings(steps: int, negatives: float, exponent: float, tol: float) -> None:
+def _check_settings(
+    steps: int, negatives: float, exponent: float, shrinkage: float, tol: float
+) -> None:
     if steps < 0:
         raise SettingError(f"steps can't be negative, and is {steps}.")
     if not (math.isfinite(negatives) and negatives > 0):
         raise SettingError(f"negatives must be a positive number, not {negatives}.")
     if not math.isfinite(exponent):
         raise SettingError(f"exponent must be a finite number, not {exponent}.")
+    if not (math.isfinite(shrinkage) and shrinkage >= 0):
+        raise SettingError(f"shrinkage must be a number from 0 on, not {shrinkage}.")
     if not 0 <= tol < 1:
         raise SettingError(f"tol must be at least 0 and below 1, not {tol}.")
 

@@ -54,6 +54,10 @@ class Word2vecLoss:
     C_ij are the counts, times the acceptances of both words where they are yet to be subsampled;
     N_ij = k q_j Σ_j′ C_ij′ with q_j in proportion to a power of the word counts (paper, appendix
     on reweighting hyperparameters). Logits exist for one tile of rows at a time.
+
+    `shrinkage` adds to every pair of words as much evidence that they are independent: α σ(x_j) to
+    C_ij and α σ(−x_j) to N_ij (subsampled as the counts are), x_j being the logit of independent
+    words. `coupling` weighs pair ij by g_i g_j, as the target of a rank-one coupling does.
     """
 
     def __init__(
@@ -63,6 +67,8 @@ class Word2vecLoss:
         negatives: float,
         exponent: float,
         subsample: float | None = None,
+        shrinkage: float = 0.0,
+        coupling: Vector | None = None,
         tied: bool = False,
         threads: int | None = None,
         tile_rows: int | None = None,
@@ -83,12 +89,17 @@ class Word2vecLoss:
         words = accepted * counts.word_counts
         powers = (words / words.max()) ** exponent
         noise = powers / powers.sum()
-        self.left = np.stack([accepted, negatives * sums], axis=1).astype(np.float32)
-        self.right = np.stack([accepted, noise]).astype(np.float32)
         # A word that was never seen beside another would be infinitely far from independence.
         seen = np.where(sums > 0, sums, sums[sums > 0].min())
         self.independent: Vector = np.log(seen / self.total / (negatives * noise))
         """log P_j/(k q_j): the logit that the loss wants for pairs of independent words."""
+        agreed = 1 / (1 + np.exp(-self.independent))
+        evidence = shrinkage * accepted * np.stack([agreed, 1 - agreed])
+        left = np.stack([accepted, negatives * sums], axis=1)
+        right = np.stack([accepted, noise, *evidence])
+        weight = np.ones(size) if coupling is None else coupling / coupling.mean()
+        self.left = (left * weight[:, None]).astype(np.float32)
+        self.right = (right * weight).astype(np.float32)
 
     def __call__(self, sides: Sequence[Matrix]) -> Evaluation:
         """Evaluate the loss at W and W′ (or at W alone, where tied)."""
