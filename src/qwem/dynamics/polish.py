@@ -47,14 +47,18 @@ class HasSpectrum(Protocol):
 class Polished:
     """Word and context vectors after some steps of word2vec's loss, and how these went.
 
-    The loss only sees W W′ᵀ. Of all pairs of factors with this product, these are the balanced
-    one, with WᵀW = W′ᵀW′, as the closed form's are.
+    The loss only sees logits. Of all pairs of factors with the same product, these are the balanced
+    one, with WᵀW = W′ᵀW′, as the closed form's are. Then, in the untied model, the mean word vector
+    is taken out of W: its products with the contexts are the same for every word, so they tell how
+    often a context is met, which is `bias`, and nothing of the word.
     """
 
     embedding: Embedding
     """W, the word vectors."""
     context: Embedding
     """W′, the context vectors; W itself where the weights are tied."""
+    bias: Vector = field(repr=False)
+    """b of the logits w_i·w′_j + b_j; zero where the weights are tied."""
     losses: Vector = field(repr=False)
     """The loss at the start and after each step."""
     evaluations: int
@@ -154,11 +158,17 @@ def polish(
     losses, evaluations, converged = [here.loss], 1, False
 
     def result() -> Polished:
-        word, context = balanced(*sides) if len(sides) > 1 else (sides[0], sides[0])
+        word = context = sides[0]
+        bias = np.zeros(len(word))
+        if not tied:
+            word, context = balanced(*sides)
+            mean = word.mean(axis=0, dtype=np.float64)
+            word, bias = word - mean.astype(np.float32), context @ mean
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         return Polished(
             Embedding(counts.vocabulary, word, provenance={"role": "word", **provenance}),
             Embedding(counts.vocabulary, context, provenance={"role": "context", **provenance}),
+            bias,
             np.array(losses),
             evaluations,
             converged,

@@ -2,6 +2,7 @@
 
 from qwem.evaluation.analogies import AnalogyResult, AnalogyScore, evaluate_analogies
 from qwem.evaluation.analogy_files import AnalogySet, read_analogies
+from qwem.evaluation.at_hand import evaluate_at_hand, where_at_hand
 from qwem.evaluation.benchmarks import BENCHMARKS, benchmark_file
 from qwem.evaluation.similarity import SimilarityResult, evaluate_similarity, spearman
 from qwem.evaluation.similarity_files import RatedPair, SimilaritySet, read_similarity
@@ -19,8 +20,10 @@ __all__ = [
     "benchmark_file",
     "evaluate",
     "evaluate_analogies",
+    "evaluate_at_hand",
     "evaluate_similarity",
     "read_analogies",
     "read_similarity",
     "spearman",
+    "where_at_hand",
 ]

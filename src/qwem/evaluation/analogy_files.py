@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from qwem._internal.lines import read_lines
 from qwem.errors import DataError
 from qwem.evaluation.benchmarks import benchmark_file
-from qwem.evaluation.lines import read_lines
 
 if TYPE_CHECKING:
     import os

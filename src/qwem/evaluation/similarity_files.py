@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from qwem._internal.lines import read_lines
 from qwem.errors import DataError
 from qwem.evaluation.benchmarks import benchmark_file
-from qwem.evaluation.lines import read_lines
 
 if TYPE_CHECKING:
     import os

@@ -2,5 +2,6 @@
 
 from qwem.spectrum.factorizing import Method, Solvable, factorize
 from qwem.spectrum.result import Spectrum
+from qwem.spectrum.selection import fix_signs
 
-__all__ = ["Method", "Solvable", "Spectrum", "factorize"]
+__all__ = ["Method", "Solvable", "Spectrum", "factorize", "fix_signs"]

@@ -1,0 +1,36 @@
+"""What was learned: features, how far embeddings share them, and the geometry of task vectors."""
+
+from qwem.interpretation.analysis import TaskAnalysis, analyze_task
+from qwem.interpretation.concept import CarryingFeature, ConceptTest, PairFit, concept_test
+from qwem.interpretation.features import Feature, FeatureTable, features
+from qwem.interpretation.marchenko_pastur import (
+    MarchenkoPastur,
+    MarchenkoPasturFit,
+    fit_marchenko_pastur,
+)
+from qwem.interpretation.overlaps import Overlaps, overlaps
+from qwem.interpretation.singular import principal_axes
+from qwem.interpretation.task_vectors import dimension_grid, task_vectors
+from qwem.interpretation.tasks import Task, read_tasks
+
+__all__ = [
+    "CarryingFeature",
+    "ConceptTest",
+    "Feature",
+    "FeatureTable",
+    "MarchenkoPastur",
+    "MarchenkoPasturFit",
+    "Overlaps",
+    "PairFit",
+    "Task",
+    "TaskAnalysis",
+    "analyze_task",
+    "concept_test",
+    "dimension_grid",
+    "features",
+    "fit_marchenko_pastur",
+    "overlaps",
+    "principal_axes",
+    "read_tasks",
+    "task_vectors",
+]

@@ -1,0 +1,159 @@
+"""A task in every dimension: spectrum, noise, signal, and the analogies that come of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.interpretation.completion import complete
+from qwem.interpretation.marchenko_pastur import MarchenkoPasturFit, fit_marchenko_pastur
+from qwem.interpretation.task_vectors import (
+    check_dims,
+    gram_matrices,
+    known_task,
+    localisation,
+    participation_ratio,
+    signal_in_mean,
+    signal_to_noise,
+    task_vectors,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from qwem.embedding import Embedding
+    from qwem.interpretation.tasks import Task
+
+    Array = NDArray[np.float64]
+
+_CURVES = ("snr", "signal_in_mean", "accuracy", "cosine", "normalised_score")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TaskAnalysis:
+    """The task vectors of one task against the dimension d (the paper's Figure 4 and appendix)."""
+
+    task: Task
+    """The pairs that were used; those with unknown words are in its `dropped`."""
+    dims: tuple[int, ...]
+    gram_eigenvalues: tuple[Array, ...] = field(repr=False)
+    """Of G_d = R_d R_dᵀ for each d, the smallest first; divide by d to compare with the fit."""
+    fits: tuple[MarchenkoPasturFit, ...]
+    """The Marchenko–Pastur law of the noise for each d."""
+    snr: Array
+    """λ_max·rank/Tr of G_d."""
+    signal_in_mean: Array
+    """1ᵀG_d1/(N·λ_max): how much of the spike is the mean task vector."""
+    accuracy: Array
+    """The part of all ordered pairs of pairs whose analogy comes out right."""
+    cosine: Array
+    """The mean cosine between the prediction ĉ + b̂ − â and the right word ŵ."""
+    normalised_score: Array
+    """The mean of that cosine divided by the largest one between ŵ and a word outside the
+    question (the appendix, on why accuracy stays high)."""
+    localisation: Array
+    """The part of the mean task vector's squared length on each feature, the first one first."""
+
+    def __repr__(self) -> str:
+        best = int(np.argmax(self.snr))
+        return (
+            f"TaskAnalysis({self.task.name}: {len(self.task)} pairs, {len(self.dims)} dimensions "
+            f"up to {self.dims[-1]:,}: SNR {self.snr[best]:.1f} at {self.dims[best]}, accuracy "
+            f"up to {self.accuracy.max():.1%})"
+        )
+
+    @property
+    def participation_ratio(self) -> float:
+        """1/Σp² of the localisation: over about how many features the mean task vector spreads."""
+        return participation_ratio(self.localisation)
+
+    @property
+    def participation_ratios(self) -> Array:
+        """The same for each d, of the features up to d: later ones add noise to the mean."""
+        shares = self.localisation
+        return np.array([participation_ratio(shares[:d] / shares[:d].sum()) for d in self.dims])
+
+    @property
+    def inverse_participation_ratio(self) -> float:
+        """Σp² of the localisation: 1 on a single feature, 1/d if spread evenly."""
+        return 1.0 / self.participation_ratio
+
+    @property
+    def effective_dims(self) -> Array:
+        """The fitted d_eff for each d."""
+        return np.array([fit.effective_dim for fit in self.fits])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold; a number that doesn't exist is null."""
+        curves = {name: _plain(getattr(self, name)) for name in _CURVES}
+        return {
+            "task": self.task.name,
+            "pairs": [list(pair) for pair in self.task.pairs],
+            "dropped": [list(pair) for pair in self.task.dropped],
+            "dims": list(self.dims),
+            **curves,
+            "gram_eigenvalues": [_plain(values) for values in self.gram_eigenvalues],
+            "fits": [fit.to_dict() for fit in self.fits],
+            "localisation": _plain(self.localisation),
+            "participation_ratios": _plain(self.participation_ratios),
+        }
+
+
+def analyze_task(
+    embedding: Embedding, task: Task, dims: Iterable[int] | None = None
+) -> TaskAnalysis:
+    """Look at the task vectors of a task in one embedding and in all smaller ones within it.
+
+    A closed-form embedding of dimension d is the first d dimensions of a larger one, so nothing is
+    fitted again: each dimension adds its part to Gram matrices and inner products. The dimensions
+    of other vectors, such as trained ones, have no such order until `principal_axes` gives them
+    one.
+
+    Parameters
+    ----------
+    embedding
+        The largest embedding.
+    task
+        Its pairs with unknown words are left out, and listed in ``analysis.task.dropped``.
+    dims
+        The dimensions to look at; by default 20 of them from 4 to all, logarithmically spaced.
+
+    >>> from qwem.embedding import Embedding
+    >>> from qwem.interpretation import Task
+    >>> words = ["man", "woman", "king", "queen", "boy", "girl"]
+    >>> space = Embedding(words, [[4, 0], [0, 4], [9, 1], [5, 5], [4, 2], [1, 6]])
+    >>> gender = Task("gender", (("man", "woman"), ("king", "queen"), ("boy", "girl")))
+    >>> analysis = analyze_task(space, gender, dims=[2])
+    >>> analysis.snr.round(2), analysis.signal_in_mean.round(2)
+    (array([1.99]), array([1.]))
+    """
+    known = known_task(embedding, task)
+    chosen = check_dims(dims, embedding.vector_size)
+    vectors = task_vectors(embedding, known)
+    grams = list(gram_matrices(vectors, chosen))
+    spectra: tuple[Array, ...] = tuple(
+        np.linalg.eigvalsh(gram).astype(np.float64) for gram in grams
+    )
+    completion = complete(embedding, known, chosen)
+    return TaskAnalysis(
+        task=known,
+        dims=chosen,
+        gram_eigenvalues=spectra,
+        fits=tuple(fit_marchenko_pastur(gram, d) for gram, d in zip(grams, chosen, strict=True)),
+        snr=np.array([signal_to_noise(values) for values in spectra]),
+        signal_in_mean=np.array(
+            [signal_in_mean(g, values[-1]) for g, values in zip(grams, spectra, strict=True)]
+        ),
+        accuracy=completion.accuracy,
+        cosine=completion.cosine,
+        normalised_score=completion.normalised_score,
+        localisation=localisation(vectors),
+    )
+
+
+def _plain(values: Array) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

@@ -1,0 +1,137 @@
+"""What chance does: task vectors of other words, and of the same words paired otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qwem.interpretation.task_vectors import slabs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Rows = NDArray[np.int64]
+
+# The ranks at which the classes of like frequency begin: 64 words, then each class ends at √2 times
+# the rank at which it began, so that frequencies within it are a factor of about √2 apart.
+_FIRST_CLASS = 64
+
+# Task vectors of drawn words that are looked at together.
+_BATCH_BYTES = 1 << 22
+
+
+def shares_of_mean(vectors: NDArray[np.floating], dims: Sequence[int]) -> Array:
+    """Return N|r̄_d|²/Tr G_d for each d: the part of the task vectors' squares that is their mean.
+
+    Also SNR × signal in mean / rank. It is 1 where all task vectors are the same and 1/N on average
+    where each points anywhere. Leading axes of `vectors` are tasks of their own.
+
+    >>> shares_of_mean(np.array([[2.0, 1.0], [2.0, -1.0]]), (1, 2))
+    array([1. , 0.8])
+    """
+    starts = [slab.start for slab in slabs(dims)]
+    used = vectors[..., : dims[-1]].astype(np.float64)
+    means = used.shape[-2] * used.mean(axis=-2) ** 2
+    squares = np.einsum("...nk,...nk->...k", used, used)
+    signal, total = (
+        np.add.reduceat(each, starts, axis=-1).cumsum(axis=-1) for each in (means, squares)
+    )
+    return np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
+
+
+def shares_of_other_words(
+    vectors: NDArray[np.float32],
+    sources: Rows,
+    targets: Rows,
+    dims: Sequence[int],
+    draws: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Return `shares_of_mean` of tasks whose words are replaced by others of like frequency.
+
+    Each word of the task becomes another of its class, different words becoming different ones, so
+    that words that occur in several pairs still do. One row for each draw.
+    """
+    words, places = np.unique(np.concatenate([sources, targets]), return_inverse=True)
+    chosen = np.empty((draws, len(words)), dtype=np.int64)
+    for members, begin, end in _classes(words, len(vectors)):
+        chosen[:, members] = begin + _distinct(draws, len(members), end - begin, rng)
+    first, second = np.split(chosen[:, places], 2, axis=1)
+    step = max(1, _BATCH_BYTES // (8 * len(sources) * dims[-1]))
+    batches = (slice(start, start + step) for start in range(0, draws, step))
+    used = vectors[:, : dims[-1]]
+    return np.concatenate(
+        [shares_of_mean(used[second[batch]] - used[first[batch]], dims) for batch in batches]
+    )
+
+
+def pairing_products(
+    vectors: NDArray[np.float32],
+    sources: Rows,
+    targets: Rows,
+    dims: Sequence[int],
+    draws: int,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:
+    """Return Σ_n a_n·b_n for each d, for the task and for `draws` random pairings of its words.
+
+    Tr G = Σ|a|² + Σ|b|² − 2Σ a·b, of which re-pairing changes the last term alone; the mean task
+    vector it never changes. So this sum orders pairings as `shares_of_mean` does.
+    """
+    count = len(sources)
+    pairings = rng.permuted(np.tile(np.arange(count), (draws, 1)), axis=1)
+    inner = np.zeros((count, count))
+    observed, others = [], []
+    for slab in slabs(dims):
+        first = vectors[sources, slab].astype(np.float64)
+        inner = inner + first @ vectors[targets, slab].T.astype(np.float64)
+        observed.append(np.trace(inner))
+        others.append(inner[np.arange(count), pairings].sum(axis=1))
+    return np.array(observed), np.array(others).T
+
+
+def surprise(observed: Array, chance: Array) -> float:
+    """Return the p-value of the largest standardised value over all d.
+
+    Each d has its own mean and spread, taken over chance and observation together. So the draws and
+    the observation are treated alike, the largest value over d is compared with the largest ones by
+    chance, and the p-value is exact for any number of d and draws.
+
+    >>> surprise(np.array([3.0]), np.array([[0.0], [1.0], [2.0]]))
+    0.25
+    """
+    pooled = np.vstack([observed, chance])
+    spread = pooled.std(axis=0)
+    centred = pooled - pooled.mean(axis=0)
+    scores = np.divide(centred, spread, out=np.zeros_like(pooled), where=spread > 0)
+    largest = scores.max(axis=1)
+    # Draws that repeat the observation are its equals, whatever the order of their sums.
+    return float(np.mean(largest >= largest[0] - 1e-9))
+
+
+def _classes(words: Rows, vocab_size: int) -> Iterator[tuple[Rows, int, int]]:
+    """Yield, for each class of like frequency, the places of its words and the ranks it spans."""
+    begin, end = 0, min(_FIRST_CLASS, vocab_size)
+    while begin < vocab_size:
+        members = np.flatnonzero((words >= begin) & (words < end))
+        if len(members):
+            yield members, begin, end
+        begin, end = end, min(int(np.ceil(end * np.sqrt(2))), vocab_size)
+
+
+def _distinct(draws: int, count: int, size: int, rng: np.random.Generator) -> Rows:
+    """Return `draws` rows of `count` different numbers below `size`, all rows equally likely."""
+    if count**2 > size:
+        return np.array([rng.choice(size, count, replace=False) for _ in range(draws)])
+    # Repeats are rare among so few: drawing such rows again is exact, and faster for all rows.
+    rows = rng.integers(size, size=(draws, count))
+    repeated = np.arange(draws)
+    while len(repeated):
+        ordered = np.sort(rows[repeated], axis=1)
+        repeated = repeated[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
+        rows[repeated] = rng.integers(size, size=(len(repeated), count))
+    return rows

@@ -1,0 +1,200 @@
+"""What each eigen-feature is about: the words at its two ends (the paper's feature table)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.dynamics import closed_form
+from qwem.embedding import Embedding
+from qwem.errors import SettingError
+from qwem.interpretation.singular import singular_vectors
+from qwem.interpretation.tables import html_table, markdown_table, one_line
+from qwem.model import Model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem.spectrum import Spectrum
+
+Words = tuple[tuple[str, float], ...]
+"""Words and their cosines, the nearest first."""
+
+_HEADER = ("#", "λ", "share", "learned at", "words", "one end", "other end")
+_NOBODY = "(no word)"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One eigen-feature: a direction that a model learned, and the words along it."""
+
+    rank: int
+    """Its place in the spectrum, from 1."""
+    eigenvalue: float
+    """λ_k of the target; for vectors of other origin s_k², the eigenvalue of WWᵀ."""
+    share: float
+    """|λ_k|/Σ_j|λ_j| over all features of the model: its part of the squared length of W."""
+    learning_time: float | None
+    """τ_k in the paper's time, or None where only vectors are known and not what they came from."""
+    concentration: float
+    """Σ_i v_i⁴ over words, of the unit vector v: 1 if one word has it all, 1/V if all are equal."""
+    positive: Words
+    """The words nearest to the direction."""
+    negative: Words
+    """The words nearest to its opposite; neither end has a meaning of its own."""
+
+    @property
+    def participation(self) -> float:
+        """The participation ratio 1/Σ_i v_i⁴: about how many words carry the feature."""
+        return 1 / self.concentration
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        ends = {
+            name: [{"word": word, "cosine": cosine} for word, cosine in getattr(self, name)]
+            for name in ("positive", "negative")
+        }
+        return {**vars(self), "participation": self.participation, **ends}
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """The leading features of a model, to be read, printed or published."""
+
+    features: tuple[Feature, ...]
+    vocab_size: int
+    dim: int
+    """How many features the model has in all."""
+    most_frequent: int
+    """How many words were looked at, the most frequent first."""
+
+    def to_text(self) -> str:
+        """Return three lines for each feature: its numbers, and its two ends."""
+        lines = []
+        for feature in self.features:
+            rank, value, share, time, words, positive, negative = _cells(feature)
+            when = f"   learned at t = {time}" if feature.learning_time is not None else ""
+            carried = f"carried by {words} word{'' if words == '1' else 's'}"
+            lines += [
+                f"{rank:>3}  eigenvalue {value}   share {share}{when}   {carried}",
+                f"     + {positive or _NOBODY}",
+                f"     − {negative or _NOBODY}",
+            ]
+        return "\n".join(lines) + "\n"
+
+    def to_markdown(self) -> str:
+        """Return a Markdown table, one row for each feature."""
+        return markdown_table(_HEADER, map(_cells, self.features))
+
+    def to_html(self) -> str:
+        """Return an HTML table, one row for each feature, with every word escaped."""
+        return html_table(_HEADER, map(_cells, self.features))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {**vars(self), "features": [feature.to_dict() for feature in self.features]}
+
+
+def features(
+    source: Model | Spectrum | Embedding,
+    count: int = 10,
+    *,
+    topn: int = 10,
+    most_frequent: int | None = 4000,
+    init_scale: float = 1e-6,
+) -> FeatureTable:
+    """Return the leading features of a model and the words at either end of each.
+
+    A feature is an eigenvector of M*, and in the embedding W = V Λ^½ the axis of its number; of
+    vectors with another origin it is a left singular vector, and its direction is the right one.
+    The words are those whose vectors have the largest cosine with that direction, or with its
+    opposite: the paper's table of feature neighbours. A model is taken by what its `embedding`
+    returns, so that of a polished one it is the singular vectors of the polished vectors.
+
+    Parameters
+    ----------
+    source
+        A model, its spectrum, or any embedding: word2vec's, PPMI's, a file's.
+    count
+        How many features, from the first.
+    topn
+        How many words at either end. Only words on its side are named, so it may be fewer.
+    most_frequent
+        Name only words among so many of the most frequent (None for all): rare ones say less.
+    init_scale
+        σ of the small random start from which learning times are counted.
+
+    >>> space = Embedding(["cat", "dog", "up", "down"], [[2, 0], [2, 0], [0, 1], [0, -1]])
+    >>> [[word for word, _ in feature.positive] for feature in features(space, 2).features]
+    [['cat', 'dog'], ['up']]
+    """
+    modes = _modes(source, init_scale)
+    if not 1 <= count <= len(modes.eigenvalues):
+        raise SettingError(
+            f"count must be between 1 and the {len(modes.eigenvalues)} features there are, "
+            f"not {count}."
+        )
+    if most_frequent is not None and most_frequent < 1:
+        raise SettingError(
+            f"most_frequent must be at least 1, or None for all, not {most_frequent}."
+        )
+    words = modes.embedding.index_to_key
+    searched = len(words) if most_frequent is None else min(most_frequent, len(words))
+    ends = np.concatenate([modes.axes[:count], -modes.axes[:count]])
+    rows, cosines = modes.embedding.nearest_indices(ends, topn, restrict_vocab=searched)
+    named = [
+        tuple((words[i], x) for i, x in zip(line, near, strict=True) if x > 0)
+        for line, near in zip(rows.tolist(), cosines.tolist(), strict=True)
+    ]
+    shares = np.abs(modes.eigenvalues) / np.abs(modes.eigenvalues).sum()
+    fourth_powers = np.sum(modes.left[:, :count].astype(np.float64) ** 4, axis=0)
+    found = tuple(
+        Feature(
+            rank=k + 1,
+            eigenvalue=float(modes.eigenvalues[k]),
+            share=float(shares[k]),
+            learning_time=None if modes.times is None else float(modes.times[k]),
+            concentration=float(fourth_powers[k]),
+            positive=named[k],
+            negative=named[count + k],
+        )
+        for k in range(count)
+    )
+    return FeatureTable(found, len(words), len(modes.eigenvalues), searched)
+
+
+@dataclass(frozen=True, eq=False)
+class _Modes:
+    """An embedding with its features: directions, unit vectors over words, eigenvalues, times."""
+
+    embedding: Embedding
+    axes: NDArray[np.float64]
+    left: NDArray[Any]
+    eigenvalues: NDArray[np.float64]
+    times: NDArray[np.float64] | None
+
+
+def _modes(source: Model | Spectrum | Embedding, init_scale: float) -> _Modes:
+    if isinstance(source, Model):
+        source = source.spectrum if source.polished is None else source.embedding()
+    if isinstance(source, Embedding):
+        found = singular_vectors(source.vectors)
+        return _Modes(source, found.right, found.left, found.values**2, None)
+    times = closed_form(source, init_scale=init_scale).learning_times
+    axes = np.eye(source.dim)
+    return _Modes(source.embedding(), axes, source.eigenvectors, source.eigenvalues, times)
+
+
+def _cells(feature: Feature) -> tuple[str, ...]:
+    time = feature.learning_time
+    return (
+        str(feature.rank),
+        f"{feature.eigenvalue:.4g}",
+        f"{feature.share:.1%}",
+        "" if time is None else f"{time:.3g}",
+        f"{feature.participation:,.0f}",
+        " ".join(one_line(word) for word, _ in feature.positive),
+        " ".join(one_line(word) for word, _ in feature.negative),
+    )

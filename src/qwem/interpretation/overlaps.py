@@ -1,0 +1,106 @@
+"""How far two embeddings have learned the same features (the paper's appendix, fig. overlaps)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.errors import SettingError
+from qwem.interpretation.singular import singular_vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem.embedding import Embedding
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Overlaps:
+    """The features of one embedding against those of another, over the words that both know."""
+
+    words: tuple[str, ...]
+    """The shared words, in the order of the first embedding."""
+    squared: NDArray[np.float64]
+    """(u_i · u′_j)² for feature i of the first and j of the second: the paper's heat map."""
+    match: NDArray[np.int64]
+    """For each feature of the first the one of the second that it is matched with, one to one, so
+    that the sum of all matched squared overlaps is the largest possible."""
+    subspace_similarity: NDArray[np.float64]
+    """‖UᵀU′‖²/d for the first d features of both, d = 1, 2, …: the mean squared cosine of the
+    angles between the two subspaces, 1 where they are the same, d/V for random ones."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Overlaps(the first {self.dim} features over {len(self.words):,} words: subspace "
+            f"similarity {self.subspace_similarity[-1]:.3f}, matched {self.matched.mean():.3f})"
+        )
+
+    @property
+    def matched(self) -> NDArray[np.float64]:
+        """The squared overlap of each feature of the first with its match."""
+        return self.squared[np.arange(len(self.match)), self.match]
+
+    @property
+    def dim(self) -> int:
+        """How many features of either were compared."""
+        return len(self.match)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold, all but the heat map and the words; ranks are from 1."""
+        return {
+            "shared_words": len(self.words),
+            "dim": self.dim,
+            "matched_rank": (self.match + 1).tolist(),
+            "matched": self.matched.tolist(),
+            "subspace_similarity": self.subspace_similarity.tolist(),
+        }
+
+
+def overlaps(a: Embedding, b: Embedding, *, dim: int | None = None) -> Overlaps:
+    """Compare the left singular vectors of two embeddings.
+
+    Rotating vectors changes nothing, so that models trained from different starts, and by different
+    programs, can be laid side by side. Embeddings of different words are both restricted to the
+    words they share first, and the singular vectors are those of the restricted matrices.
+
+    Parameters
+    ----------
+    a, b
+        Two embeddings, of any dimensions.
+    dim
+        How many of the leading features to compare; by default as many as both have.
+
+    >>> from qwem import Embedding
+    >>> a = Embedding(["x", "y", "z"], [[3, 0], [0, 2], [0, 0]])
+    >>> b = Embedding(["z", "y", "x"], [[0, 0], [5, 0], [0, 1]])
+    >>> found = overlaps(a, b)
+    >>> found.match, found.subspace_similarity.round(6)
+    (array([1, 0]), array([0., 1.]))
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    words = tuple(word for word in a if word in b)
+    if not words:
+        raise SettingError("These two embeddings share no word, and can't be compared.")
+    one, other = (singular_vectors(_rows(side, words)) for side in (a, b))
+    most = min(one.rank, other.rank)
+    if dim is None:
+        dim = most
+    elif not 1 <= dim <= most:
+        raise SettingError(
+            f"dim must be between 1 and {most}, the features that both embeddings have over their "
+            f"{len(words):,} shared words, not {dim}."
+        )
+    squared = np.square(one.left[:, :dim].T @ other.left[:, :dim])
+    match = linear_sum_assignment(squared, maximize=True)[1].astype(np.int64)
+    # The sum over the first d rows and columns, for every d at once.
+    sums = np.diagonal(squared.cumsum(axis=0).cumsum(axis=1))
+    return Overlaps(words, squared, match, sums / np.arange(1, dim + 1))
+
+
+def _rows(embedding: Embedding, words: tuple[str, ...]) -> NDArray[np.float32]:
+    if words == embedding.index_to_key:
+        return embedding.vectors
+    return embedding[words]

@@ -1,0 +1,67 @@
+"""The singular vectors of an embedding: its features, whatever made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.embedding import Embedding
+from qwem.errors import SettingError
+from qwem.spectrum import fix_signs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class SingularVectors:
+    """W = U S Rᵀ without what can't be told from zero, in float64."""
+
+    left: NDArray[np.float64]
+    """U, one column for each feature: how much of it each word has."""
+    values: NDArray[np.float64]
+    """The diagonal of S, the largest first."""
+    right: NDArray[np.float64]
+    """Rᵀ, one row for each feature: its direction in the space of the vectors."""
+
+    @property
+    def rank(self) -> int:
+        """How many features there are."""
+        return len(self.values)
+
+
+def singular_vectors(vectors: NDArray[Any]) -> SingularVectors:
+    """Return the singular vectors of W, with the signs that a spectrum would give them.
+
+    Nothing is centred: the features of a trained W are those of WWᵀ, as in the paper.
+
+    >>> found = singular_vectors(np.array([[0.0, -2.0], [0.0, 0.0], [-1.0, 0.0]]))
+    >>> found.values, np.abs(found.left).tolist()
+    (array([2., 1.]), [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    """
+    left, values, right = np.linalg.svd(np.asarray(vectors, np.float64), full_matrices=False)
+    # Vectors are kept in float32, whose rounding is noise of this size.
+    kept = int(np.sum(values > np.finfo(np.float32).eps * values[0]))
+    if kept == 0:
+        raise SettingError("These vectors are all zero, and have no features.")
+    fixed = fix_signs(left[:, :kept])
+    turned = np.sign(np.sum(fixed * left[:, :kept], axis=0))
+    return SingularVectors(fixed, values[:kept], right[:kept] * turned[:, None])
+
+
+def principal_axes(embedding: Embedding) -> Embedding:
+    """Return an embedding turned so that each dimension is one of its features, the first first.
+
+    No length and no angle changes (W becomes WR = US), but the first d dimensions now are the best
+    embedding of dimension d, as in a closed form. Dimensions that are zero are left out.
+
+    >>> turned = principal_axes(Embedding(["a", "b"], [[0.0, -3.0], [1.0, 0.0]]))
+    >>> np.abs(turned.vectors)
+    array([[3., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    found = singular_vectors(embedding.vectors)
+    provenance = {**embedding.provenance, "axes": "principal"}
+    return Embedding(embedding.vocabulary, found.left * found.values, provenance=provenance)

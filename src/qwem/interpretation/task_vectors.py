@@ -1,0 +1,157 @@
+"""Task vectors: the differences of word pairs, and the geometry that they have together."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qwem.errors import DataError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from qwem.embedding import Embedding
+    from qwem.interpretation.tasks import Task
+
+    Array = NDArray[np.float64]
+
+_LOGGER = logging.getLogger(__name__)
+
+# Spectra, fits and the test against chance say nothing about fewer.
+FEWEST_PAIRS = 3
+
+
+def known_task(embedding: Embedding, task: Task) -> Task:
+    """Return the task with the pairs that the embedding knows, of which there must be some."""
+    known = task.restrict(embedding)
+    if len(known) < FEWEST_PAIRS:
+        raise DataError(
+            f"Task {task.name!r} has {len(known)} of its {len(task)} pairs among the "
+            f"{len(embedding):,} words of the embedding and needs {FEWEST_PAIRS}; use more pairs "
+            "or a larger vocabulary."
+        )
+    return known
+
+
+def task_vectors(embedding: Embedding, task: Task) -> Array:
+    """Return R, one row b − a for each pair of the task whose words the embedding knows.
+
+    Neither words nor differences are normalised, as in the paper. Since the embedding of a smaller
+    dimension d is a prefix of the vectors, ``R[:, :d]`` is its R_d. Pairs with an unknown word are
+    dropped, and a warning says how many; `Task.restrict` tells which.
+
+    >>> from qwem.embedding import Embedding
+    >>> from qwem.interpretation import Task
+    >>> words = ["man", "woman", "king", "queen", "boy", "girl"]
+    >>> space = Embedding(words, [[1, 0], [0, 1], [2, 0], [1, 1], [1, 1], [0, 2]])
+    >>> task_vectors(space, Task("gender", (("man", "woman"), ("king", "queen"), ("boy", "girl"))))
+    array([[-1.,  1.],
+           [-1.,  1.],
+           [-1.,  1.]])
+    """
+    known = known_task(embedding, task)
+    new = len(known.dropped) - len(task.dropped)
+    if new:
+        _LOGGER.warning(
+            "%d of the %d pairs of task %r have words that the embedding doesn't know",
+            new,
+            len(task),
+            task.name,
+        )
+    sources, targets = pair_rows(embedding, known)
+    vectors: Array = embedding.vectors[targets].astype(np.float64) - embedding.vectors[sources]
+    return vectors
+
+
+def pair_rows(embedding: Embedding, task: Task) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of the first and of the second words of all pairs, which must be known."""
+    first, second = (embedding.vocabulary.indices(side) for side in zip(*task.pairs, strict=True))
+    return first, second
+
+
+def dimension_grid(dim: int, count: int = 20) -> tuple[int, ...]:
+    """Return about `count` dimensions from 4 to `dim`, evenly spaced on a logarithmic scale.
+
+    >>> dimension_grid(64, 5)
+    (4, 8, 16, 32, 64)
+    """
+    return tuple(np.unique(np.geomspace(min(4, dim), dim, count).round().astype(int)).tolist())
+
+
+def check_dims(dims: Iterable[int] | None, dim: int) -> tuple[int, ...]:
+    """Return dimensions in order, without repeats; `dimension_grid` where None is given."""
+    chosen = dimension_grid(dim) if dims is None else tuple(sorted({int(d) for d in dims}))
+    if not chosen or chosen[0] < 1 or chosen[-1] > dim:
+        raise SettingError(
+            f"dims must lie between 1 and {dim}, the dimension of the embedding, not "
+            f"{', '.join(map(str, chosen)) or 'none at all'}."
+        )
+    return chosen
+
+
+def slabs(dims: Sequence[int]) -> Iterator[slice]:
+    """Yield the dimensions that each of some growing embeddings adds to the one before."""
+    for start, stop in zip((0, *dims), dims, strict=False):
+        yield slice(start, stop)
+
+
+def gram_matrices(vectors: Array, dims: Sequence[int]) -> Iterator[Array]:
+    """Yield G_d = R_d R_dᵀ for each d in growing order, adding only what is new to the last one.
+
+    >>> R = np.array([[1.0, 2.0], [0.0, 1.0]])
+    >>> [gram.tolist() for gram in gram_matrices(R, (1, 2))]
+    [[[1.0, 0.0], [0.0, 0.0]], [[5.0, 2.0], [2.0, 1.0]]]
+    """
+    gram = np.zeros((len(vectors), len(vectors)))
+    for slab in slabs(dims):
+        gram = gram + vectors[:, slab] @ vectors[:, slab].T
+        yield gram
+
+
+def signal_to_noise(eigenvalues: Array) -> float:
+    """Return the paper's SNR, λ_max·rank(G)/Tr G, of the eigenvalues of a Gram matrix.
+
+    The largest eigenvalue beside the mean of those that are not zero: 1 where all are alike, the
+    rank where a single direction is everything.
+
+    >>> signal_to_noise(np.array([0.0, 1.0, 3.0]))
+    1.5
+    """
+    largest = eigenvalues.max()
+    rank = np.sum(eigenvalues > largest * len(eigenvalues) * np.finfo(np.float64).eps)
+    return float(largest * rank / eigenvalues.sum()) if largest > 0 else float("nan")
+
+
+def signal_in_mean(gram: Array, largest: float) -> float:
+    """Return 1ᵀG1/(N·λ_max) ≤ 1: how much of the spike is the mean task vector.
+
+    >>> signal_in_mean(np.ones((3, 3)), largest=3.0)
+    1.0
+    """
+    return float(gram.sum() / (len(gram) * largest)) if largest > 0 else float("nan")
+
+
+def localisation(vectors: Array) -> Array:
+    """Return the part of the mean task vector's squared length that lies on each dimension.
+
+    Of a closed-form embedding the dimensions are the eigen-features.
+
+    >>> localisation(np.array([[3.0, 2.0], [3.0, -4.0]]))
+    array([0.9, 0.1])
+    """
+    squares = vectors.mean(axis=0) ** 2
+    total = squares.sum()
+    return squares / total if total > 0 else np.full_like(squares, np.nan)
+
+
+def participation_ratio(shares: Array) -> float:
+    """Return 1/Σp²: over about how many places shares are spread. Its inverse is the IPR.
+
+    >>> participation_ratio(np.array([0.5, 0.5, 0.0]))
+    2.0
+    """
+    return float(1.0 / np.sum(shares**2))

@@ -1,0 +1,82 @@
+"""`qwem concept`: one concept in detail, or a file of many, one row each."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from qwem import Embedding
+from qwem.cli import main
+from qwem.interpretation import Task, concept_test, principal_axes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Capture = pytest.CaptureFixture[str]
+PAIRS = tuple((f"w{i}", f"w{i + 20}") for i in range(20, 30))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random vectors in which ten words have shifted copies, and ten others have not."""
+    vectors = np.random.default_rng(0).normal(size=(80, 8))
+    vectors[40:50] = vectors[20:30] + np.array([3, 0, 0, 0, 0, 0, 0, 2])
+    path = tmp_path_factory.mktemp("concept") / "model"
+    Embedding([f"w{i}" for i in range(80)], vectors).save(path)
+    return path
+
+
+@pytest.fixture
+def shifted(tmp_path: Path) -> Path:
+    file = tmp_path / "shifted.tsv"
+    file.write_text("".join(f"{a}\t{b}\n" for a, b in (*PAIRS, ("w1", "elsewhere"))))
+    return file
+
+
+def json_of(capture: Capture, *arguments: object) -> Any:
+    assert main(["concept", *map(str, arguments), "--json"]) == 0
+    return json.loads(capture.readouterr().out)
+
+
+def test_it_reports_what_the_library_finds(model: Path, shifted: Path, capsys: Capture) -> None:
+    found = json_of(capsys, model, shifted, "--draws", 99, "--seed", 3)
+    task = Task("shifted", (*PAIRS, ("w1", "elsewhere")))
+    expected = concept_test(principal_axes(Embedding.load(model)), task, draws=99, seed=3)
+    assert found["concepts"] == [json.loads(json.dumps(expected.to_dict()))]
+    assert found["concepts"][0]["verdict"] == "relation"
+    assert found["concepts"][0]["dropped"] == [["w1", "elsewhere"]]
+
+
+def test_it_tells_people_what_the_verdict_means(
+    model: Path, shifted: Path, capsys: Capture
+) -> None:
+    assert main(["concept", str(model), str(shifted), "--draws", "99"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("shifted")
+    assert "relation: a shared direction" in lines[0]
+    assert "10 of 11 have known words" in lines[3]
+    assert any(line.startswith("feature 1 ") for line in lines)
+
+
+def test_categories_have_a_row_each(model: Path, tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "questions.txt"
+    questions = [": shifted", *(f"{a} {b} w20 w40" for a, b in PAIRS[1:])]
+    questions += [": random", *(f"w{i} w{i + 10} w2 w12" for i in range(3, 10))]
+    file.write_text("\n".join([*questions, ": unknown", "a b c d", ""]))
+    found = json_of(capsys, model, file, "--draws", 99)
+    verdicts = {concept["task"]: concept["verdict"] for concept in found["concepts"]}
+    assert verdicts == {"shifted": "relation", "random": "none"}
+    assert list(found["refused"]) == ["unknown"]
+    assert main(["concept", str(model), str(file), "--draws", "99"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["concept", "shifted", "random", "unknown"]
+
+
+def test_too_few_known_pairs(model: Path, tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "few.tsv"
+    file.write_text("w1\tw2\nw3\telsewhere\n")
+    assert main(["concept", str(model), str(file)]) == 2
+    assert "needs 3" in capsys.readouterr().err

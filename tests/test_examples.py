@@ -1,0 +1,75 @@
+"""The examples run, and say what the library says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
+from qwem.interpretation import overlaps
+
+ROOT = Path(__file__).parents[1]
+CLOSED_FORM = ROOT / "examples" / "01_closed_form.py"
+SIZE, DIM = 150, 12
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Real text that is always at hand: what the project says about itself."""
+    file = tmp_path_factory.mktemp("text") / "pages.txt"
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+    file.write_text("\n".join(page.read_text("utf-8").replace("\n", " ") for page in pages))
+    return file
+
+
+@pytest.fixture(scope="module")
+def example() -> Any:
+    spec = spec_from_file_location("closed_form_example", CLOSED_FORM)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_the_library(text: Path, example: Any) -> None:
+    words, frequencies, pairs = example.count(example.read(text), SIZE)
+    corpus = Corpus.from_files(text, vocab_size=SIZE)
+    counts = Cooccurrence.count(corpus, window=16)
+    assert tuple(words) == corpus.vocabulary.words
+    np.testing.assert_array_equal(frequencies, corpus.vocabulary.counts)
+    np.testing.assert_array_equal(pairs, counts.pair_counts.toarray())
+
+    target = example.mstar(frequencies, pairs)
+    np.testing.assert_allclose(target, mstar(counts).toarray(), atol=1e-5)
+
+    vectors = example.embed(target, DIM)
+    spectrum = factorize(mstar(counts), DIM)
+    np.testing.assert_allclose((vectors**2).sum(axis=0), spectrum.eigenvalues, rtol=1e-4)
+    embedding = spectrum.embedding()
+    np.testing.assert_allclose(
+        vectors @ vectors.T, embedding.vectors @ embedding.vectors.T, atol=1e-3
+    )
+    shared = overlaps(Embedding(words, vectors), embedding).subspace_similarity
+    assert shared[-1] == pytest.approx(1, abs=1e-6)
+
+    a, b, c = words[10:13]
+    near = [word for word, _ in embedding.most_similar(a, topn=5)]
+    assert example.nearest(words, vectors, [a], topn=5) == near
+    answers = [word for word, _ in embedding.analogy(a, b, c, topn=5)]
+    assert example.nearest(words, vectors, [a, b, c], topn=5) == answers
+
+
+@pytest.mark.parametrize("query", [["words"], ["of", "the", "words"]])
+def test_it_runs_from_a_shell(text: Path, query: list[str]) -> None:
+    command = [sys.executable, str(CLOSED_FORM), str(text), *query]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    answers = result.stdout.split()
+    assert len(answers) == 10
+    assert not set(query) & set(answers)
