@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test demo setup format clean
+.PHONY: test demo docs setup browser format clean
 
 setup: $(READY)
 
@@ -13,7 +13,15 @@ $(READY): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-test: $(READY)
+# The report is tested in a real browser: Debian's, where it may be installed. Without one these
+# tests are skipped, and say so.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update --quiet=2 && \
+	DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends \
+	chromium chromium-driver; } || echo "No Chromium: the browser tests will be skipped."
+
+test: $(READY) browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -22,9 +30,12 @@ test: $(READY)
 demo: $(READY)
 	$(BIN)/qwem demo --output out/demo
 
+docs: $(READY)
+	$(BIN)/mkdocs build --strict
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site out .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -9,13 +9,43 @@ import sys
 from typing import TYPE_CHECKING
 
 from qwem import __version__
-from qwem.cli import analogy, count, demo, encode, evaluate, export, fit, similar, train
+from qwem.cli import (
+    analogy,
+    compare,
+    concept,
+    count,
+    demo,
+    encode,
+    evaluate,
+    export,
+    features,
+    fit,
+    report,
+    reproduce,
+    similar,
+    train,
+)
 from qwem.errors import QwemError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (demo, fit, evaluate, similar, analogy, train, export, encode, count)
+COMMANDS = (
+    demo,
+    fit,
+    report,
+    similar,
+    analogy,
+    evaluate,
+    features,
+    concept,
+    compare,
+    train,
+    reproduce,
+    export,
+    encode,
+    count,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

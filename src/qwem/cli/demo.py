@@ -1,4 +1,4 @@
-"""Fit and explore real text in one go: the demo's, or a file of yours."""
+"""Fit and explore real text in one go: the demo's, or files of yours."""
 
 from __future__ import annotations
 
@@ -10,40 +10,60 @@ from qwem.cli.output import cost_rows, costs, emit
 if TYPE_CHECKING:
     import argparse
 
+    from qwem.evaluation import Evaluation
+
 WORDS = ("king", "love", "science", "paris", "happy", "music", "war")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem demo``."""
     parser.add_argument("inputs", nargs="*", metavar="INPUT", help="text to use instead")
-    parser.add_argument("-o", "--output", default="qwem-demo", metavar="MODEL")
+    parser.add_argument(
+        "-o", "--output", default="qwem-demo", metavar="DIRECTORY",
+        help="where the model and the report go (default: qwem-demo)",
+    )  # fmt: skip
     add_threads_option(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem demo``."""
-    from pathlib import Path
+    from qwem.recipes import run_demo
 
-    from qwem.model import fit
-    from qwem.recipes import DEMO_SETTINGS, demo_documents
-
-    source: Any = [Path(item) for item in options.inputs] or demo_documents()
-    model = fit(source, threads=options.threads, **DEMO_SETTINGS)
-    model.save(options.output)
-    embedding = model.embedding()
-    shown = [word for word in WORDS if word in embedding]
+    demo = run_demo(options.inputs, options.output, threads=options.threads)
+    embedding = demo.model.embedding()
+    shown = [word for word in WORDS if word in embedding] or embedding.index_to_key[50:57]
     neighbours = {
         word: [other for other, _ in found]
         for word, found in zip(shown, embedding.most_similar_each(shown, topn=8), strict=True)
     }
-    report = {"output": options.output, "neighbours": neighbours, **costs(model.seconds)}
+    report: dict[str, Any] = {
+        "model": str(demo.model_path),
+        "report": str(demo.report_path),
+        "neighbours": neighbours,
+        "scores": demo.evaluation.to_dict(),
+        **costs(demo.seconds),
+    }
     rows = [
         *((word, " ".join(others)) for word, others in neighbours.items()),
         ("", ""),
+        *_score_rows(demo.evaluation),
         *cost_rows(report),
-        ("written", options.output),
-        ("next", f"qwem similar {options.output} freedom"),
-        ("", f"qwem analogy {options.output} man king woman"),
-        ("", f"qwem evaluate {options.output} --analogies google --similarity wordsim353"),
+        ("model", str(demo.model_path)),
+        ("report", f"{demo.report_path}  (open it in a browser)"),
+        ("", ""),
+        ("try next", f"qwem similar {demo.model_path} freedom"),
+        ("", f"qwem analogy {demo.model_path} man king woman"),
+        ("", f"qwem features {demo.model_path}"),
     ]
     emit(options, report, rows)
+
+
+def _score_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+    rows = []
+    if (answered := evaluation.analogies) is not None:
+        rows.append(
+            ("analogies", f"{answered.accuracy:.1%} of {answered.questions:,} questions right")
+        )
+    for name, rated in evaluation.similarity.items():
+        rows.append((name, f"{rated.spearman:.3f} rank correlation over {rated.pairs:,} pairs"))
+    return rows

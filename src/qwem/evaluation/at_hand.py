@@ -48,15 +48,16 @@ def evaluate_at_hand(
 
 
 def where_at_hand(name: Benchmark, use: Callable[[Path], Result]) -> Result | None:
-    """Return `use` of a benchmark's file, or None where it isn't there or asks of other words.
+    """Return `use` of a benchmark's file, or None where it isn't here or asks of other words.
 
-    That is for benchmarks known by name. A file that was named itself must be there and fit.
+    That is for benchmarks known by name, and the network is not asked. A file that was named itself
+    must be there and fit.
 
     >>> where_at_hand("google", lambda file: file.name)
     'questions-words.txt'
     """
     try:
-        return use(benchmark_file(name))
+        return use(benchmark_file(name, fetch=False))
     except DataError:
         if str(name) in BENCHMARKS:
             return None

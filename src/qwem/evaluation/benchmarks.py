@@ -57,7 +57,10 @@ BENCHMARKS = tuple(_BENCHMARKS)
 
 
 def benchmark_file(
-    name: str | os.PathLike[str], *, cache: str | os.PathLike[str] | None = None
+    name: str | os.PathLike[str],
+    *,
+    cache: str | os.PathLike[str] | None = None,
+    fetch: bool = True,
 ) -> Path:
     """Return the path of a benchmark's file, fetching it where that is needed and possible.
 
@@ -70,6 +73,8 @@ def benchmark_file(
         One of `BENCHMARKS`, or the path of a file, which is returned as it is.
     cache
         The cache directory; ``qwem`` in the user's cache directory where it is None.
+    fetch
+        Whether the network may be used.
 
     >>> benchmark_file("google").name
     'questions-words.txt'
@@ -87,6 +92,10 @@ def benchmark_file(
     in_gensim = _gensim_copy(benchmark)
     if in_gensim is not None:
         return in_gensim
+    if not fetch:
+        raise DataError(
+            f"{benchmark.file} is not at hand: pip install 'qwem[demo]', or put it at {cached}."
+        )
     _download(benchmark, cached)
     return cached
 

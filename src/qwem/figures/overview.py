@@ -1,0 +1,163 @@
+"""Figure 1: QWEM above, word2vec below; loss, singular values, and the latent space in time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.dynamics import closed_form
+from qwem.figures.curves import draw_singular_values, draw_theory, theory_times, time_axis
+from qwem.figures.look import COLOURS, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from qwem.dynamics import ClosedFormDynamics, Trace
+    from qwem.spectrum import Spectrum
+
+_MODES = 12
+_LABELS = 14
+_LABEL_WIDTH, _LABEL_HEIGHT = 0.52, 0.11
+"""Of a word, in panels that reach from −1 to 1."""
+_LABELS_FROM = 1_500
+"""Labels are words among so many of the most frequent: names that everybody knows."""
+
+
+@styled
+def overview(qwem: Trace, word2vec: Trace, spectrum: Spectrum) -> Figure:
+    """Draw the time course of learning in QWEM and in word2vec (Figure 1).
+
+    Parameters
+    ----------
+    qwem, word2vec
+        Runs from a small random start, with snapshots; the first is that of the start.
+    spectrum
+        Of M*, for the theory, which starts from QWEM's own W(0).
+    """
+    theory = closed_form(spectrum, initial_vectors=qwem.snapshots[0][0])
+    figure = new_figure(13.0, 5.4)
+    panels = figure.subplots(2, 5, width_ratios=[1.15, 1.15, 1, 1, 1])
+    for row, (name, trace) in enumerate((("QWEM", qwem), ("word2vec", word2vec))):
+        _draw_loss(panels[row, 0], trace, theory, name)
+        _draw_modes(panels[row, 1], trace, theory, name)
+        _draw_latent_space(panels[row, 2:], trace, theory, COLOURS[name])
+    engine = figure.get_layout_engine()
+    assert engine is not None
+    engine.set(wspace=0.05, hspace=0.06)  # type: ignore[call-arg]
+    panels[0, 0].set_title("loss")
+    panels[0, 1].set_title("singular values")
+    return figure
+
+
+def relative_loss(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how much of the way down a loss still has to go, from 1 to 0.
+
+    >>> relative_loss(np.array([5.0, 3.0, 1.0])).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    first, last = losses[0], losses.min()
+    return np.asarray((losses - last) / (first - last))
+
+
+def _draw_loss(axes: Axes, trace: Trace, theory: ClosedFormDynamics, name: str) -> None:
+    unit, later = float(theory.learning_times[0]), trace.times > 0
+    axes.plot(
+        trace.times[later] / unit, relative_loss(trace.losses)[later], color=COLOURS[name], lw=1.6
+    )
+    if name == "QWEM":
+        times = theory_times(0.5 * unit, trace.times[-1])
+        # The theory's constants are QWEM's, so both curves have one scale.
+        span = trace.losses[0] - trace.losses.min()
+        curve = (theory.loss(times) - trace.losses.min()) / span
+        axes.plot(times / unit, curve, color=COLOURS["theory"], ls=(0, (1, 1.6)), label="theory")
+        axes.legend(loc="upper right")
+    for at in theory.learning_times[:_MODES] / unit:
+        axes.axvline(at, color="0.88", lw=0.6, zorder=0)
+    time_axis(axes, 0.5, _last_shown(trace, theory))
+    axes.set_ylabel(f"{name}\n" + r"$(\mathcal{L}-\mathcal{L}_\mathrm{end})/"
+                    r"(\mathcal{L}_0-\mathcal{L}_\mathrm{end})$")  # fmt: skip
+
+
+def _draw_modes(axes: Axes, trace: Trace, theory: ClosedFormDynamics, name: str) -> None:
+    unit = float(theory.learning_times[0])
+    draw_singular_values(axes, trace, unit, colour=COLOURS[name], modes=_MODES)
+    if name == "QWEM":
+        draw_theory(axes, theory, theory_times(0.5 * unit, trace.times[-1]), unit, _MODES)
+        axes.legend(loc="center left")
+    time_axis(axes, 0.5, _last_shown(trace, theory))
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel(r"$s_k(t)$")
+
+
+def _last_shown(trace: Trace, theory: ClosedFormDynamics) -> float:
+    """Return until when to show a run, in units of τ₁: a while after its last drawn mode."""
+    times = theory.learning_times
+    return float(min(trace.times[-1], 1.5 * times[:_MODES].max()) / times[0])
+
+
+def moments(trace: Trace) -> tuple[int, int, int]:
+    """Return the steps of three snapshots: nothing learned, a line of words, and the end.
+
+    The line is where the first singular value stands out most from the second, once it has grown to
+    a good part of its final size.
+    """
+    steps = sorted(trace.snapshots)
+    rows = {step: _row(trace, step) for step in steps}
+    final = trace.singular_values[-1, 0]
+    early = [step for step in steps if rows[step][0] < 0.1 * final] or steps[:1]
+    grown = [step for step in steps if rows[step][0] > 0.4 * final] or steps[-1:]
+    line = max(grown, key=lambda step: rows[step][0] / rows[step][1])
+    return early[-1], line, steps[-1]
+
+
+def _row(trace: Trace, step: int) -> NDArray[np.float64]:
+    values: NDArray[np.float64] = np.linalg.svd(trace.snapshots[step][0], compute_uv=False)
+    return values
+
+
+def _draw_latent_space(panels: Any, trace: Trace, theory: ClosedFormDynamics, colour: str) -> None:
+    """Draw the words at three moments, in the plane of the line and of the end."""
+    steps = moments(trace)
+    plane = _plane(trace.snapshots[steps[1]][0], trace.vectors)
+    end = trace.vectors @ plane
+    reach = 1.3 * np.abs(end).max(axis=0)
+    for axes, step in zip(panels, steps, strict=True):
+        points = trace.snapshots[step][0] @ plane / reach
+        axes.scatter(*points.T, s=2, color=colour, alpha=0.35, linewidths=0, rasterized=True)
+        for row in _labelled(points):
+            word, (x, y) = trace.vocabulary.words[row], points[row]
+            axes.plot(x, y, ".", color="black", ms=2.5)
+            axes.text(x, y + 0.025, word, fontsize=6.5, ha="center", va="bottom")
+        time = float(np.interp(step, trace.steps, trace.times)) / theory.learning_times[0]
+        axes.set_title(rf"$t = {time:.2g}\,\tau_1$")
+        axes.set(xlim=(-1, 1), ylim=(-1, 1), xticks=[], yticks=[])
+        axes.spines[:].set(visible=True, color="0.8")
+    panels[1].set_xlabel("words along two principal directions", fontsize=7.5, color="0.35")
+
+
+def _plane(line: NDArray[Any], end: NDArray[Any]) -> NDArray[np.float64]:
+    """Return two directions: the first that was learned, and the main one at the end beside it."""
+    first = np.linalg.svd(line, full_matrices=False)[2][0]
+    rest = end - np.outer(end @ first, first)
+    second = np.linalg.svd(rest, full_matrices=False)[2][0]
+    plane = np.stack([first, second], axis=1).astype(np.float64)
+    points = end @ plane
+    # The longer tail of each axis goes to its positive side.
+    return plane * np.where(points.max(axis=0) >= -points.min(axis=0), 1.0, -1.0)
+
+
+def _labelled(points: NDArray[np.float64]) -> list[int]:
+    """Return well-known words far out in all directions, whose names don't overlap."""
+    known = points[:_LABELS_FROM]
+    length = np.hypot(*known.T)
+    chosen: list[int] = []
+    for row in np.argsort(-length).tolist():
+        if length[row] < 0.25 or len(chosen) == _LABELS:
+            break
+        apart = np.abs(known[chosen] - known[row]) > (_LABEL_WIDTH, _LABEL_HEIGHT)
+        if np.all(apart.any(axis=1)) and abs(known[row, 0]) < 0.85:
+            chosen.append(row)
+    return chosen

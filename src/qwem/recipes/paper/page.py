@@ -1,0 +1,77 @@
+"""The page that lays a reproduction out: each figure, the paper's finding, and this run's."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; max-width: 72rem; margin: 2rem auto;
+  padding: 0 1rem; }}
+nav a {{ margin-right: 1rem; white-space: nowrap; }}
+section {{ border-top: 1px solid #ccc; margin-top: 2.5rem; padding-top: .5rem; }}
+img {{ max-width: 100%; height: auto; }}
+table {{ border-collapse: collapse; font-size: .9rem; display: block; overflow-x: auto; }}
+th, td {{ border-bottom: 1px solid #ddd; padding: .3rem .8rem .3rem 0; text-align: left;
+  vertical-align: top; }}
+.found {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr));
+  gap: 0 2rem; }}
+h3 {{ font-size: 1rem; margin: .6rem 0 0; }}
+p {{ margin: .3rem 0; }}
+small {{ color: #555; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+<p>{about}</p>
+<nav>{links}</nav>
+{sections}
+</body>
+</html>
+"""
+
+
+def write_page(title: str, about: str, records: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the HTML page of some recipes' records, with links relative to it.
+
+    >>> "<h1>Two &amp; two</h1>" in write_page("Two & two", "Nothing yet.", {})
+    True
+    """
+    links = "".join(f'<a href="#{name}">{escape(name)}</a>' for name in records)
+    sections = "\n".join(_section(name, record) for name, record in records.items())
+    return _PAGE.format(title=escape(title), about=escape(about), links=links, sections=sections)
+
+
+def _section(name: str, record: Mapping[str, Any]) -> str:
+    found = "".join(f"<p>{escape(sentence)}</p>" for sentence in record["findings"])
+    settings = "; ".join(f"{key}: {value}" for key, value in record["settings"].items())
+    return f"""<section id="{name}">
+<h2>{escape(record["title"])}</h2>
+<a href="{name}.pdf"><img src="{name}.png" alt="{escape(record["title"])}"></a>
+{_table(record["table"])}<div class="found">
+<div><h3>The paper</h3><p>{escape(record["claim"])}</p></div>
+<div><h3>This run</h3>{found}</div>
+</div>
+<p><small>{escape(settings)}. <a href="{name}.pdf">PDF</a>,
+<a href="{name}.json">numbers</a>.</small></p>
+</section>"""
+
+
+def _table(rows: list[list[str]]) -> str:
+    if not rows:
+        return ""
+    header, *body = rows
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
+    )
+    return f"<table><tr>{head}</tr>{lines}</table>\n"

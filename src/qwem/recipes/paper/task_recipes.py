@@ -1,0 +1,139 @@
+"""Figure 4 and its relatives: the geometry of task vectors in the closed form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.figures import analogy_geometry, categories, linear_structure
+from qwem.interpretation import features
+from qwem.recipes.paper.results import Outcome
+
+if TYPE_CHECKING:
+    from qwem.interpretation import TaskAnalysis
+    from qwem.recipes.paper.experiment import Experiment
+
+_TASK = "gram7-past-tense"
+"""The paper's example: verbs and their past tenses."""
+_SHOWN = ("gram6-nationality-adjective", "family", "gram7-past-tense", "gram1-adjective-to-adverb",
+          "gram2-opposite", "capital-common-countries")  # fmt: skip
+_SPECTRA = 4
+
+
+def figure_4(experiment: Experiment) -> Outcome:
+    """Draw Gram spectra, localisation, and SNR and accuracy against d."""
+    analyses = experiment.analyses
+    largest = max(analyses, key=lambda analysis: len(analysis.task))
+    task = next((a for a in analyses if a.task.name == _TASK), largest)
+    dims = _spread(task.dims)
+    spectrum = experiment.stages.spectrum(experiment.scale.tasks, tol=1e-3)
+    table = features(spectrum, min(60, spectrum.dim), topn=10)
+    fits = [task.fits[task.dims.index(dim)] for dim in dims]
+    outside = [fit.spike / fit.distribution.support[1] for fit in fits]
+    rank = _rank_correlation(analyses)
+    together = "" if rank is None else (
+        f"; over categories that and the best accuracy have a rank correlation of {rank:.2f}"
+    )  # fmt: skip
+    top = np.sort(np.asarray(task.localisation))[::-1]
+    findings = (
+        f"{task.task.name}, {len(fits[0].eigenvalues)} pairs: the largest eigenvalue lies "
+        + ", ".join(f"{times:.1f}" for times in outside)
+        + " times as far out as the edge of the Marchenko–Pastur bulk at d = "
+        + ", ".join(map(str, dims))
+        + f"; the mean task vector is {task.signal_in_mean[task.dims.index(dims[-1])]:.2f} of it.",
+        f"{_carriers(top)} of the {len(top)} features carry half of the mean task vector; "
+        f"its participation ratio is {task.participation_ratio:.0f}.",
+        f"In {_past_peak(analyses)} of {len(analyses)} categories the SNR falls again by more than "
+        f"a tenth after its largest value{together}.",
+    )
+    numbers = {
+        "dims": list(dims),
+        "spike_over_edge": outside,
+        "effective_dim": [fit.effective_dim for fit in fits],
+        "participation_ratio": float(task.participation_ratio),
+        "snr_accuracy_rank_correlation": rank,
+    }
+    figure = linear_structure(task, dims, table, _shown(analyses))
+    return Outcome(figure, findings, numbers, _settings(experiment))
+
+
+def figure_categories(experiment: Experiment) -> Outcome:
+    """Draw the spectrum of every category at one d."""
+    analyses = experiment.analyses
+    dims = analyses[0].dims
+    dim = max((d for d in dims if d <= 256), default=dims[-1])
+    at = dims.index(dim)
+    outside = {a.task.name: a.fits[at].spike / a.fits[at].distribution.support[1] for a in analyses}
+    in_mean = {a.task.name: float(a.signal_in_mean[at]) for a in analyses}
+    goodness = float(np.mean([a.fits[at].goodness for a in analyses]))
+    findings = (
+        f"At d = {dim} the spike is outside the bulk in {sum(x > 1 for x in outside.values())} of "
+        f"{len(analyses)} categories; the mean task vector makes up {min(in_mean.values()):.2f} to "
+        f"{max(in_mean.values()):.2f} of it, and more than 0.9 in "
+        f"{sum(x > 0.9 for x in in_mean.values())} of them. "
+        f"The bulk's distance to the fitted law is {1 - goodness:.2f} on average "
+        "(Kolmogorov and Smirnov's).",
+    )
+    numbers = {"dim": dim, "spike_over_edge": outside, "signal_in_mean": in_mean,
+               "goodness": goodness}  # fmt: skip
+    return Outcome(categories(analyses, dim), findings, numbers, _settings(experiment))
+
+
+def figure_geometry(experiment: Experiment) -> Outcome:
+    """Draw cosines and normalised scores of analogies against d."""
+    analyses = experiment.analyses
+    cosine = np.mean([a.cosine for a in analyses], axis=0)
+    score = np.mean([a.normalised_score for a in analyses], axis=0)
+    dims = analyses[0].dims
+    middle = dims.index(min(dims, key=lambda d: abs(d - 64)))
+    findings = (
+        f"On average over categories the cosine falls from {cosine[0]:.2f} at d = {dims[0]} to "
+        f"{cosine[-1]:.2f} at d = {dims[-1]}; from d = {dims[middle]} on the normalised score goes "
+        f"from {score[middle]:.2f} to {score[-1]:.2f} while the cosine loses "
+        f"{1 - cosine[-1] / cosine[middle]:.0%}.",
+    )
+    numbers = {"dims": list(dims), "cosine": cosine.tolist(), "normalised_score": score.tolist()}
+    return Outcome(analogy_geometry(_shown(analyses)), findings, numbers, _settings(experiment))
+
+
+def _shown(analyses: list[TaskAnalysis]) -> list[TaskAnalysis]:
+    """Return the categories of the paper's curves, or others where there is none of them."""
+    found = [analysis for name in _SHOWN for analysis in analyses if analysis.task.name == name]
+    return found or analyses[: len(_SHOWN)]
+
+
+def _spread(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """Return four of the larger dimensions, from about 64 to the largest."""
+    start = next((k for k, dim in enumerate(dims) if dim >= 64), max(0, len(dims) - _SPECTRA))
+    places = np.unique(np.linspace(start, len(dims) - 1, _SPECTRA).round().astype(int))
+    return tuple(dims[k] for k in places.tolist())
+
+
+def _carriers(shares: Any) -> int:
+    """Return how many of the largest shares make up half."""
+    return int(np.searchsorted(np.cumsum(shares), 0.5)) + 1
+
+
+def _past_peak(analyses: list[TaskAnalysis]) -> int:
+    """Return in how many tasks the SNR at the largest d is below nine tenths of its maximum."""
+    return sum(bool(a.snr[-1] < 0.9 * np.max(a.snr)) for a in analyses)
+
+
+def _rank_correlation(analyses: list[TaskAnalysis]) -> float | None:
+    """Return Spearman's correlation over tasks of the largest SNR with the best accuracy."""
+    from qwem.evaluation import spearman
+
+    snr, accuracy = ([float(np.max(getattr(a, name))) for a in analyses]
+                     for name in ("snr", "accuracy"))  # fmt: skip
+    return spearman(snr, accuracy) if len(set(snr)) > 1 < len(set(accuracy)) else None
+
+
+def _settings(experiment: Experiment) -> dict[str, Any]:
+    size = experiment.scale.tasks
+    return {
+        "V": size.vocab_size,
+        "d": f"4 to {size.dim}",
+        "embeddings": "W = V*Λ^½ of M*, by Theorem 3.2; no training",
+        "window": f"{experiment.scale.window} to either side",
+    }

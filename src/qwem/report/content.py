@@ -1,0 +1,65 @@
+"""What the page computes with: vectors, eigenvectors, the training run, and task vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.report.compact import quantised
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from qwem.dynamics import ClosedFormDynamics
+    from qwem.embedding import Embedding
+    from qwem.interpretation import Feature
+
+REPLAYED_AXES = 16
+"""How many features the replay can show; later ones are hardly ever looked at, and cost space."""
+
+
+def spectrum_data(run: ClosedFormDynamics, features: Sequence[Feature]) -> dict[str, Any]:
+    """Return the eigenvalues, what each mode grows from and how fast, and the features' words."""
+    spectrum = run.spectrum
+    return {
+        "eigenvalues": spectrum.eigenvalues.tolist(),
+        "start": run.initial_singular_values.tolist(),
+        "rates": run.rates.tolist(),
+        "learningTimes": run.learning_times.tolist(),
+        "unit": float(run.time(1.0)),
+        "features": [
+            [[word for word, _ in end] for end in (feature.positive, feature.negative)]
+            for feature in features
+        ],
+    }
+
+
+def words_data(run: ClosedFormDynamics, embedding: Embedding, words: int) -> dict[str, Any]:
+    """Return the most frequent words with their vectors, rounded to what a page can carry.
+
+    ``vectors`` are unit vectors, for neighbours and analogies; ``directions`` are the rows of V*,
+    or of Γ⁻¹V* under a coupling, in the first features: times s_k(t) they are the words' places at
+    time t (Result 3.5).
+    """
+    return {
+        "words": list(embedding.index_to_key[:words]),
+        "vectors": quantised(_unit_rows(embedding, words), 8),
+        "directions": quantised(_directions(run, words), 16),
+    }
+
+
+def _unit_rows(embedding: Embedding, words: int) -> NDArray[np.float64]:
+    norms = embedding.norms[:words, None]
+    rows = embedding.vectors[:words].astype(np.float64)
+    return np.divide(rows, norms, out=rows, where=norms > 0)
+
+
+def _directions(run: ClosedFormDynamics, words: int) -> NDArray[np.float64]:
+    spectrum = run.spectrum
+    rows = spectrum.eigenvectors[:words, :REPLAYED_AXES].astype(np.float64)
+    if spectrum.row_scale is not None:
+        rows *= spectrum.row_scale[:words, None]
+    return rows

@@ -1,0 +1,128 @@
+"""The parts of the page that are text and tables: readable without any script, and escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from qwem.report.assets import asset
+from qwem.report.summary import MEANINGS, headline_numbers, story
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from qwem.dynamics import ClosedFormDynamics
+    from qwem.evaluation import AnalogyResult, Evaluation, SimilarityResult
+    from qwem.interpretation import Feature
+    from qwem.model import Model
+
+_ANALOGIES = (("man", "king", "woman"), ("man", "woman", "boy"), ("good", "better", "bad"))
+"""Examples to start from, the first of them whose words are all there."""
+
+
+def overview(model: Model, corpus: Mapping[str, Any]) -> str:
+    """Return the numbers, the story and the settings of a model."""
+    tiles = "".join(
+        f"<div><dt>{escape(label)}</dt><dd>{escape(number)}</dd></div>"
+        for number, label in headline_numbers(model, corpus)
+    )
+    paragraphs = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in story(model, corpus))
+    settings = "".join(
+        f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{escape(str(value))}</td>'
+        f"<td>{escape(MEANINGS.get(name, ''))}</td></tr>"
+        for name, value in model.settings.items()
+    )
+    source = ""
+    if "fingerprint" in corpus:
+        source = f"<p>Fingerprint of the text: <code>{escape(corpus['fingerprint'])}</code></p>"
+    return (
+        f'<dl class="tiles">{tiles}</dl><div class="prose">{paragraphs}</div>'
+        f'<details><summary>All settings</summary><div class="scroll"><table><tbody>{settings}'
+        f"</tbody></table></div>{source}</details>"
+    )
+
+
+def feature_cards(features: Sequence[Feature], run: ClosedFormDynamics) -> str:
+    """Return one card for each feature, with the words at its two ends."""
+    return "".join(_card(feature, run) for feature in features)
+
+
+def score_section(evaluation: Evaluation, vocab_size: int) -> str:
+    """Return the scores on benchmarks, as tables."""
+    return Template(asset("scores.html")).substitute(
+        vocabulary=f"{vocab_size:,}",
+        analogies=_analogy_table(evaluation.analogies) if evaluation.analogies else "",
+        similarity=_similarity_table(evaluation.similarity) if evaluation.similarity else "",
+    )
+
+
+def starting_words(words: Sequence[str]) -> dict[str, str]:
+    """Return what stands in the fields at first: well-known examples, or words of the middle."""
+    known = set(words)
+    middle = len(words) // 3
+    others = (words[middle], words[(middle + 1) % len(words)], words[(middle + 2) % len(words)])
+    chosen = next((three for three in _ANALOGIES if known.issuperset(three)), others)
+    a, b, c = map(escape, chosen)
+    return {"word": b, "a": a, "b": b, "c": c}
+
+
+def _analogy_table(result: AnalogyResult) -> str:
+    scores = [("all questions", result), *result.by_category.items()]
+    rows = [
+        (
+            name,
+            score.accuracy,
+            f"{score.accuracy:.1%}",
+            f"{score.questions:,}",
+            f"{score.skipped:,}",
+        )
+        for name, score in scores
+        if score.questions
+    ]
+    return _score_table(("analogies", "right", "asked", "left out"), rows)
+
+
+def _similarity_table(results: Mapping[str, SimilarityResult]) -> str:
+    rows = [
+        (name, score.spearman, f"{score.spearman:.3f}", f"{score.pairs:,}", f"{score.skipped:,}")
+        for name, score in results.items()
+    ]
+    return _score_table(("rated pairs", "correlation", "pairs", "left out"), rows)
+
+
+def _card(feature: Feature, run: ClosedFormDynamics) -> str:
+    time = float(run.rescaled_time(run.learning_times[feature.rank - 1]))
+    value = f"{feature.eigenvalue:,.4g}".replace("-", "−")
+    ends = "".join(
+        f'<div class="{side}"><h4>{label}</h4><ol>'
+        + "".join(
+            f'<li><span class="word">{escape(word)}</span>'
+            f' <span class="cosine">{cosine:.2f}</span></li>'
+            for word, cosine in words
+        )
+        + "</ol></div>"
+        for side, label, words in (
+            ("positive", "one end", feature.positive),
+            ("negative", "the other", feature.negative),
+        )
+    )
+    return (
+        f'<article class="card"><h3>Feature {feature.rank}</h3>'
+        f'<p class="facts">{feature.share:.1%} of the spectrum, λ = {value}<br>'
+        f"learned at {time:.2f} τ₁</p>"
+        f'<div class="ends">{ends}</div></article>'
+    )
+
+
+def _score_table(header: Sequence[str], rows: Sequence[tuple[str, float, str, str, str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    body = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        f'<td><span class="bar" style="--part: {max(value, 0):.4f}">{shown}</span></td>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for name, value, shown, *rest in rows
+    )
+    table = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="scroll"><table class="scores">{table}</table></div>'

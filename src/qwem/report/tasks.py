@@ -1,0 +1,71 @@
+"""Task vectors for the page: the spectrum of each task, and its signal against the dimension."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal.progress import progress
+from qwem.errors import DataError
+from qwem.evaluation import where_at_hand
+from qwem.interpretation import analyze_task, read_tasks
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from qwem.embedding import Embedding
+    from qwem.interpretation import TaskAnalysis
+
+FEWEST_PAIRS = 6
+"""A task of fewer known pairs than this has too few eigenvalues to show a bulk."""
+
+_CURVE_POINTS = 160
+_EXAMPLES = 4
+
+
+def tasks_data(embedding: Embedding, name: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return what the page shows of each task; nothing where no task is at hand."""
+    analyses = where_at_hand(name, lambda file: _analyses(embedding, file))
+    return [_task_data(analysis) for analysis in analyses or ()]
+
+
+def _analyses(embedding: Embedding, file: Path) -> list[TaskAnalysis]:
+    tasks = [task.restrict(embedding) for task in read_tasks(file)]
+    known = [task for task in tasks if len(task) >= FEWEST_PAIRS]
+    if not known:
+        raise DataError(
+            f"No task of {file} has {FEWEST_PAIRS} pairs among the {len(embedding):,} words of the "
+            "embedding; use more pairs or a larger vocabulary."
+        )
+    analyses = []
+    with progress("task vectors", len(known), "task") as bar:
+        for task in known:
+            analyses.append(analyze_task(embedding, task))
+            bar.update()
+    return analyses
+
+
+def _task_data(analysis: TaskAnalysis) -> dict[str, Any]:
+    fit = analysis.fits[-1]
+    plain = analysis.to_dict()  # in which a number that doesn't exist is null, as JSON has it
+    low, high = fit.distribution.support
+    # The density is steep at its edges: cosine spacing puts more points there.
+    places = (low + high - (high - low) * np.cos(np.linspace(0, np.pi, _CURVE_POINTS))) / 2
+    strongest = np.argsort(-analysis.localisation, kind="stable")[:3]
+    return {
+        "name": analysis.task.name,
+        "pairs": len(analysis.task),
+        "examples": [list(pair) for pair in analysis.task.pairs[:_EXAMPLES]],
+        "dims": list(analysis.dims),
+        "snr": plain["snr"],
+        "accuracy": plain["accuracy"],
+        "spike": fit.spike,
+        "bulk": fit.bulk.tolist(),
+        "edge": high,
+        "effectiveDim": fit.effective_dim,
+        "signalInMean": plain["signal_in_mean"][-1],
+        "strongest": [[int(k) + 1, plain["localisation"][k]] for k in strongest],
+        "density": [places.tolist(), fit.distribution.density(places).tolist()],
+    }

@@ -1,0 +1,152 @@
+"""The page put together: text, tables, data, style and scripts in one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from qwem import __version__
+from qwem._internal.artefact import writing_file
+from qwem._internal.extras import require
+from qwem.errors import SettingError
+from qwem.evaluation import evaluate_at_hand
+from qwem.report.assets import asset
+from qwem.report.content import spectrum_data, words_data
+from qwem.report.markup import feature_cards, overview, score_section, starting_words
+from qwem.report.summary import lookup_note, reading_of, spectrum_note, training_note
+from qwem.report.tasks import tasks_data
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from qwem.corpus import Corpus
+    from qwem.model import Model
+
+SCRIPTS = ("arrays.js", "look.js", "spectrum.js", "replay.js", "lookup.js", "tasks.js", "page.js")
+"""The page's own scripts, one part of the page each, which share one scope in this order."""
+
+NAMED_FEATURES = 200
+"""How many features of the spectrum show their words."""
+
+SEARCHED_DIM = 200
+"""In how many dimensions the page looks for neighbours: each costs a byte for every word."""
+
+
+def write_report(
+    model: Model,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    analogies: str | os.PathLike[str] | None = "google",
+    similarity: Sequence[str | os.PathLike[str]] = ("wordsim353", "simlex999", "men"),
+    tasks: str | os.PathLike[str] | None = "google",
+    features: int = 12,
+    words: int = 10_000,
+    init_scale: float = 1e-6,
+    corpus: Corpus | None = None,
+) -> Path:
+    """Write all about a model to one HTML file that needs no network, and return its path.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    path
+        The file to write.
+    title
+        What stands at the top.
+    analogies, similarity
+        Benchmarks to score the vectors on: names that `qwem.evaluation.benchmark_file` knows, which
+        are left out where there is no such file or it asks of other words, or files of your own.
+    tasks
+        Word pairs whose difference vectors are looked into, as `qwem.interpretation.read_tasks`
+        reads them; a name is treated as above, and None leaves that part out.
+    features
+        How many features have a card.
+    words
+        How many words the page knows, the most frequent; each costs about 300 bytes.
+    init_scale
+        σ of the small random start from which the replayed training begins.
+    corpus
+        What was read, for a model that was fitted from counts and doesn't know.
+
+    >>> import tempfile, qwem
+    >>> model = qwem.fit(["the king and the queen"] * 9 + ["a cat and a dog"] * 9, dim=1)
+    >>> page = write_report(model, tempfile.mkdtemp() + "/report.html", tasks=None)
+    >>> page.read_text("utf-8").startswith("<!doctype html>")
+    True
+    """
+    from qwem.dynamics import closed_form
+    from qwem.interpretation import features as features_of
+
+    if features < 1 or words < 1:
+        raise SettingError(f"features and words must be at least 1, not {features} and {words}.")
+    plotly = require("plotly.offline", "explore").get_plotlyjs()
+    spectrum = model.spectrum
+    run = closed_form(spectrum, init_scale=init_scale)
+    named = features_of(spectrum, min(spectrum.dim, max(features, NAMED_FEATURES))).features
+    embedding = model.embedding()
+    # Of a closed form any first part is a model too; polished vectors are only one as a whole.
+    part = spectrum.dim if model.polished is not None else min(spectrum.dim, SEARCHED_DIM)
+    searched = embedding if part == spectrum.dim else model.embedding(dim=part)
+    data = {
+        **spectrum_data(run, named),
+        **words_data(run, searched, words),
+        "tasks": [] if tasks is None else tasks_data(spectrum.embedding(), tasks),
+    }
+    evaluation = evaluate_at_hand(embedding, analogies, similarity)
+    scored = evaluation.analogies is not None or evaluation.similarity
+    scores = score_section(evaluation, len(embedding)) if scored else ""
+    page = fill(
+        plotly,
+        data,
+        title=escape(title or f"{len(model.vocabulary):,} words in {spectrum.dim} features"),
+        overview=overview(model, reading_of(model, corpus)),
+        cards=feature_cards(named[:features], run),
+        spectrum_note=escape(spectrum_note(model)),
+        training_note=escape(training_note(model)),
+        lookup_note=escape(lookup_note(model, words, part)),
+        **starting_words(data["words"]),
+        scores=scores,
+        score_link='<a href="#scores">Scores</a>' if scores else "",
+        tasks=asset("tasks.html") if data["tasks"] else "",
+        task_link='<a href="#tasks">Relations</a>' if data["tasks"] else "",
+        version=escape(__version__),
+    )
+    with writing_file(path) as file:
+        file.write(page.encode("utf-8"))
+    return Path(path)
+
+
+def fill(plotly: str, data: dict[str, Any], **parts: str) -> str:
+    """Return the page: the template with its parts, its data and its scripts.
+
+    The scripts are allowed by their checksums and nothing else is (Content Security Policy), so
+    that no word, whatever it holds, can run, and nothing can be fetched or sent.
+    """
+    own = "\n".join(asset(name) for name in SCRIPTS)
+    policy = " ".join(f"'sha256-{_checksum(script)}'" for script in (plotly, own))
+    return Template(asset("page.html")).substitute(
+        parts,
+        policy=policy,
+        style=asset("style.css"),
+        plotly=plotly,
+        script=own,
+        data=_json(data),
+    )
+
+
+def _json(data: dict[str, Any]) -> str:
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # In a script element only a "<" can end the text; JSON can spell it without.
+    return text.replace("<", "\\u003c")
+
+
+def _checksum(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")

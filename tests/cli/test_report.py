@@ -1,0 +1,79 @@
+"""The command `qwem report`: what it writes, prints and refuses."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from qwem.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENTS = "The king and the queen rule.\nA cat and a dog play.\n" * 9
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("text") / "text.txt"
+    file.write_text(DOCUMENTS)
+    return file
+
+
+@pytest.fixture(scope="module")
+def model(text: Path) -> Path:
+    path = text.parent / "model"
+    assert main(["fit", str(text), "-o", str(path), "--dim", "1"]) == 0
+    return path
+
+
+def test_it_writes_one_page(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "report.html"
+    arguments = ["report", str(model), "-o", str(page), "--title", "Kings & cats", "--words", "5"]
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "output": str(page),
+        "bytes": page.stat().st_size,
+    }
+    contents = page.read_text("utf-8")
+    assert "<h1>Kings &amp; cats</h1>" in contents
+    assert "The page knows the 5 most frequent words" in contents
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.startswith(f"written  {page}: ")
+
+
+def test_a_model_of_counts_is_told_its_corpus(text: Path, tmp_path: Path) -> None:
+    corpus, counts, model, page = (str(tmp_path / name) for name in "abcd")
+    assert main(["encode", str(text), "-o", corpus]) == 0
+    assert main(["count", corpus, "-o", counts]) == 0
+    assert main(["fit", counts, "-o", model, "--dim", "1"]) == 0
+    assert main(["report", model, "-o", page, "--corpus-stats", corpus]) == 0
+    assert "18 documents and 108 words" in (tmp_path / "d").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--analogies", "no-such-file"], "no-such-file"),
+        (["--features", "0"], "at least 1"),
+        (["--corpus-stats", "nowhere"], "nowhere"),
+        (["--init-scale", "-1"], "init_scale"),
+    ],
+)
+def test_errors_are_one_sentence(
+    options: list[str],
+    message: str,
+    model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["report", str(model), "-o", str(tmp_path / "r.html"), *options]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())

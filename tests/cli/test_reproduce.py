@@ -1,0 +1,65 @@
+"""``qwem reproduce``: what it prints, and how it fails."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from qwem.cli import reproduce as command
+from qwem.errors import QwemError, SettingError
+from qwem.recipes import paper
+from qwem.recipes.paper import SCALES
+from recipes.families import TINY, write_families
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def parse(*arguments: object) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    return write_families(tmp_path)
+
+
+def test_it_prints_what_was_found(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SCALES, "laptop", TINY)
+    options = parse(
+        text, "-o", tmp_path / "out", "--only", "geometry, categories", "--json",
+        "--analogies", tmp_path / "questions.txt",
+    )  # fmt: skip
+    command.run(options)
+    report = json.loads(capsys.readouterr().out)
+    assert list(report["findings"]) == ["categories", "geometry"]
+    assert report["output"] == str(tmp_path / "out" / "index.html")
+    assert (tmp_path / "out" / "geometry.png").is_file()
+    options.json = False
+    command.run(options)
+    printed = capsys.readouterr().out
+    assert report["findings"]["geometry"][0] in printed
+    assert "index.html" in printed
+
+
+def test_unknown_names_are_listed(text: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"'fig7'; there are fig1, .*table1"):
+        command.run(parse(text, "-o", tmp_path / "out", "--only", "fig7"))
+    with pytest.raises(QwemError, match=r"missing\.txt"):
+        command.run(parse(tmp_path / "missing.txt", "-o", tmp_path / "out", "--only", "fig2"))
+
+
+def test_the_choices_are_the_presets() -> None:
+    assert parse("a.txt", "-o", "b").preset == "laptop"
+    for name in paper.SCALES:
+        assert parse("a.txt", "-o", "b", "--preset", name).preset == name
+    with pytest.raises(SystemExit):
+        parse("a.txt", "-o", "b", "--preset", "huge")

@@ -1,0 +1,211 @@
+"""Figures show their results: lines, bars and images hold the numbers that were given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from qwem import Cooccurrence, Embedding, factorize, mstar
+from qwem.dynamics import LOGISTIC, QUARTIC, closed_form, population, train
+from qwem.evaluation import AnalogySet, RatedPair, SimilaritySet, evaluate
+from qwem.figures import (
+    Start,
+    ablation,
+    analogy_geometry,
+    benchmark_table,
+    categories,
+    feature_neighbours,
+    feature_overlaps,
+    linear_structure,
+    overview,
+    save_figure,
+    theory_match,
+)
+from qwem.figures.look import COLOURS
+from qwem.interpretation import Task, analyze_task, features, overlaps
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from qwem import Spectrum
+    from qwem.dynamics import Trace
+    from qwem.interpretation import TaskAnalysis
+
+WORDS, DIM = 40, 6
+
+
+@pytest.fixture(scope="module")
+def counts() -> Cooccurrence:
+    random = np.random.default_rng(0)
+    hidden = random.normal(size=(WORDS, DIM))
+    rates = np.exp(2.0 + hidden @ hidden.T / 3)
+    pairs = random.poisson((rates + rates.T) / 2)
+    names = [f"word{k:02}" for k in range(WORDS)]
+    return Cooccurrence.from_matrix(names, np.triu(pairs) + np.triu(pairs, 1).T)
+
+
+@pytest.fixture(scope="module")
+def spectrum(counts: Cooccurrence) -> Spectrum:
+    return factorize(mstar(counts, dtype=np.float64), DIM, tol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def traces(counts: Cooccurrence, spectrum: Spectrum) -> dict[str, Trace]:
+    found = {}
+    for loss in (QUARTIC, LOGISTIC):
+        trainer = population(
+            counts, loss, dim=DIM, rate=0.3 / spectrum.eigenvalues[0], method="rk4",
+            dtype=np.float64,
+        )  # fmt: skip
+        start = trainer.init(1e-4)
+        until = 1.5 * closed_form(spectrum, init_scale=1e-4).learning_times.max()
+        found[loss.name] = train(trainer, start, until=until, record_every=2, snapshot_every=4)
+    return found
+
+
+@pytest.fixture(scope="module")
+def analyses(spectrum: Spectrum) -> list[TaskAnalysis]:
+    words = spectrum.vocabulary.words
+    tasks = [Task(name, tuple(zip(words[a : a + 8], words[a + 8 : a + 16], strict=True)))
+             for name, a in (("gram7-past-tense", 0), ("family", 16))]  # fmt: skip
+    return [analyze_task(spectrum.embedding(), task, dims=(2, 4, 6)) for task in tasks]
+
+
+def bars(axes: Axes) -> list[Any]:
+    return list(axes.patches)
+
+
+def curves(axes: Axes) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    return [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in axes.lines]
+
+
+def test_singular_values_are_the_runs_and_the_theorys(
+    traces: dict[str, Trace], spectrum: Spectrum
+) -> None:
+    qwem, word2vec = traces["quartic"], traces["logistic"]
+    start = Start("small", word2vec, qwem, spectrum)
+    unit = start.theory.learning_times[0]
+    left, middle, right = theory_match(start).get_axes()
+    for axes, trace in ((left, word2vec), (middle, qwem)):
+        for k, (times, values) in enumerate(curves(axes)[:DIM]):
+            np.testing.assert_allclose(times * unit, trace.times[1:])
+            np.testing.assert_array_equal(values, trace.singular_values[1:, k])
+    for dotted in (curves(middle)[DIM:], curves(right)):
+        assert len(dotted) == DIM
+        for k, (times, values) in enumerate(dotted):
+            expected = np.sort(start.theory.singular_values(times * unit))[:, ::-1][:, k]
+            np.testing.assert_allclose(values, expected)
+    assert left.get_title() == "word2vec"
+    assert middle.lines[0].get_color() != left.lines[0].get_color()
+
+
+def test_errors_are_distances_from_the_theory(traces: dict[str, Trace], spectrum: Spectrum) -> None:
+    start = Start("small", traces["logistic"], traces["quartic"], spectrum)
+    errors = start.errors(3)
+    assert errors.shape == (len(traces["quartic"].times), 3)
+    last = np.abs(traces["quartic"].singular_values[-1, :3] - np.sqrt(spectrum.eigenvalues[:3]))
+    np.testing.assert_allclose(errors[-1], last / np.sqrt(spectrum.eigenvalues[:3]), atol=1e-6)
+    assert errors[-1].max() < 1e-3
+
+
+def test_the_overview_has_losses_and_words(traces: dict[str, Trace], spectrum: Spectrum) -> None:
+    qwem = traces["quartic"]
+    panels = overview(qwem, traces["logistic"], spectrum).get_axes()
+    assert len(panels) == 10
+    losses = curves(panels[0])[0][1]
+    span = qwem.losses[0] - qwem.losses.min()
+    np.testing.assert_allclose(losses, (qwem.losses[1:] - qwem.losses.min()) / span)
+    shown = [np.ptp(np.asarray(panels[k].collections[0].get_offsets()), axis=0) for k in (2, 3, 4)]
+    assert shown[0].max() < 0.2 < shown[1][0]
+    assert shown[1][1] < 0.5 * shown[2][1]  # a line first, a plane later
+    labels = {text.get_text() for text in panels[4].texts}
+    assert labels
+    assert labels <= set(qwem.vocabulary.words)
+
+
+def test_the_ablation_has_one_panel_a_run(traces: dict[str, Trace], spectrum: Spectrum) -> None:
+    qwem, word2vec = traces["quartic"], traces["logistic"]
+    panels = ablation(word2vec, qwem, word2vec, qwem, spectrum).get_axes()
+    for axes, trace in zip(panels, (word2vec, qwem, word2vec, qwem), strict=True):
+        np.testing.assert_array_equal(curves(axes)[0][1], trace.singular_values[1:, 0])
+
+
+def test_heat_maps_are_the_overlaps(spectrum: Spectrum) -> None:
+    a, b = spectrum.embedding(), spectrum.embedding(exponent=1.0)
+    found = overlaps(a, b)
+    axes = feature_overlaps({("word2vec", "QWEM"): found}, top=3).get_axes()[0]
+    np.testing.assert_array_equal(np.asarray(axes.images[0].get_array()), found.squared)
+    assert axes.get_title().endswith(f"top 3: {found.matched[:3].mean():.2f}")
+
+
+def test_scores_are_bars_with_the_papers_beside() -> None:
+    space = Embedding(["man", "woman", "king", "queen"], [[1, 0, 1], [0, 1, 1], [1, 0, -1],
+                                                          [0, 1, -1]])  # fmt: skip
+    questions = AnalogySet("one", {"family": (("man", "woman", "king", "queen"),)})
+    rated = (
+        RatedPair("man", "king", 9),
+        RatedPair("man", "queen", 1),
+        RatedPair("man", "woman", 5),
+    )
+    scores = evaluate(space, questions, [SimilaritySet("men", rated)])
+    figure = benchmark_table({"QWEM": scores}, {"QWEM": (0.25, 0.5, 0.75)})
+    analogies, men = figure.get_axes()
+    assert [bars(analogies)[0].get_width(), bars(men)[0].get_width()] == [
+        scores.analogies and scores.analogies.accuracy,
+        scores.similarity["men"].spearman,
+    ]
+    assert [curves(axes)[0][0].tolist() for axes in (analogies, men)] == [[0.25] * 2, [0.5] * 2]
+    assert men.get_title() == "MEN"
+
+
+def test_feature_words_are_all_there() -> None:
+    rows = [[{"word2vec": (1, ["river", "lake"]), "QWEM": (2, ["lake", "sea"])}]]
+    axes = feature_neighbours(rows).get_axes()[0]
+    texts = {text.get_text(): text.get_color() for text in axes.texts}
+    assert {"(PC1) river lake", "(PC2) lake sea"} < set(texts)
+    assert texts["QWEM feature neighbours"] == COLOURS["QWEM"]
+
+
+def test_spectra_hold_every_eigenvalue_and_the_fitted_law(analyses: list[TaskAnalysis]) -> None:
+    axes = categories(analyses, 6).get_axes()[0]
+    fit = analyses[0].fits[-1]
+    area = sum(bar.get_width() * bar.get_height() for bar in bars(axes))
+    assert area == pytest.approx(1.0)
+    at, density = curves(axes)[0]
+    share = len(fit.bulk) / len(fit.eigenvalues)
+    np.testing.assert_allclose(density, share * fit.distribution.density(at))
+    spike = [bar for bar in bars(axes) if 0 <= fit.spike - bar.get_x() < bar.get_width()]
+    assert spike[0].get_height() > 0
+    assert axes.get_title().startswith("past tense\n")
+
+
+def test_linear_structure_draws_curves_against_d(
+    analyses: list[TaskAnalysis], spectrum: Spectrum
+) -> None:
+    table = features(spectrum, DIM, topn=3)
+    panels = linear_structure(analyses[0], (2, 6), table, analyses).get_axes()
+    localisation, snr, accuracy = panels[2:]
+    heights = [bar.get_height() for bar in bars(localisation)[:DIM]]
+    np.testing.assert_allclose(heights, analyses[0].localisation)
+    for axes, name in ((snr, "snr"), (accuracy, "accuracy")):
+        for (dims, values), analysis in zip(curves(axes), analyses, strict=True):
+            assert tuple(dims) == analysis.dims
+            np.testing.assert_array_equal(values, getattr(analysis, name))
+    cosine, score = analogy_geometry(analyses).get_axes()
+    np.testing.assert_array_equal(curves(cosine)[1][1], analyses[1].cosine)
+    np.testing.assert_array_equal(curves(score)[1][1], analyses[1].normalised_score)
+
+
+def test_equal_figures_are_equal_files(analyses: list[TaskAnalysis], tmp_path: Path) -> None:
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    files = [save_figure(categories(analyses, 6), tmp_path / name) for name in ("a", "b")]
+    for first, second in zip(*files, strict=True):
+        assert first.read_bytes() == second.read_bytes()
+    assert dict(mpl.rcParams) == before
