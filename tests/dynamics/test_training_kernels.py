@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from qwem.dynamics.training.kernels import (
-    add_gradients,
+from dynamics.training_cases import sides
+from qwem.dynamics import LOGISTIC, QUARTIC
+from qwem.dynamics.training.kernels import fit_centers, fit_words, multiply_pairs
+from qwem.dynamics.training.pairs.kernels import (
     draw_words,
     fill_alias,
     lay_out,
     look_up_dense,
     look_up_sparse,
-    multiply_pairs,
     sort_pairs,
     weigh_pairs,
 )
@@ -78,39 +82,110 @@ def test_counts_are_looked_up(seed: int) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-def test_products_and_gradients_of_pairs() -> None:
-    rng = np.random.default_rng(0)
-    left, right = rng.standard_normal((2, 7, 5))
-    centers, contexts = (rng.integers(0, 7, 40).astype(np.int32) for _ in range(2))
-    slopes, products = rng.standard_normal(40), np.empty(40)
-    by_center, by_context = ((np.empty(40, np.int32), np.empty(8, np.int32)) for _ in range(2))
-    sort_pairs(centers, *by_center)
-    sort_pairs(contexts, *by_context)
-    np.testing.assert_array_equal(by_center[0], np.argsort(centers, kind="stable"))
-    np.testing.assert_array_equal(np.diff(by_center[1]), np.bincount(centers, minlength=7))
-
-    multiply_pairs(left, right, centers, contexts, by_center[0], products)
-    np.testing.assert_allclose(products, (left @ right.T)[centers, contexts])
-    matrix = np.zeros((7, 7))
-    np.add.at(matrix, (centers, contexts), slopes)
-    into_left, into_right = np.zeros((2, 7, 5))
-    for first, last in ((0, 3), (3, 7)):
-        add_gradients(right, contexts, slopes, *by_center, first, last, into_left)
-        add_gradients(left, centers, slopes, *by_context, first, last, into_right)
-    np.testing.assert_allclose(into_left, matrix @ right)
-    np.testing.assert_allclose(into_right, matrix.T @ left)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=40))
+def test_pairs_are_sorted_by_word(words: list[int]) -> None:
+    keys, order, starts = np.array(words, np.int32), np.empty(len(words), int), np.empty(8, int)
+    sort_pairs(keys, order, starts)
+    np.testing.assert_array_equal(order, np.argsort(keys, kind="stable"))
+    np.testing.assert_array_equal(np.diff(starts), np.bincount(keys, minlength=7))
 
 
-@given(st.integers(0, 1000), st.booleans(), st.booleans())
-def test_weights_of_pairs(seed: int, negative: bool, normalised: bool) -> None:
+class Pairs:
+    """Some pairs of 7 words, sorted by center, some words without any, and one with many."""
+
+    def __init__(self, dtype: Any, dim: int, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.left, self.right = rng.standard_normal((2, 7, dim)).astype(dtype)
+        self.centers = np.sort(np.append(rng.choice([0, 2, 3, 6], 20), [5] * 37)).astype(np.int32)
+        self.contexts = rng.choice([0, 1, 4, 6], len(self.centers)).astype(np.int32)
+        self.is_positive = rng.random(len(self.centers)) < 0.5
+        self.weights = rng.random(len(self.centers)).astype(dtype)
+        self.starts = np.searchsorted(self.centers, np.arange(8)).astype(np.int32)
+
+    def matrix(self, slopes: Any) -> Any:
+        """What many pairs of the same words come to together."""
+        matrix = np.zeros((7, 7))
+        np.add.at(matrix, (self.centers, self.contexts), slopes)
+        return matrix
+
+
+@pytest.mark.parametrize("moves", [True, False], ids=["step", "gradient"])
+@pytest.mark.parametrize("dim", [1, 5, 33])
+@pytest.mark.parametrize("loss", [LOGISTIC, QUARTIC], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_centers_are_fitted(dtype: Any, loss: Any, dim: int, moves: bool) -> None:
+    pairs = Pairs(dtype, dim)
+    slopes, out = np.empty(len(pairs.centers), dtype), np.full((7, dim), np.nan, dtype)
+    losses, norms = np.empty((2, 7))
+    batch = pairs.contexts, pairs.weights, pairs.is_positive, pairs.starts
+    results = slopes, losses, norms, out
+    for words in ((0, 3), (3, 7)):
+        fit_centers(pairs.left, pairs.right, *batch, words, loss is LOGISTIC, 0.3, moves, *results)
+    x = (pairs.left.astype(float) @ pairs.right.T)[pairs.centers, pairs.contexts]
+
+    def costs(x: Any) -> Any:
+        plus, minus = sides(loss, x)
+        return pairs.weights * np.where(pairs.is_positive, plus, minus)
+
+    slow = (costs(x + 1e-4) - costs(x - 1e-4)) / 2e-4
+    gradient = pairs.matrix(slow) @ pairs.right
+    expected = pairs.left - 0.3 * gradient if moves else gradient
+    close: Any = {"rtol": 1e-4, "atol": 1e-5} if dtype == np.float32 else {"atol": 1e-6}
+    np.testing.assert_allclose(slopes, slow, **close)
+    np.testing.assert_allclose(out, expected, **close)
+    np.testing.assert_allclose(norms, np.sum(gradient**2, axis=1), **close)
+    np.testing.assert_allclose(losses, np.bincount(pairs.centers, costs(x), 7), **close)
+
+
+@pytest.mark.parametrize("moves", [True, False], ids=["step", "gradient"])
+@pytest.mark.parametrize("adds", [True, False], ids=["on-top", "alone"])
+def test_words_are_fitted(adds: bool, moves: bool) -> None:
+    pairs = Pairs(np.float64, 5)
+    slopes = np.random.default_rng(1).standard_normal(len(pairs.centers))
+    order, starts = np.empty(len(slopes), np.int32), np.empty(8, np.int32)
+    sort_pairs(pairs.contexts, order, starts)
+    out, norms = np.random.default_rng(2).standard_normal((7, 5)), np.empty(7)
+    gradient = pairs.matrix(slopes).T @ pairs.left + (out if adds else 0)
+    for words in ((0, 4), (4, 7)):
+        fit_words(
+            pairs.right,
+            pairs.left,
+            pairs.centers[order],
+            slopes[order],
+            starts,
+            words,
+            0.3,
+            moves,
+            adds,
+            norms,
+            out,
+        )
+    np.testing.assert_allclose(out, pairs.right - 0.3 * gradient if moves else gradient)
+    np.testing.assert_allclose(norms, np.sum(gradient**2, axis=1))
+
+
+def test_pairs_are_multiplied() -> None:
+    pairs = Pairs(np.float64, 5)
+    products = np.empty(len(pairs.centers))
+    for words in ((0, 3), (3, 7)):
+        multiply_pairs(pairs.left, pairs.right, pairs.contexts, pairs.starts, words, products)
+    expected = (pairs.left @ pairs.right.T)[pairs.centers, pairs.contexts]
+    np.testing.assert_allclose(products, expected)
+
+
+@given(st.integers(0, 1000), st.booleans())
+def test_weights_of_pairs(seed: int, normalised: bool) -> None:
     rng = np.random.default_rng(seed)
-    factor, left, right = rng.random(6) + 0.1, rng.random((6, 2)), rng.random((6, 2))
+    plus, minus = rng.random((2, 6)) + 0.1
+    left, right = rng.random((2, 6, 2))
     centers, contexts = (rng.integers(0, 6, 20).astype(np.int32) for _ in range(2))
+    is_positive = rng.random(20) < 0.5
     seen, found = rng.random(20), np.empty(20)
     expected = (left @ right.T)[centers, contexts]
-    weights = 3 * np.outer(factor, factor)[centers, contexts]
-    weights *= expected if negative else 1
+    positive, negative = (np.outer(u, u)[centers, contexts] for u in (plus, minus))
+    weights = np.where(is_positive, positive, negative * expected)
     weights /= 0.5 * seen + 1.5 * expected if normalised else 1
     seen = seen if normalised else np.empty(0)
-    weigh_pairs(centers, contexts, factor, 3.0, left, right, seen, (0.5, 1.5), negative, found)
+    curvature = 0.5, 1.5
+    weigh_pairs(centers, contexts, is_positive, plus, minus, left, right, seen, curvature, found)
     np.testing.assert_allclose(found, weights)

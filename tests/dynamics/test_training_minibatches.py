@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from dynamics.training_cases import LOSSES, topical_text, weightings
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.dynamics import LOGISTIC, QUARTIC, population, stochastic, word2vec_weighting
+from qwem.dynamics.training.minibatch import CompiledSource
 from qwem.dynamics.training.pairs import PairSampler, Prefetcher
 from qwem.dynamics.training.weighting import weigh
 from qwem.errors import CountError, SettingError
 from qwem.target import dynamic_window, none, setting31
-from target.count_matrices import probabilities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,35 +43,60 @@ def histogram(centers: NDArray[np.int32], contexts: NDArray[np.int32]) -> NDArra
     return pairs / len(centers)
 
 
-def z_scores(found: NDArray[Any], expected: NDArray[Any], draws: int) -> NDArray[Any]:
-    """How many standard errors each frequency is off; a chance of zero must not have come up."""
+def chi_squared(found: NDArray[Any], expected: NDArray[Any], draws: int) -> float:
+    """Return the p-value of Pearson's test, rare pairs taken together; the impossible stay out."""
     assert not np.any(found[expected == 0])
-    error = np.sqrt(expected * (1 - expected) / draws)
-    return np.divide(found - expected, error, out=np.zeros_like(found), where=error > 0)
+    rare = draws * expected < 10
+    cells = [np.append(table[~rare], table[rare].sum()) for table in (found, expected)]
+    observed, means = (draws * cell[cells[1] > 0] for cell in cells)
+    assert len(means) > 100
+    return float(chisquare(observed, means).pvalue)
 
 
 @pytest.mark.parametrize("flatten", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("part_tokens", [10**6, 500], ids=["whole", "parts"])
-def test_pairs_come_as_often_as_they_should(flatten: float, part_tokens: int) -> None:
-    source = sampler(flatten=flatten, part_tokens=part_tokens)
-    batches = [source.draw(KEY, number) for number in range(20)]
-    centers, contexts = (np.stack([b[k] for b in batches]) for k in range(2))
-    half = centers.shape[1] // 2
-    pairs, _ = probabilities(COUNTS)
+@pytest.mark.parametrize("parts", [1, 5])
+def test_pairs_come_as_often_as_they_should(flatten: float, parts: int) -> None:
+    tokens = len(CORPUS.tokens)
+    source = sampler(flatten=flatten, part_tokens=-(-tokens // parts), batch_size=100_000)
+    cuts = np.linspace(0, tokens, parts + 1).astype(int).tolist()
     words = COUNTS.word_counts / COUNTS.word_counts.sum()
     accept = (words.min() / words) ** flatten
     drawn = words ** (1 - flatten) / np.sum(words ** (1 - flatten))
-    positive = pairs * np.outer(accept, accept)
-    for part, expected in (
-        (slice(half), positive / positive.sum()),
-        (slice(half, None), np.outer(drawn, drawn)),
-    ):
-        found = histogram(centers[:, part].ravel(), contexts[:, part].ravel())
-        scores = z_scores(found, expected, half * len(batches))
-        # 625 frequencies: the largest of as many normal numbers is about 3, never 5.
-        limit = 5.0 if part_tokens > 500 or part.start else 12.0  # parts differ in their topics
-        assert np.abs(scores).max() < limit
-        assert np.std(scores) > 0.5
+    visited = [source.part_of(KEY, number) for number in range(parts)]
+    assert sorted(visited) == list(range(parts))
+    whole = np.zeros((SIZE, SIZE))
+    for number, part in enumerate(visited):
+        batch = source.draw(KEY, number)
+        # Given its part, the pairs of a batch are independent of each other.
+        counts = pairs_with_center_in(cuts[part], cuts[part + 1])
+        whole += counts
+        positive = counts * np.outer(accept, accept)
+        for of_kind, expected in (
+            (batch.is_positive, positive / positive.sum()),
+            (~batch.is_positive, np.outer(drawn, drawn)),
+        ):
+            assert of_kind.sum() == 50_000
+            found = histogram(batch.centers[of_kind], batch.contexts[of_kind])
+            # There are 36 tests: by chance, one would fail in one of 28,000 choices of the key.
+            assert chi_squared(found, expected, 50_000) > 1e-6
+        # What is drawn times its weight is what the part has, and the parts make up the whole.
+        of = batch.centers[batch.is_positive], batch.contexts[batch.is_positive]
+        estimate = positive[of] / positive.sum() * batch.weights[batch.is_positive]
+        share = parts * counts[of] / COUNTS.pair_counts.total / 50_000
+        np.testing.assert_allclose(estimate, share, rtol=1e-5)
+    np.testing.assert_array_equal(whole, COUNTS.pair_counts.toarray())
+
+
+def pairs_with_center_in(first: int, last: int) -> NDArray[np.float64]:
+    """Count some of the pairs, place by place."""
+    pairs = np.zeros((SIZE, SIZE))
+    for begin, end in pairwise(CORPUS.offsets.tolist()):
+        for center in range(max(begin, first), min(end, last)):
+            for context in range(max(begin, center - 3), min(end, center + 4)):
+                if context != center:
+                    at = CORPUS.tokens[center], CORPUS.tokens[context]
+                    pairs[at] += 4 - abs(context - center)
+    return pairs
 
 
 @pytest.mark.parametrize("flatten", [0.0, 0.7])
@@ -94,28 +123,52 @@ def test_the_gradient_is_unbiased(loss: str, weighting: str, flatten: float) -> 
 
 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
-def test_compiled_loops_and_jax_agree(tied: bool) -> None:
+@pytest.mark.parametrize("loss", LOSSES)
+def test_compiled_loops_and_jax_agree(loss: str, tied: bool) -> None:
+    settings: Any = {"dim": 5, "rate": 2.0, "tied": tied, "dtype": np.float64, "batch_size": 1_000}
     results = []
     backends: tuple[Backend, ...] = ("jax", "compiled")
     for backend in backends:
         trainer = stochastic(
-            CORPUS,
-            COUNTS,
-            LOGISTIC,
-            word2vec_weighting(),
-            dim=5,
-            rate=1.0,
-            tied=tied,
-            dtype=np.float64,
-            batch_size=1_000,
-            backend=backend,
+            CORPUS, COUNTS, LOSSES[loss], word2vec_weighting(), backend=backend, **settings
         )
-        results.append(trainer.evaluate(trainer.init(1.0)))
-    (loss, gradients), (other_loss, other_gradients) = results
-    assert float(loss) == pytest.approx(float(other_loss), rel=1e-12)
-    assert len(gradients) == (1 if tied else 2)
-    for one, other in zip(gradients, other_gradients, strict=True):
+        start = trainer.init(1.0)
+        value, gradients = trainer.evaluate(start)
+        assert len(gradients) == (1 if tied else 2)
+        state, info = trainer.step(start)
+        moved = [state.vectors] if tied else [state.vectors, state.context_vectors]
+        assert all(side.dtype == np.float64 for side in moved if side is not None)
+        results.append([value, *gradients, info.loss, info.gradient_norm, *moved])
+    for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+def test_threads_make_no_difference(tied: bool) -> None:
+    states = []
+    parameters = tuple(
+        jnp.asarray(np.random.default_rng(side).standard_normal((SIZE, 6)), np.float32)
+        for side in range(2 - tied)
+    )
+    for threads in (1, 2, 5):
+        source = CompiledSource(sampler(word2vec_weighting()), LOGISTIC, threads)
+        states.append(
+            [np.asarray(x) for x in jax.tree.leaves(source.descend(parameters, 3, 1, 0.5))]
+        )
+    for other in states[1:]:
+        for one, another in zip(states[0], other, strict=True):
+            np.testing.assert_array_equal(one, another)
+
+
+def test_a_step_leaves_the_old_state_alone() -> None:
+    trainer = stochastic(CORPUS, COUNTS, dim=3, rate=0.1, batch_size=100, backend="compiled")
+    states = [trainer.init(0.5)]
+    copies = [np.array(states[0].vectors)]
+    for _ in range(5):
+        states.append(trainer.step(states[-1])[0])
+        copies.append(np.array(states[-1].vectors))
+    for state, copy in zip(states, copies, strict=True):
+        np.testing.assert_array_equal(state.vectors, copy)
 
 
 def test_a_batch_depends_on_its_key_and_number_alone() -> None:
@@ -123,7 +176,7 @@ def test_a_batch_depends_on_its_key_and_number_alone() -> None:
     in_order = {number: ahead.batch(KEY, number) for number in range(12)}
     fresh = sampler(setting31(), part_tokens=700, batch_size=2_000)
     for number in (7, 0, 11, 3):
-        for one, other in zip(fresh.draw(KEY, number)[:3], in_order[number][:3], strict=True):
+        for one, other in zip(fresh.draw(KEY, number)[:5], in_order[number][:5], strict=True):
             np.testing.assert_array_equal(one, other)
     assert not np.array_equal(in_order[0].centers, in_order[1].centers)
     assert not np.array_equal(in_order[0].centers, fresh.draw(KEY + 1, 0).centers)

@@ -8,7 +8,7 @@ Any other loss or weighting looks at every pair, some rows of words at a time.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from scipy import sparse
 
 from qwem._internal.resources import require_memory
 from qwem.dynamics.training.losses import QUARTIC, Loss
+from qwem.dynamics.training.source import Parameters, Source
 from qwem.target import mstar
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from qwem.dynamics.training.weighting import Weighting
     from qwem.target import Reweighting, Target
 
-Parameters = tuple[jax.Array, ...]
-"""W of a tied model, W and W′ of an untied one."""
-
 TILE_ENTRIES = 1 << 21
 """Pairs looked at together: 8 MB in float32."""
 
@@ -36,14 +34,7 @@ _CHUNK_ENTRIES = 1 << 16
 """Stored entries of a sparse M* multiplied together."""
 
 
-class Source(Protocol):
-    """Where gradients come from."""
-
-    def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
-        """Return the loss, or an estimate of it, and its gradient."""
-
-
-class QuadraticSource:
+class QuadraticSource(Source):
     """∇L = U(WWᵀ − M*)UW, with U the diagonal matrix of the shared factor u (Proposition 3.3).
 
     Under Setting 3.1 alone U = 1 and L = ¼‖WWᵀ − M*‖² − ¼‖M*‖² (Theorem 3.2); the constant makes
@@ -59,7 +50,7 @@ class QuadraticSource:
         return _quadratic(parameters, self._matrix, self._shared)
 
 
-class PairwiseSource:
+class PairwiseSource(Source):
     """∇_W L = DW′ and ∇_W′ L = DᵀW, with D the slope of the loss in each pair's inner product."""
 
     def __init__(

@@ -1,6 +1,6 @@
-"""The loops of stochastic training: laying out text, drawing pairs, and the gradient of a batch.
+"""The loops of a step on a batch of pairs: products, slopes, gradients, and the rows after it.
 
-Random numbers are SplitMix64's: what is drawn is a function of the key alone.
+Each word's sums are made by one thread in one order, so that the number of threads changes nothing.
 """
 
 from __future__ import annotations
@@ -12,247 +12,144 @@ from numba import njit
 
 Array = np.ndarray[Any, Any]
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
-_ONE = np.uint64(1)
-
 # The compiler may reorder and fuse sums, which it does the same way in every run; no more.
 _SUMS = {"reassoc", "contract", "nsz"}
 
-
-@njit(inline="always")
-def _mix(z: Any) -> Any:
-    z = (z ^ (z >> _S30)) * _MIX1
-    z = (z ^ (z >> _S27)) * _MIX2
-    return z ^ (z >> _S31)
+_CLOSE = 16
+"""Pairs whose rows stay in the cache between one loop and the next."""
 
 
-@njit(inline="always")
-def _uniform(state: Any) -> Any:
-    """Return a number in [0, 1) of 53 random bits."""
-    return np.float64(_mix(state) >> _S11) * 2.0**-53
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def _dot(a: Array, b: Array) -> Any:
+    total = a[0] * b[0]
+    for d in range(1, a.size):
+        total += a[d] * b[d]
+    return total
 
 
-@njit(nogil=True, cache=True)
-def derive_key(seed: int, number: int) -> Any:
-    """Return the key of one of many independent streams."""
-    return _mix(_mix(np.uint64(seed) + _STEP) + _STEP * (np.uint64(number) + _ONE))
-
-
-@njit(nogil=True, cache=True)
-def lay_out(
-    tokens: Array,
-    offsets: Array,
-    first: int,
-    start: int,
-    stop: int,
-    gap: int,
-    window: int,
-    out: Array,
-) -> tuple[int, int]:
-    """Write tokens with gaps of `window` between documents and at both ends.
-
-    `tokens` are those of the corpus from number `first` on; ids above `gap` become gaps too.
-    Returns where the tokens from number `start` up to `stop` are.
-    """
-    place = begin = end = 0
-    document = np.searchsorted(offsets, first, side="right")
-    for k in range(tokens.size + 1):
-        if first + k == stop:
-            end = place
-        apart = k in (0, tokens.size)
-        while document < offsets.size and first + k >= offsets[document]:
-            apart = True
-            document += 1
-        for _ in range(window if apart else 0):
-            out[place] = gap
-            place += 1
-        if first + k == start:
-            begin = place
-        if k < tokens.size:
-            out[place] = min(tokens[k], gap)
-            place += 1
-    return begin, end
-
-
-@njit(nogil=True, cache=True)
-def draw_positives(
-    key: Any,
-    stream: Array,
-    begin: int,
-    end: int,
-    gap: int,
-    reach: Array,
-    accept: Array,
-    centers: Array,
-    contexts: Array,
-) -> None:
-    """Draw pairs of neighbours: the center in [begin, end), its context by its distance.
-
-    `reach` says of equally likely outcomes which signed distance they mean. A center and a context
-    are accepted with their words' probabilities `accept`; a gap never is.
-    """
-    state = key
-    drawn = 0
-    while drawn < centers.size:
-        place = begin + np.int64(_uniform(state) * (end - begin))
-        center = stream[place]
-        state += _STEP
-        if center == gap or _uniform(state) >= accept[center]:
-            state += _STEP
-            continue
-        state += _STEP
-        context = stream[place + reach[np.int64(_uniform(state) * reach.size)]]
-        state += _STEP
-        if context != gap and _uniform(state) < accept[context]:
-            centers[drawn] = center
-            contexts[drawn] = context
-            drawn += 1
-        state += _STEP
-
-
-@njit(nogil=True, cache=True)
-def fill_alias(probability: Array, limit: Array, alias: Array) -> None:
-    """Write Walker's alias table of a distribution: below its limit a place means itself."""
-    size = probability.size
-    small, large = np.empty(size, np.int64), np.empty(size, np.int64)
-    few = many = 0
-    for i in range(size):
-        limit[i] = probability[i] * size
-        alias[i] = i
-        if limit[i] < 1:
-            small[few] = i
-            few += 1
-        else:
-            large[many] = i
-            many += 1
-    while few and many:
-        few -= 1
-        i, j = small[few], large[many - 1]
-        alias[i] = j
-        limit[j] -= 1 - limit[i]
-        if limit[j] < 1:
-            many -= 1
-            small[few] = j
-            few += 1
-    for k in range(few):
-        limit[small[k]] = 1.0
-    for k in range(many):
-        limit[large[k]] = 1.0
-
-
-@njit(nogil=True, cache=True)
-def draw_words(key: Any, limit: Array, alias: Array, out: Array) -> None:
-    """Draw independent words from the distribution of an alias table."""
-    state = key
-    for k in range(out.size):
-        at = _uniform(state) * limit.size
-        word = np.int64(at)
-        out[k] = word if at - word < limit[word] else alias[word]
-        state += _STEP
-
-
-@njit(nogil=True, cache=True)
-def look_up_dense(counts: Array, centers: Array, contexts: Array, out: Array) -> None:
-    """Write the counts of pairs."""
-    for k in range(out.size):
-        out[k] = counts[centers[k], contexts[k]]
-
-
-@njit(nogil=True, cache=True)
-def look_up_sparse(
-    indptr: Array, indices: Array, data: Array, centers: Array, contexts: Array, out: Array
-) -> None:
-    """Write the counts of pairs, from rows sorted by column."""
-    for k in range(out.size):
-        low, high = indptr[centers[k]], indptr[centers[k] + 1]
-        end = high
-        while low < high:
-            middle = (low + high) // 2
-            if indices[middle] < contexts[k]:
-                low = middle + 1
-            else:
-                high = middle
-        out[k] = data[low] if low < end and indices[low] == contexts[k] else 0
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def _add_rows(slopes: Array, rows: Array, partners: Array, into: Array) -> None:
+    """Add to `into` each slope times its partner's row, four at a time: `into` is read less."""
+    k = 0
+    while k + 4 <= slopes.size:
+        a, b = rows[partners[k]], rows[partners[k + 1]]
+        c, e = rows[partners[k + 2]], rows[partners[k + 3]]
+        s, t, u, v = slopes[k], slopes[k + 1], slopes[k + 2], slopes[k + 3]
+        for d in range(into.size):
+            into[d] += s * a[d] + t * b[d] + u * c[d] + v * e[d]
+        k += 4
+    while k < slopes.size:
+        a, s = rows[partners[k]], slopes[k]
+        for d in range(into.size):
+            into[d] += s * a[d]
+        k += 1
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def weigh_pairs(
-    centers: Array,
-    contexts: Array,
-    factor: Array,
-    scale: float,
-    left: Array,
-    right: Array,
-    seen: Array,
-    curvature: Any,
-    negative: bool,
-    out: Array,
-) -> None:
-    """Write the importance weights of positive or negative pairs.
+def _to_slopes(products: Array, weights: Array, is_positive: Array, logistic: bool) -> float:
+    """Turn inner products into slopes of the logistic or quartic loss; return the loss."""
+    number = products.dtype.type  # plain literals would make everything double
+    zero, half, one = number(0), number(0.5), number(1)
+    loss = 0.0
+    for k in range(products.size):
+        # f±(x) = f(±x), with f(y) = log(1 + e⁻ʸ) or y²/4 − y.
+        sign = one if is_positive[k] else -one
+        y, weight = sign * products[k], weights[k]
+        if logistic:
+            small = np.exp(-abs(y))  # can't overflow
+            loss += weight * (max(-y, zero) + np.log1p(small))
+            slope = -(small if y >= zero else one) / (one + small)
+        else:
+            loss += weight * (half * half * y - one) * y
+            slope = half * y - one
+        products[k] = sign * weight * slope
+    return loss
 
-    They are scale · u_i u_j, times the expected E_ij = Σ_t left_it right_jt for negative pairs, and
-    under Setting 3.1, where `seen` has their P_ij, over a P_ij + b E_ij.
-    """
-    a, b = curvature
-    for k in range(out.size):
-        i, j = centers[k], contexts[k]
-        weight = scale * factor[i] * factor[j]
-        expected = 0.0
-        for term in range(left.shape[1]):
-            expected += left[i, term] * right[j, term]
-        if seen.size:
-            weight /= a * seen[k] + b * expected
-        out[k] = weight * expected if negative else weight
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def _finish(old: Array, gradient: Array, rate: float, moves: bool, out: Array) -> float:
+    """Write the gradient of a row, or the row after a step along it; return its squared norm."""
+    if moves:
+        eta = out.dtype.type(rate)
+        for d in range(out.size):
+            out[d] = old[d] - eta * gradient[d]
+    else:
+        out[:] = gradient
+    return np.float64(_dot(gradient, gradient))
 
 
 @njit(nogil=True, cache=True)
-def sort_pairs(keys: Array, order: Array, starts: Array) -> None:
-    """Sort pairs by one of their words: those of word w are order[starts[w]:starts[w + 1]]."""
-    starts[:] = 0
-    for k in range(keys.size):
-        starts[keys[k] + 1] += 1
-    for word in range(1, starts.size):
-        starts[word] += starts[word - 1]
-    free = starts[:-1].copy()
-    for k in range(keys.size):
-        order[free[keys[k]]] = k
-        free[keys[k]] += 1
-
-
-@njit(nogil=True, cache=True, fastmath=_SUMS)
 def multiply_pairs(
-    left: Array, right: Array, centers: Array, contexts: Array, order: Array, out: Array
+    left: Array, right: Array, contexts: Array, starts: Array, words: Any, out: Array
 ) -> None:
-    """Write the inner products of the pairs in `order`, each at its own place."""
-    for k in order:
-        a, b = left[centers[k]], right[contexts[k]]
-        total = a[0] * b[0]
-        for d in range(1, a.size):
-            total += a[d] * b[d]
-        out[k] = total
+    """Write the inner products of the pairs of some centers, pairs being sorted by center."""
+    for word in range(words[0], words[1]):
+        for k in range(starts[word], starts[word + 1]):
+            out[k] = _dot(left[word], right[contexts[k]])
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
-def add_gradients(
+@njit(nogil=True, cache=True)
+def fit_centers(
+    left: Array,
+    right: Array,
+    contexts: Array,
+    weights: Array,
+    is_positive: Array,
+    starts: Array,
+    words: Any,
+    logistic: bool,
+    rate: float,
+    moves: bool,
+    slopes: Array,
+    losses: Array,
+    norms: Array,
+    out: Array,
+) -> None:
+    """Write the slopes of the pairs of some centers, and the centers' losses, gradients and norms.
+
+    Pairs are sorted by center. Products and gradients of a few pairs at a time follow each other,
+    so that a context's row comes from far away once. With `moves`, `out` gets the rows after a step
+    of this rate instead of gradients.
+    """
+    gradient = np.empty(left.shape[1], left.dtype)
+    for word in range(words[0], words[1]):
+        gradient[:] = 0
+        loss = 0.0
+        for first in range(starts[word], starts[word + 1], _CLOSE):
+            last = min(first + _CLOSE, starts[word + 1])
+            for k in range(first, last):
+                slopes[k] = _dot(left[word], right[contexts[k]])
+            part = slice(first, last)
+            loss += _to_slopes(slopes[part], weights[part], is_positive[part], logistic)
+            _add_rows(slopes[part], right, contexts[part], gradient)
+        losses[word] = loss
+        norms[word] = _finish(left[word], gradient, rate, moves, out[word])
+
+
+@njit(nogil=True, cache=True)
+def fit_words(
+    old: Array,
     other: Array,
     partners: Array,
     slopes: Array,
-    order: Array,
     starts: Array,
-    first: int,
-    last: int,
+    words: Any,
+    rate: float,
+    moves: bool,
+    adds: bool,
+    norms: Array,
     out: Array,
 ) -> None:
-    """Add to the gradients of words from `first` up to `last` each pair's slope times its partner.
+    """Do the last part of `fit_centers`, for words of either side, from slopes sorted by word.
 
-    Sorted by word, a gradient is in the cache while its pairs pass, and no two threads share one.
+    With `adds`, the gradient comes on top of what `out` has: the other half of a tied model's.
     """
-    for word in range(first, last):
-        into = out[word]
-        for entry in range(starts[word], starts[word + 1]):
-            k = order[entry]
-            row, slope = other[partners[k]], slopes[k]
-            for d in range(row.size):
-                into[d] += slope * row[d]
+    gradient = np.empty(old.shape[1], old.dtype)
+    for word in range(words[0], words[1]):
+        if adds:
+            gradient[:] = out[word]
+        else:
+            gradient[:] = 0
+        pairs = slice(starts[word], starts[word + 1])
+        _add_rows(slopes[pairs], other, partners[pairs], gradient)
+        norms[word] = _finish(old[word], gradient, rate, moves, out[word])

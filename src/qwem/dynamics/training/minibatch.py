@@ -6,94 +6,164 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from qwem._internal.resources import thread_count
-from qwem.dynamics.training.pairs import Batch, PairSampler, Prefetcher, Sorting
+from qwem.dynamics.training.losses import LOGISTIC, QUARTIC, Loss
+from qwem.dynamics.training.pairs import Batch, PairSampler, Prefetcher
+from qwem.dynamics.training.source import Descent, Parameters, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qwem.dynamics.training.exact import Parameters
-    from qwem.dynamics.training.losses import Loss
+    from numpy.typing import NDArray
 
 Backend = Literal["auto", "jax", "compiled"]
 
 
-class StochasticSource:
-    """∇ of Σ_b weight_b f±(w_i·w′_j) over the pairs b = (i, j) of a batch.
+def minibatch_source(sampler: PairSampler, loss: Loss, backend: Backend) -> Source:
+    """Return the gradient of Σ_b weight_b f±(w_i·w′_j) over the pairs b = (i, j) of a batch.
 
-    Its expectation is the population gradient. On a CPU, rows are gathered and scattered by
-    compiled loops, which XLA does many times more slowly there; the loss itself is JAX in any case.
-    The sums have one order whatever the number of threads.
+    Its expectation is the population gradient.
     """
+    if backend == "auto":
+        backend = "compiled" if jax.default_backend() == "cpu" else "jax"
+    return (CompiledSource if backend == "compiled" else JaxSource)(sampler, loss)
 
-    def __init__(self, sampler: PairSampler, loss: Loss, backend: Backend) -> None:
-        if backend == "auto":
-            backend = "compiled" if jax.default_backend() == "cpu" else "jax"
+
+class JaxSource(Source):
+    """Rows gathered and scattered by JAX, on any device."""
+
+    def __init__(self, sampler: PairSampler, loss: Loss) -> None:
         self._prefetcher = Prefetcher(sampler)
         self._loss = loss
-        self._compiled = backend == "compiled"
-        self._pool = ThreadPoolExecutor(thread_count(None), thread_name_prefix="qwem-gradient")
-        weakref.finalize(self, self._pool.shutdown, wait=False)
 
     def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
         """Return the loss of batch number `step` and its gradient."""
         batch = self._prefetcher.batch(key, step)
-        if self._compiled:
-            return self._compiled_gradient(parameters, batch)
-        pairs = (jnp.asarray(array) for array in (batch.centers, batch.contexts, batch.weights))
+        pairs = (jnp.asarray(array) for array in batch[:4])
         return _gradient(parameters, *pairs, loss=self._loss)
 
-    def _compiled_gradient(
-        self, parameters: Parameters, batch: Batch
-    ) -> tuple[jax.Array, Parameters]:
-        from qwem.dynamics.training.kernels import add_gradients, multiply_pairs
+
+class CompiledSource(Source):
+    """Compiled loops for CPUs, where XLA gathers and scatters many times more slowly.
+
+    A step reads each pair's rows twice: once sorted by center, for its product and the center's
+    gradient, and once sorted by context. Both sorts were made in the background. All gradients are
+    those at the old vectors, and go straight into the new rows. The sums have one order whatever
+    the number of threads.
+    """
+
+    def __init__(self, sampler: PairSampler, loss: Loss, threads: int | None = None) -> None:
+        self._prefetcher = Prefetcher(sampler)
+        self._loss = loss
+        self._threads = thread_count(threads)
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="qwem-gradient")
+        weakref.finalize(self, self._pool.shutdown, wait=False)
+
+    def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
+        """Return the loss of batch number `step` and its gradient."""
+        descent = self._run(parameters, self._prefetcher.batch(key, step), None)
+        return descent.loss, descent.parameters
+
+    def descend(self, parameters: Parameters, key: int, step: int, rate: float) -> Descent:
+        """Take the step W ← W − η∇L on batch number `step`."""
+        return self._run(parameters, self._prefetcher.batch(key, step), rate)
+
+    def _run(self, parameters: Parameters, batch: Batch, rate: float | None) -> Descent:
+        """Return the parameters after a step, or without a rate their gradients."""
+        from qwem.dynamics.training.kernels import fit_centers, fit_words
 
         host = [np.asarray(side) for side in parameters]
-        left, right = host[0], host[-1]
-        centers, contexts = batch.centers, batch.contexts
+        left, right, tied = host[0], host[-1], len(host) == 1
+        moves, eta = rate is not None, rate or 0.0
+        results = [_empty_like(side) for side in host]
+        norms = np.zeros((len(host), len(left)))
+        starts, by_context = batch.center_starts, batch.by_context
+        slopes = np.empty(len(batch.weights), left.dtype)
+
+        if self._loss in (LOGISTIC, QUARTIC):
+            losses = np.empty(len(left))
+
+            def fit(words: tuple[int, int]) -> None:
+                fit_centers(
+                    left,
+                    right,
+                    batch.contexts,
+                    batch.weights,
+                    batch.is_positive,
+                    starts,
+                    words,
+                    self._loss is LOGISTIC,
+                    eta,
+                    moves and not tied,
+                    slopes,
+                    losses,
+                    norms[0],
+                    results[0],
+                )
+        else:
+            losses, slopes = self._slopes(left, right, batch)
+
+            def fit(words: tuple[int, int]) -> None:
+                half = eta, moves and not tied, False, norms[0], results[0]
+                fit_words(left, right, batch.contexts, slopes, starts, words, *half)
+
+        self._share_out(fit, starts)
+        partners, slopes = batch.centers[by_context.order], slopes[by_context.order]
+
+        def fit_contexts(words: tuple[int, int]) -> None:
+            half = eta, moves, tied, norms[-1], results[-1]
+            fit_words(right, left, partners, slopes, by_context.starts, words, *half)
+
+        self._share_out(fit_contexts, by_context.starts)
+        loss, norm = (jnp.asarray(x, left.dtype) for x in (losses.sum(), np.sqrt(norms.sum())))
+        return Descent(loss, norm, tuple(jax.device_put(side) for side in results))
+
+    def _slopes(
+        self, left: NDArray[Any], right: NDArray[Any], batch: Batch
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the costs and slopes of all pairs under a loss that only JAX knows."""
+        from qwem.dynamics.training.kernels import multiply_pairs
+
         products = np.empty(len(batch.weights), left.dtype)
-        gradients = [np.zeros_like(side) for side in host]
 
         def multiply(words: tuple[int, int]) -> None:
-            order, starts = batch.by_center
-            part = order[starts[words[0]] : starts[words[1]]]
-            multiply_pairs(left, right, centers, contexts, part, products)
+            multiply_pairs(left, right, batch.contexts, batch.center_starts, words, products)
 
-        def add_left(words: tuple[int, int]) -> None:
-            add_gradients(right, contexts, slopes, *batch.by_center, *words, gradients[0])
+        self._share_out(multiply, batch.center_starts)
+        found = _costs(*map(jnp.asarray, (products, batch.is_positive, batch.weights)), self._loss)
+        costs, slopes = (np.asarray(array) for array in found)
+        return costs, slopes
 
-        def add_right(words: tuple[int, int]) -> None:
-            add_gradients(left, centers, slopes, *batch.by_context, *words, gradients[-1])
-
-        self._share_out(multiply, batch.by_center)
-        loss, device_slopes = _slopes(jnp.asarray(products), jnp.asarray(batch.weights), self._loss)
-        slopes = np.asarray(device_slopes)
-        self._share_out(add_left, batch.by_center)
-        self._share_out(add_right, batch.by_context)
-        return loss, tuple(jnp.asarray(gradient) for gradient in gradients)
-
-    def _share_out(self, work: Callable[[tuple[int, int]], None], sorting: Sorting) -> None:
+    def _share_out(
+        self, work: Callable[[tuple[int, int]], None], starts: NDArray[np.int32]
+    ) -> None:
         """Do `work` on all words, in ranges with about as many pairs each."""
-        marks = np.linspace(0, len(sorting.order), 4 * thread_count(None) + 1)
-        cuts = np.searchsorted(sorting.starts, marks)
-        cuts[0], cuts[-1] = 0, len(sorting.starts) - 1
+        marks = np.linspace(0, starts[-1], 4 * self._threads + 1)
+        cuts = np.searchsorted(starts, marks)
+        cuts[0], cuts[-1] = 0, len(starts) - 1
         list(self._pool.map(work, pairwise(np.unique(cuts).tolist())))
 
 
+def _empty_like(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array at an address where JAX takes it over without a copy."""
+    raw = np.empty(array.nbytes + 64, np.uint8)
+    offset = -raw.ctypes.data % 64
+    return raw[offset : offset + array.nbytes].view(array.dtype).reshape(array.shape)
+
+
 @partial(jax.jit, static_argnames="loss")
-def _slopes(products: jax.Array, weights: jax.Array, loss: Loss) -> tuple[jax.Array, jax.Array]:
-    """Return the loss of a batch and its slope in each inner product."""
-    is_positive = jnp.arange(len(weights)) < len(weights) // 2
-    costs, slopes = loss.costs(
-        products, jnp.where(is_positive, weights, 0), jnp.where(is_positive, 0, weights)
-    )
-    return costs.sum(), slopes
+def _costs(
+    products: jax.Array, is_positive: jax.Array, weights: jax.Array, loss: Loss
+) -> tuple[jax.Array, jax.Array]:
+    """Return the cost of each pair, and its slope in the inner product."""
+    positive, negative = jnp.where(is_positive, weights, 0), jnp.where(is_positive, 0, weights)
+    return loss.costs(products, positive, negative)
 
 
 @partial(jax.jit, static_argnames="loss")
@@ -101,14 +171,15 @@ def _gradient(
     parameters: Parameters,
     centers: jax.Array,
     contexts: jax.Array,
+    is_positive: jax.Array,
     weights: jax.Array,
     loss: Loss,
 ) -> tuple[jax.Array, Parameters]:
     left, right = parameters[0], parameters[-1]
     rows, columns = left[centers], right[contexts]
-    total, slopes = _slopes(jnp.einsum("bd,bd->b", rows, columns), weights, loss)
+    costs, slopes = _costs(jnp.einsum("bd,bd->b", rows, columns), is_positive, weights, loss)
     into_left = jnp.zeros_like(left).at[centers].add(slopes[:, None] * columns)
     into_right = jnp.zeros_like(right).at[contexts].add(slopes[:, None] * rows)
     if len(parameters) == 1:
-        return total, (into_left + into_right,)
-    return total, (into_left, into_right)
+        return costs.sum(), (into_left + into_right,)
+    return costs.sum(), (into_left, into_right)

@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from qwem.dynamics.training.source import Descent, Parameters, Source, gradient_norm, move
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from qwem.corpus import Vocabulary
-    from qwem.dynamics.training.exact import Parameters, Source
     from qwem.dynamics.training.schedule import Stepwise
 
 Method = Literal["sgd", "rk4"]
@@ -115,20 +115,19 @@ class Trainer:
 
     def step(self, state: State) -> tuple[State, Info]:
         """Return the state after one step, and what the step saw."""
+        rate, time = float("nan"), state.time
+        parameters, optimizer_state = parameters_of(state), None
         with self.precision():
-            parameters = parameters_of(state)
-            loss, gradients = self.evaluate(state)
-            optimizer_state, rate, time = None, float("nan"), state.time
             if self.optimizer is not None:
+                loss, gradients = self.evaluate(state)
                 parameters, optimizer_state, norm = _update(
                     parameters, gradients, state.optimizer, self.optimizer
                 )
             elif self.rate is not None:
                 rate = self.rate(state.time)
                 time = state.time + self.time_per_rate * rate
-                if self.method == "rk4":
-                    gradients = self._runge_kutta(parameters, gradients, state, rate)
-                parameters, norm = _descend(parameters, gradients, rate)
+                descend = self._runge_kutta if self.method == "rk4" else self.source.descend
+                loss, norm, parameters = descend(parameters, state.key, state.step, rate)
         context = None if self.tied else parameters[1]
         after = State(state.step + 1, time, state.key, parameters[0], context, optimizer_state)
         return after, Info(loss, norm, rate)
@@ -142,15 +141,15 @@ class Trainer:
         """Return a context in which JAX computes in this trainer's precision."""
         return jax.enable_x64(self.dtype == np.float64)
 
-    def _runge_kutta(
-        self, parameters: Parameters, first: Parameters, state: State, rate: float
-    ) -> Parameters:
-        """Return the mean slope of a step of the classical fourth-order method."""
+    def _runge_kutta(self, parameters: Parameters, key: int, step: int, rate: float) -> Descent:
+        """Take a step of the classical fourth-order method."""
+        loss, first = self.source.evaluate(parameters, key, step)
         slopes = [first]
         for part in (0.5, 0.5, 1.0):
-            moved, _ = _descend(parameters, slopes[-1], part * rate)
-            slopes.append(self.source.evaluate(moved, state.key, state.step)[1])
-        return _mean_slope(slopes)
+            there = move(parameters, slopes[-1], part * rate)
+            slopes.append(self.source.evaluate(there, key, step)[1])
+        mean = _mean_slope(slopes)
+        return Descent(loss, gradient_norm(mean), move(parameters, mean, rate))
 
 
 def parameters_of(state: State) -> Parameters:
@@ -158,14 +157,6 @@ def parameters_of(state: State) -> Parameters:
     if state.context_vectors is None:
         return (state.vectors,)
     return state.vectors, state.context_vectors
-
-
-@jax.jit
-def _descend(
-    parameters: Parameters, gradients: Parameters, rate: float
-) -> tuple[Parameters, jax.Array]:
-    moved = jax.tree.map(lambda p, g: p - jnp.asarray(rate, p.dtype) * g, parameters, gradients)
-    return moved, _norm(gradients)
 
 
 @partial(jax.jit, static_argnames="optimizer")
@@ -177,11 +168,7 @@ def _update(
 ) -> tuple[Parameters, Any, jax.Array]:
     changes, state = optimizer.update(gradients, state, parameters)
     moved = jax.tree.map(lambda p, change: p + change.astype(p.dtype), parameters, changes)
-    return moved, state, _norm(gradients)
-
-
-def _norm(gradients: Parameters) -> jax.Array:
-    return jnp.sqrt(jnp.sum(jnp.stack([jnp.vdot(side, side) for side in gradients])))
+    return moved, state, gradient_norm(gradients)
 
 
 @jax.jit

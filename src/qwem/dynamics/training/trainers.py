@@ -9,7 +9,7 @@ import numpy as np
 
 from qwem.dynamics.training.exact import population_source
 from qwem.dynamics.training.losses import QUARTIC, Loss
-from qwem.dynamics.training.minibatch import Backend, StochasticSource
+from qwem.dynamics.training.minibatch import Backend, minibatch_source
 from qwem.dynamics.training.pairs import PairSampler
 from qwem.dynamics.training.schedule import Stepwise
 from qwem.dynamics.training.trainer import Method, Optimizer, Trainer
@@ -130,7 +130,7 @@ def stochastic(
         "batch_size": batch_size,
         "flatten": flatten,
     }
-    return Trainer(source=StochasticSource(sampler, loss, backend), **common)
+    return Trainer(source=minibatch_source(sampler, loss, backend), **common)
 
 
 def _common(

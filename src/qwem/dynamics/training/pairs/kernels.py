@@ -1,0 +1,295 @@
+"""The loops of drawing pairs: laying out text, drawing, weighing, and sorting.
+
+Random numbers are SplitMix64's: what is drawn is a function of the key alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_ONE = np.uint64(1)
+
+# The compiler may reorder and fuse sums, which it does the same way in every run; no more.
+_SUMS = {"reassoc", "contract", "nsz"}
+
+_BLOCK = 1024
+"""Places that are worked on together."""
+
+
+@njit(inline="always")
+def _mix(z: Any) -> Any:
+    z = (z ^ (z >> _S30)) * _MIX1
+    z = (z ^ (z >> _S27)) * _MIX2
+    return z ^ (z >> _S31)
+
+
+@njit(inline="always")
+def _uniform(state: Any) -> Any:
+    """Return a number in [0, 1) of 53 random bits."""
+    return np.float64(_mix(state) >> _S11) * 2.0**-53
+
+
+@njit(nogil=True, cache=True)
+def derive_key(seed: int, number: int) -> Any:
+    """Return the key of one of many independent streams."""
+    return _mix(_mix(np.uint64(seed) + _STEP) + _STEP * (np.uint64(number) + _ONE))
+
+
+@njit(nogil=True, cache=True)
+def lay_out(
+    tokens: Array,
+    offsets: Array,
+    first: int,
+    start: int,
+    stop: int,
+    gap: int,
+    window: int,
+    out: Array,
+) -> tuple[int, int]:
+    """Write tokens with gaps of `window` between documents and at both ends.
+
+    `tokens` are those of the corpus from number `first` on; ids above `gap` become gaps too.
+    Returns where the tokens from number `start` up to `stop` are.
+    """
+    place = begin = end = 0
+    document = np.searchsorted(offsets, first, side="right")
+    for k in range(tokens.size + 1):
+        if first + k == stop:
+            end = place
+        apart = k in (0, tokens.size)
+        while document < offsets.size and first + k >= offsets[document]:
+            apart = True
+            document += 1
+        for _ in range(window if apart else 0):
+            out[place] = gap
+            place += 1
+        if first + k == start:
+            begin = place
+        if k < tokens.size:
+            out[place] = min(tokens[k], gap)
+            place += 1
+    return begin, end
+
+
+@njit(nogil=True, cache=True)
+def fill_alias(probability: Array, limit: Array, alias: Array) -> None:
+    """Write Walker's alias table of a distribution: below its limit a place means itself."""
+    size = probability.size
+    small, large = np.empty(size, np.int64), np.empty(size, np.int64)
+    few = many = 0
+    for i in range(size):
+        limit[i] = probability[i] * size
+        alias[i] = i
+        if limit[i] < 1:
+            small[few] = i
+            few += 1
+        else:
+            large[many] = i
+            many += 1
+    while few and many:
+        few -= 1
+        i, j = small[few], large[many - 1]
+        alias[i] = j
+        limit[j] -= 1 - limit[i]
+        if limit[j] < 1:
+            many -= 1
+            small[few] = j
+            few += 1
+    for k in range(few):
+        limit[small[k]] = 1.0
+    for k in range(many):
+        limit[large[k]] = 1.0
+
+
+@njit(inline="always")
+def _word(state: Any, limit: Array, alias: Array) -> Any:
+    at = _uniform(state) * limit.size
+    word = np.int64(at)
+    return word if at - word < limit[word] else np.int64(alias[word])
+
+
+@njit(nogil=True, cache=True)
+def draw_words(key: Any, limit: Array, alias: Array, out: Array) -> None:
+    """Draw independent words from the distribution of an alias table."""
+    state = key
+    for k in range(out.size):
+        out[k] = _word(state, limit, alias)
+        state += _STEP
+
+
+@njit(nogil=True, cache=True)
+def draw_positives(
+    key: Any,
+    stream: Array,
+    begin: int,
+    end: int,
+    gap: int,
+    reach: Array,
+    centers: Array,
+    contexts: Array,
+) -> None:
+    """Draw pairs of neighbours: the center in [begin, end), its context by its distance.
+
+    `reach` says of equally likely outcomes which signed distance they mean. Memory is waited for
+    most of the time, so many candidates go through each look-up together.
+    """
+    words, at = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
+    state = key
+    drawn = 0
+    while drawn < centers.size:
+        for k in range(_BLOCK):
+            at[k] = begin + np.int64(_uniform(state) * (end - begin))
+            words[k] = stream[at[k]]
+            state += _STEP
+        for k in range(_BLOCK):
+            at[k] = stream[at[k] + reach[np.int64(_uniform(state) * reach.size)]]
+            state += _STEP
+        for k in range(_BLOCK):
+            if drawn < centers.size and words[k] != gap and at[k] != gap:
+                centers[drawn] = words[k]
+                contexts[drawn] = at[k]
+                drawn += 1
+
+
+@njit(nogil=True, cache=True)
+def draw_accepted(
+    key: Any,
+    stream: Array,
+    places: Array,
+    starts: Array,
+    limit: Array,
+    alias: Array,
+    gap: int,
+    reach: Array,
+    accept: Array,
+    centers: Array,
+    contexts: Array,
+) -> None:
+    """Draw such pairs where words are accepted with probabilities `accept`, rare ones above all.
+
+    Centers come from an alias table of accepted words and the places of each, for most would be
+    refused; only contexts are drawn until one is accepted.
+    """
+    words, at = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
+    state = key
+    drawn = 0
+    while drawn < centers.size:
+        for k in range(_BLOCK):
+            words[k] = _word(state, limit, alias)
+            state += _STEP
+        for k in range(_BLOCK):
+            count = starts[words[k] + 1] - starts[words[k]]
+            at[k] = starts[words[k]] + np.int64(_uniform(state) * count)
+            state += _STEP
+        for k in range(_BLOCK):
+            at[k] = places[at[k]] + reach[np.int64(_uniform(state) * reach.size)]
+            state += _STEP
+        for k in range(_BLOCK):
+            at[k] = stream[at[k]]
+        for k in range(_BLOCK):
+            if drawn < centers.size and at[k] != gap and _uniform(state) < accept[at[k]]:
+                centers[drawn] = words[k]
+                contexts[drawn] = at[k]
+                drawn += 1
+            state += _STEP
+
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def sum_accepted(stream: Array, begin: int, end: int, accept: Array, weights: Array) -> float:
+    """Return the expected weight of accepted pairs with a center in [begin, end).
+
+    `weights` are those of the distances from 1 on, and `accept` has 0 for gaps.
+    """
+    window = weights.size
+    accepted = np.empty(_BLOCK + 2 * window)
+    total = 0.0
+    for first in range(begin, end, _BLOCK):
+        size = min(_BLOCK, end - first)
+        for k in range(size + 2 * window):
+            accepted[k] = accept[stream[first - window + k]]
+        for distance in range(1, window + 1):
+            part = 0.0
+            for k in range(window, window + size):
+                part += accepted[k] * (accepted[k - distance] + accepted[k + distance])
+            total += weights[distance - 1] * part
+    return total
+
+
+@njit(nogil=True, cache=True)
+def look_up_dense(counts: Array, centers: Array, contexts: Array, out: Array) -> None:
+    """Write the counts of pairs."""
+    for k in range(out.size):
+        out[k] = counts[centers[k], contexts[k]]
+
+
+@njit(nogil=True, cache=True)
+def look_up_sparse(
+    indptr: Array, indices: Array, data: Array, centers: Array, contexts: Array, out: Array
+) -> None:
+    """Write the counts of pairs, from rows sorted by column."""
+    for k in range(out.size):
+        low, high = indptr[centers[k]], indptr[centers[k] + 1]
+        end = high
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < contexts[k]:
+                low = middle + 1
+            else:
+                high = middle
+        out[k] = data[low] if low < end and indices[low] == contexts[k] else 0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def weigh_pairs(
+    centers: Array,
+    contexts: Array,
+    is_positive: Array,
+    positive_factor: Array,
+    negative_factor: Array,
+    left: Array,
+    right: Array,
+    seen: Array,
+    curvature: Any,
+    out: Array,
+) -> None:
+    """Write the importance weights of pairs.
+
+    They are u_i u_j with the factor u of the pair's kind, times the expected E_ij = Σ_t left_it
+    right_jt for negative pairs, and under Setting 3.1, where `seen` has their P_ij, over
+    a P_ij + b E_ij.
+    """
+    a, b = curvature
+    for k in range(out.size):
+        i, j = centers[k], contexts[k]
+        expected = 0.0
+        for term in range(left.shape[1]):
+            expected += left[i, term] * right[j, term]
+        if is_positive[k]:
+            weight = positive_factor[i] * positive_factor[j]
+        else:
+            weight = negative_factor[i] * negative_factor[j] * expected
+        if seen.size:
+            weight /= a * seen[k] + b * expected
+        out[k] = weight
+
+
+@njit(nogil=True, cache=True)
+def sort_pairs(keys: Array, order: Array, starts: Array) -> None:
+    """Sort pairs by one of their words: those of word w are order[starts[w]:starts[w + 1]]."""
+    starts[:] = 0
+    for k in range(keys.size):
+        starts[keys[k] + 1] += 1
+    for word in range(1, starts.size):
+        starts[word] += starts[word - 1]
+    free = starts[:-1].copy()
+    for k in range(keys.size):
+        order[free[keys[k]]] = k
+        free[keys[k]] += 1

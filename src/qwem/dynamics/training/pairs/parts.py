@@ -1,0 +1,113 @@
+"""The text in parts, each laid out for drawing pairs of neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.errors import CorpusError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem.corpus import Corpus
+
+PART_TOKENS = 1 << 25
+"""Words laid out together: 64 or 128 MB, and as much again twice where rare words are preferred."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some tens of millions of words, and pairs of them in proportion to C_ij a_i a_j."""
+
+    number: int
+    stream: NDArray[Any]
+    """Token ids, with gaps between documents and at both ends."""
+    begin: int
+    end: int
+    reach: NDArray[np.int64]
+    """Of equally likely outcomes, which signed distance each means."""
+    accept: NDArray[np.float64]
+    """a_i, and 0 for a gap."""
+    kept: float
+    """Σ C_ij a_i a_j over the pairs whose centers are here."""
+    index: tuple[NDArray[Any], ...] | None
+    """The places of each word, and an alias table of accepted centers; None where all are."""
+
+    def draw(self, key: Any, centers: NDArray[np.int32], contexts: NDArray[np.int32]) -> None:
+        """Fill both arrays with pairs."""
+        from qwem.dynamics.training.pairs.kernels import draw_accepted, draw_positives
+
+        gap = len(self.accept) - 1
+        if self.index is None:
+            place = self.begin, self.end, gap
+            draw_positives(key, self.stream, *place, self.reach, centers, contexts)
+        else:
+            how = *self.index, gap, self.reach, self.accept
+            draw_accepted(key, self.stream, *how, centers, contexts)
+
+
+class Parts:
+    """Reads a text part by part; the last one read is kept."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        distances: NDArray[np.int64],
+        accept: NDArray[np.float64],
+        part_tokens: int = PART_TOKENS,
+    ) -> None:
+        self._corpus = corpus
+        self._distances = distances
+        self._accept = np.append(accept, 0.0)
+        one_side = np.repeat(np.arange(1, len(distances) + 1), distances)
+        self._reach = np.concatenate([-one_side, one_side])
+        tokens = len(corpus.tokens)
+        count = max(1, -(-tokens // part_tokens))
+        self.cuts = np.linspace(0, tokens, count + 1).astype(np.int64)
+        """Part k has the tokens from cuts[k] up to cuts[k + 1]."""
+        self._last: Part | None = None
+
+    def __len__(self) -> int:
+        return len(self.cuts) - 1
+
+    def __getitem__(self, number: int) -> Part:
+        """Return a part with gaps between documents, and its neighbours around it."""
+        if self._last is None or self._last.number != number:
+            self._last = None  # there need not be memory for two
+            self._last = self._read(number)
+        return self._last
+
+    def _read(self, number: int) -> Part:
+        from qwem.dynamics.training.pairs.kernels import lay_out, sum_accepted
+
+        corpus, window, gap = self._corpus, len(self._distances), len(self._accept) - 1
+        start, stop = int(self.cuts[number]), int(self.cuts[number + 1])
+        first, last = max(0, start - window), min(len(corpus.tokens), stop + window)
+        a, b = np.searchsorted(corpus.offsets, [first, last])
+        dtype = np.uint16 if gap < 1 << 16 else np.uint32
+        stream = np.empty(last - first + window * (b - a + 3), dtype)
+        tokens = np.ascontiguousarray(corpus.tokens[first:last])
+        begin, end = lay_out(tokens, corpus.offsets, first, start, stop, gap, window, stream)
+        kept = sum_accepted(stream, begin, end, self._accept, self._distances)
+        if not kept:
+            raise CorpusError(
+                f"No words meet among the tokens from {start:,} to {stop:,} of the corpus; leave "
+                "documents of one word out."
+            )
+        index = None if self._accept[:-1].min() == 1 else self._index(stream, begin, end)
+        return Part(number, stream, begin, end, self._reach, self._accept, kept, index)
+
+    def _index(self, stream: NDArray[Any], begin: int, end: int) -> tuple[NDArray[Any], ...]:
+        from qwem.dynamics.training.pairs.kernels import fill_alias, sort_pairs
+
+        places = np.empty(end - begin, np.int32)
+        starts = np.empty(len(self._accept) + 1, np.int32)
+        sort_pairs(stream[begin:end], places, starts)
+        places += np.int32(begin)
+        weight = np.diff(starts)[:-1] * self._accept[:-1]
+        limit, alias = np.empty(len(weight)), np.empty(len(weight), np.int32)
+        fill_alias(weight / weight.sum(), limit, alias)
+        return places, starts, limit, alias

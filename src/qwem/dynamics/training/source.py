@@ -1,0 +1,45 @@
+"""Where gradients come from, and the plain step along them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+Parameters = tuple[jax.Array, ...]
+"""W of a tied model, W and W′ of an untied one."""
+
+
+class Descent(NamedTuple):
+    """What a plain step saw, and where it led."""
+
+    loss: jax.Array
+    gradient_norm: jax.Array
+    parameters: Parameters
+
+
+class Source(ABC):
+    """A loss with its gradient, exact or of minibatches."""
+
+    @abstractmethod
+    def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
+        """Return the loss, or an estimate of it, and its gradient."""
+
+    def descend(self, parameters: Parameters, key: int, step: int, rate: float) -> Descent:
+        """Take the step W ← W − η∇L."""
+        loss, gradients = self.evaluate(parameters, key, step)
+        return Descent(loss, gradient_norm(gradients), move(parameters, gradients, rate))
+
+
+@jax.jit
+def move(parameters: Parameters, gradients: Parameters, rate: float) -> Parameters:
+    """Return W − η times the gradient, and W′ likewise."""
+    return jax.tree.map(lambda p, g: p - jnp.asarray(rate, p.dtype) * g, parameters, gradients)
+
+
+@jax.jit
+def gradient_norm(gradients: Parameters) -> jax.Array:
+    """Return the norm of all gradients together."""
+    return jnp.sqrt(jnp.sum(jnp.stack([jnp.vdot(side, side) for side in gradients])))
