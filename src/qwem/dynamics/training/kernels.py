@@ -1,6 +1,8 @@
 """The loops of a step on a batch of pairs: products, slopes, gradients, and the rows after it.
 
 Each word's sums are made by one thread in one order, so that the number of threads changes nothing.
+Rows are named by their number and never taken out as arrays: each such view would count references
+to the whole array, one counter for all threads, which takes longer than the arithmetic.
 """
 
 from __future__ import annotations
@@ -20,38 +22,41 @@ _CLOSE = 16
 
 
 @njit(nogil=True, cache=True, fastmath=_SUMS)
-def _dot(a: Array, b: Array) -> Any:
-    total = a[0] * b[0]
-    for d in range(1, a.size):
-        total += a[d] * b[d]
+def _dot(a: Array, i: int, b: Array, j: int) -> Any:
+    total = a[i, 0] * b[j, 0]
+    for d in range(1, a.shape[1]):
+        total += a[i, d] * b[j, d]
     return total
 
 
 @njit(nogil=True, cache=True, fastmath=_SUMS)
-def _add_rows(slopes: Array, rows: Array, partners: Array, into: Array) -> None:
+def _add_rows(
+    slopes: Array, rows: Array, partners: Array, first: int, last: int, into: Array
+) -> None:
     """Add to `into` each slope times its partner's row, four at a time: `into` is read less."""
-    k = 0
-    while k + 4 <= slopes.size:
-        a, b = rows[partners[k]], rows[partners[k + 1]]
-        c, e = rows[partners[k + 2]], rows[partners[k + 3]]
+    k = first
+    while k + 4 <= last:
+        a, b, c, e = partners[k], partners[k + 1], partners[k + 2], partners[k + 3]
         s, t, u, v = slopes[k], slopes[k + 1], slopes[k + 2], slopes[k + 3]
         for d in range(into.size):
-            into[d] += s * a[d] + t * b[d] + u * c[d] + v * e[d]
+            into[d] += s * rows[a, d] + t * rows[b, d] + u * rows[c, d] + v * rows[e, d]
         k += 4
-    while k < slopes.size:
-        a, s = rows[partners[k]], slopes[k]
+    while k < last:
+        a, s = partners[k], slopes[k]
         for d in range(into.size):
-            into[d] += s * a[d]
+            into[d] += s * rows[a, d]
         k += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _to_slopes(products: Array, weights: Array, is_positive: Array, logistic: bool) -> float:
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+def _to_slopes(
+    products: Array, weights: Array, is_positive: Array, first: int, last: int, logistic: bool
+) -> float:
     """Turn inner products into slopes of the logistic or quartic loss; return the loss."""
     number = products.dtype.type  # plain literals would make everything double
     zero, half, one = number(0), number(0.5), number(1)
     loss = 0.0
-    for k in range(products.size):
+    for k in range(first, last):
         # f±(x) = f(±x), with f(y) = log(1 + e⁻ʸ) or y²/4 − y.
         sign = one if is_positive[k] else -one
         y, weight = sign * products[k], weights[k]
@@ -67,15 +72,19 @@ def _to_slopes(products: Array, weights: Array, is_positive: Array, logistic: bo
 
 
 @njit(nogil=True, cache=True, fastmath=_SUMS)
-def _finish(old: Array, gradient: Array, rate: float, moves: bool, out: Array) -> float:
+def _finish(old: Array, word: int, gradient: Array, rate: float, moves: bool, out: Array) -> float:
     """Write the gradient of a row, or the row after a step along it; return its squared norm."""
+    eta = gradient.dtype.type(rate)
+    squared = gradient[0] * gradient[0]
+    for d in range(1, gradient.size):
+        squared += gradient[d] * gradient[d]
     if moves:
-        eta = out.dtype.type(rate)
-        for d in range(out.size):
-            out[d] = old[d] - eta * gradient[d]
+        for d in range(gradient.size):
+            out[word, d] = old[word, d] - eta * gradient[d]
     else:
-        out[:] = gradient
-    return np.float64(_dot(gradient, gradient))
+        for d in range(gradient.size):
+            out[word, d] = gradient[d]
+    return np.float64(squared)
 
 
 @njit(nogil=True, cache=True)
@@ -85,7 +94,7 @@ def multiply_pairs(
     """Write the inner products of the pairs of some centers, pairs being sorted by center."""
     for word in range(words[0], words[1]):
         for k in range(starts[word], starts[word + 1]):
-            out[k] = _dot(left[word], right[contexts[k]])
+            out[k] = _dot(left, word, right, contexts[k])
 
 
 @njit(nogil=True, cache=True)
@@ -118,12 +127,11 @@ def fit_centers(
         for first in range(starts[word], starts[word + 1], _CLOSE):
             last = min(first + _CLOSE, starts[word + 1])
             for k in range(first, last):
-                slopes[k] = _dot(left[word], right[contexts[k]])
-            part = slice(first, last)
-            loss += _to_slopes(slopes[part], weights[part], is_positive[part], logistic)
-            _add_rows(slopes[part], right, contexts[part], gradient)
+                slopes[k] = _dot(left, word, right, contexts[k])
+            loss += _to_slopes(slopes, weights, is_positive, first, last, logistic)
+            _add_rows(slopes, right, contexts, first, last, gradient)
         losses[word] = loss
-        norms[word] = _finish(left[word], gradient, rate, moves, out[word])
+        norms[word] = _finish(left, word, gradient, rate, moves, out)
 
 
 @njit(nogil=True, cache=True)
@@ -146,10 +154,7 @@ def fit_words(
     """
     gradient = np.empty(old.shape[1], old.dtype)
     for word in range(words[0], words[1]):
-        if adds:
-            gradient[:] = out[word]
-        else:
-            gradient[:] = 0
-        pairs = slice(starts[word], starts[word + 1])
-        _add_rows(slopes[pairs], other, partners[pairs], gradient)
-        norms[word] = _finish(old[word], gradient, rate, moves, out[word])
+        for d in range(gradient.size):
+            gradient[d] = out[word, d] if adds else 0
+        _add_rows(slopes, other, partners, starts[word], starts[word + 1], gradient)
+        norms[word] = _finish(old, word, gradient, rate, moves, out)

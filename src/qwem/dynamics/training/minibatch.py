@@ -77,6 +77,7 @@ class CompiledSource(Source):
     def _run(self, parameters: Parameters, batch: Batch, rate: float | None) -> Descent:
         """Return the parameters after a step, or without a rate their gradients."""
         from qwem.dynamics.training.kernels import fit_centers, fit_words
+        from qwem.dynamics.training.pairs.kernels import take
 
         host = [np.asarray(side) for side in parameters]
         left, right, tied = host[0], host[-1], len(host) == 1
@@ -114,11 +115,14 @@ class CompiledSource(Source):
                 fit_words(left, right, batch.contexts, slopes, starts, words, *half)
 
         self._share_out(fit, starts)
-        partners, slopes = batch.centers[by_context.order], slopes[by_context.order]
+        sorted_slopes = np.empty_like(slopes)
 
         def fit_contexts(words: tuple[int, int]) -> None:
+            first, last = by_context.starts[words[0]], by_context.starts[words[1]]
+            take(slopes, by_context.order, first, last, sorted_slopes)
             half = eta, moves, tied, norms[-1], results[-1]
-            fit_words(right, left, partners, slopes, by_context.starts, words, *half)
+            pairs = batch.centers_by_context, sorted_slopes, by_context.starts
+            fit_words(right, left, *pairs, words, *half)
 
         self._share_out(fit_contexts, by_context.starts)
         loss, norm = (jnp.asarray(x, left.dtype) for x in (losses.sum(), np.sqrt(norms.sum())))

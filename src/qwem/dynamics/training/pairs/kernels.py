@@ -282,6 +282,13 @@ def weigh_pairs(
 
 
 @njit(nogil=True, cache=True)
+def take(values: Array, order: Array, first: int, last: int, out: Array) -> None:
+    """Write a part of ``values[order]``, which NumPy does with all other threads held up."""
+    for k in range(first, last):
+        out[k] = values[order[k]]
+
+
+@njit(nogil=True, cache=True)
 def sort_pairs(keys: Array, order: Array, starts: Array) -> None:
     """Sort pairs by one of their words: those of word w are order[starts[w]:starts[w + 1]]."""
     starts[:] = 0

@@ -40,6 +40,14 @@ class Sorting(NamedTuple):
     order: NDArray[np.int32]
     starts: NDArray[np.int32]
 
+    def of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of pairs in this order."""
+        from qwem.dynamics.training.pairs.kernels import take
+
+        out = np.empty_like(values)
+        take(values, self.order, 0, len(out), out)
+        return out
+
 
 class Batch(NamedTuple):
     """As many positive as negative pairs and their importance weights, sorted by center."""
@@ -52,6 +60,7 @@ class Batch(NamedTuple):
     center_starts: NDArray[np.int32]
     """The pairs of center i are those from center_starts[i] up to center_starts[i + 1]."""
     by_context: Sorting
+    centers_by_context: NDArray[np.int32]
 
 
 class PairSampler:
@@ -115,12 +124,22 @@ class PairSampler:
         part.draw(streams[0], centers[:pairs], contexts[:pairs])
         draw_words(streams[1], self._limit, self._alias, centers[pairs:])
         draw_words(streams[2], self._limit, self._alias, contexts[pairs:])
-        order, starts = self._sorted(centers)
-        centers, contexts, is_positive = centers[order], contexts[order], order < pairs
+        by_center = self._sorted(centers)
+        centers, contexts = by_center.of(centers), by_center.of(contexts)
+        is_positive = by_center.order < pairs
         # Parts come equally often: what one has counts as often as there are parts.
         share = len(self._parts) * part.kept / self._weighting.total
         weights = self._weights(centers, contexts, is_positive, share)
-        return Batch(centers, contexts, is_positive, weights, starts, self._sorted(contexts))
+        by_context = self._sorted(contexts)
+        return Batch(
+            centers,
+            contexts,
+            is_positive,
+            weights,
+            by_center.starts,
+            by_context,
+            by_context.of(centers),
+        )
 
     def _sorted(self, words: NDArray[np.int32]) -> Sorting:
         from qwem.dynamics.training.pairs.kernels import sort_pairs
