@@ -30,8 +30,7 @@ def run(options: argparse.Namespace) -> None:
     from pathlib import Path
 
     from qwem._internal.stopwatch import Stopwatch
-    from qwem.model.fitting import read
-    from qwem.model.settings import Settings
+    from qwem.model import Settings, read
 
     settings = Settings.of(options.preset, **given_settings(options))
     watch = Stopwatch()

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from qwem.errors import SettingError
-from qwem.model.settings import PRESETS
+from qwem.model import PRESETS
 
 if TYPE_CHECKING:
     import argparse
@@ -85,7 +85,7 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that were given on the command line, and no others."""
     from dataclasses import fields
 
-    from qwem.model.settings import Settings
+    from qwem.model import Settings
 
     given = {
         field.name: value

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem reproduce``."""
-    from qwem.recipes.paper import reproduce
+    from qwem.recipes import reproduce
 
     only = None if options.only is None else [name.strip() for name in options.only.split(",")]
     result = reproduce(

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from qwem._internal import artefact
 from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.corpus.vocabulary import Vocabulary, frequency_order
+from qwem.corpus import Vocabulary, frequency_order
 from qwem.errors import ArtefactError, CountError, SettingError
 
 if TYPE_CHECKING:
