@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from qwem.recipes.paper import Scale, Size
+from qwem.recipes import Scale, Size
 
 if TYPE_CHECKING:
     from pathlib import Path

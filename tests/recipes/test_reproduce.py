@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from qwem.dynamics import Trace
 from qwem.errors import DataError, SettingError
-from qwem.recipes.paper import RECIPES, SCALES, reproduce
+from qwem.recipes import RECIPES, SCALES, Size, reproduce
 from qwem.recipes.paper.stages import RUNS, Stages
 from recipes.families import TINY, family_text, write_families
 
@@ -136,13 +135,12 @@ def test_a_step_too_large_is_made_smaller(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_minibatches_can_stand_in_for_the_flow(corpus: Path, tmp_path: Path) -> None:
-    scale = replace(TINY, batch_size=2_000, adam=None, step=0.2)
-    stages = Stages([str(corpus)], scale, tmp_path)
-    for name in ("qwem-standard", "word2vec-benchmarks"):
-        trace = stages.trace(name)
-        assert trace.settings["source"] == "stochastic"
-        assert trace.settings["batch_size"] == 2_000
-    assert isinstance(stages.trace("qwem-standard"), Trace)
+    scale = replace(TINY, batch_size=1_000, adam=None, benchmarks=Size(40, 4))
+    trace = Stages([str(corpus)], scale, tmp_path).trace("word2vec-benchmarks")
+    assert (trace.settings["source"], trace.settings["batch_size"]) == ("stochastic", 1_000)
+    _, drop_at, factor = trace.settings["rate"]
+    assert float(drop_at) == pytest.approx(0.75 * trace.times[-1], rel=0.02)
+    assert factor == pytest.approx(0.1)
 
 
 def test_runs_name_every_combination_of_the_ablation() -> None:

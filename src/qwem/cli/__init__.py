@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"qwem: {error}\n")
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("qwem: interrupted; nothing was written.\n")
+        sys.stderr.write("qwem: interrupted; what was finished is kept.\n")
         return 130
     except BrokenPipeError:
         # Whoever read our output has gone; keep Python from complaining about it at exit.

@@ -35,7 +35,7 @@ _L2, _L1, _L0 = _f(0.33318122), _f(-0.49999445), _f(0.99999997)
 
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
-def _exp(x: Any) -> Any:
+def exp_of_negative(x: Any) -> Any:
     """Return e^x for x ≤ 0, to 1e-7 of its value."""
     x = max(x, _LOWEST)
     power = np.floor(x * _LOG2_E + _HALF)
@@ -46,7 +46,7 @@ def _exp(x: Any) -> Any:
 
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
-def _log1p(t: Any) -> Any:
+def log_of_one_plus(t: Any) -> Any:
     """Return log(1 + t) for 0 ≤ t ≤ 1, to 2e-7."""
     high = (((_L8 * t + _L7) * t + _L6) * t + _L5) * t + _L4
     return ((((high * t + _L3) * t + _L2) * t + _L1) * t + _L0) * t
@@ -63,12 +63,12 @@ def _row(logits: Any, counts: Any, left: Any, right: Any, columns: Any) -> Any:
         x = logits[j]
         positive = weight * (_f(counts[j]) * weights[j] + agreed[j])
         both = positive + negatives * noise[j] + weight * refused[j]
-        t = _exp(-abs(x))
+        t = exp_of_negative(-abs(x))
         larger = _ONE / (_ONE + t)  # σ(|x|)
         smaller = t * larger
         curved = both * larger * smaller
         logits[j] = both * (larger if x >= _ZERO else smaller) - positive
-        loss += np.float64(both * (max(x, _ZERO) + _log1p(t)) - positive * x)
+        loss += np.float64(both * (max(x, _ZERO) + log_of_one_plus(t)) - positive * x)
         curvature += np.float64(curved)
         columns[j] += np.float64(curved)
     return loss, curvature

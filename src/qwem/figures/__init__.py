@@ -4,7 +4,7 @@ from qwem.figures.ablation import ablation
 from qwem.figures.feature_overlaps import feature_overlaps
 from qwem.figures.linear_structure import analogy_geometry, linear_structure
 from qwem.figures.look import save_figure
-from qwem.figures.overview import overview
+from qwem.figures.overview import moments, overview
 from qwem.figures.tables import benchmark_table, feature_neighbours
 from qwem.figures.task_spectra import categories
 from qwem.figures.theory_match import Start, theory_match
@@ -18,6 +18,7 @@ __all__ = [
     "feature_neighbours",
     "feature_overlaps",
     "linear_structure",
+    "moments",
     "overview",
     "save_figure",
     "theory_match",

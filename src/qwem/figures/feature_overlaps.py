@@ -26,6 +26,13 @@ def feature_overlaps(pairs: Mapping[tuple[str, str], Overlaps], top: int = 20) -
         For each two models, named as rows and columns, the overlaps of their features.
     top
         Over how many of the first features the mean in the titles is taken.
+
+    >>> from qwem import Embedding
+    >>> from qwem.interpretation import overlaps
+    >>> plane = Embedding(["a", "b", "c"], [[3, 0], [0, 2], [1, 0]])
+    >>> axes = feature_overlaps({("QWEM", "M*"): overlaps(plane, plane)}, top=2).get_axes()[0]
+    >>> axes.get_ylabel()
+    'QWEM feature'
     """
     figure = new_figure(4.0 * len(pairs), 4.1)
     panels = figure.subplots(1, len(pairs), squeeze=False)[0]

@@ -73,6 +73,14 @@ def analogy_geometry(analyses: Sequence[TaskAnalysis]) -> Figure:
 
     Left the mean cosine between x̂ = c + (b − a) and w, right the same over the largest cosine
     between w and words that are no part of the analogy (the paper's figure snr-acc).
+
+    >>> from qwem import Embedding
+    >>> from qwem.interpretation import Task, analyze_task
+    >>> words = ["man", "woman", "king", "queen", "boy", "girl"]
+    >>> space = Embedding(words, [[4, 0], [0, 4], [9, 1], [5, 5], [4, 2], [1, 6]])
+    >>> gender = Task("gender", (("man", "woman"), ("king", "queen"), ("boy", "girl")))
+    >>> len(analogy_geometry([analyze_task(space, gender, dims=[2])]).get_axes())
+    2
     """
     figure = new_figure(9.0, 3.9)
     cosine, score = figure.subplots(1, 2)
@@ -103,7 +111,7 @@ def _draw_localisation(axes: Axes, analysis: TaskAnalysis, table: FeatureTable) 
     shown = np.asarray(analysis.localisation)[:_FEATURES_SHOWN]
     ranks = np.arange(1, len(shown) + 1)
     axes.bar(ranks, shown, color="0.75", width=0.8)
-    top = np.sort(np.argsort(-shown)[:_FEATURES_NAMED])
+    top = np.argsort(-shown)[:_FEATURES_NAMED]  # the tallest bar's words stand highest
     axes.bar(ranks[top], shown[top], color=COLOURS["QWEM"], width=0.8)
     for line, k in enumerate(top.tolist()):
         feature = table.features[k]

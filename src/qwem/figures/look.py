@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 P = ParamSpec("P")
@@ -91,16 +91,30 @@ def shades(colour: str, count: int) -> list[tuple[float, float, float]]:
     return [(float(r), float(g), float(b)) for r, g, b in mixed]
 
 
-def letter(axes: Axes, text: str) -> None:
-    """Name a panel in its upper left corner, outside."""
-    axes.set_title(text, loc="left", fontweight="bold")
-
-
 def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Write a figure as PNG and as PDF and return both paths; equal figures give equal files."""
+    """Write a figure as PNG and as PDF and return both paths; equal figures give equal files.
+
+    >>> import tempfile
+    >>> [path.name for path in save_figure(new_figure(1, 1), tempfile.mkdtemp() + "/empty")]
+    ['empty.png', 'empty.pdf']
+    """
     paths = Path(f"{stem}.png"), Path(f"{stem}.pdf")
-    with style():
-        for path, undated in zip(paths, ({"Software": None}, {"CreationDate": None}), strict=True):
+    undated: tuple[dict[str, Any], ...] = ({"Software": None}, {"CreationDate": None})
+    with style(), _quiet_fonts():
+        for path, metadata in zip(paths, undated, strict=True):
             with writing_file(path) as file:
-                figure.savefig(file, format=path.suffix[1:], dpi=_RESOLUTION, metadata={**undated})
+                figure.savefig(file, format=path.suffix[1:], dpi=_RESOLUTION, metadata=metadata)
+            figure.set_layout_engine("none")  # panels stay where they were put for the first file
     return paths
+
+
+@contextmanager
+def _quiet_fonts() -> Iterator[None]:
+    """Keep fontTools from warning of the dates in Matplotlib's own fonts."""
+    fonts = logging.getLogger("fontTools")
+    level = fonts.level
+    fonts.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        fonts.setLevel(level)

@@ -86,7 +86,6 @@ def _draw_modes(axes: Axes, trace: Trace, theory: ClosedFormDynamics, name: str)
     draw_singular_values(axes, trace, unit, colour=COLOURS[name], modes=_MODES)
     if name == "QWEM":
         draw_theory(axes, theory, theory_times(0.5 * unit, trace.times[-1]), unit, _MODES)
-        axes.legend(loc="center left")
     time_axis(axes, 0.5, _last_shown(trace, theory))
     axes.set_ylim(bottom=0)
     axes.set_ylabel(r"$s_k(t)$")

@@ -37,6 +37,10 @@ def feature_neighbours(
     sections
         Groups of rows that belong together, a line between them. A row has for each model the
         rank of a feature, from 1, and the words nearest to it.
+
+    >>> figure = feature_neighbours([[{"word2vec": (1, ["river"]), "QWEM": (1, ["lake"])}]])
+    >>> figure.get_axes()[0].texts[-1].get_text()
+    '(PC1) lake'
     """
     models = list(sections[0][0])
     texts = [

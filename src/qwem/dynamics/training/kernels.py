@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from qwem.dynamics.kernels import exp_of_negative, log_of_one_plus
+
 Array = np.ndarray[Any, Any]
 
 # The compiler may reorder and fuse sums, which it does the same way in every run; no more.
@@ -21,15 +23,15 @@ _CLOSE = 16
 """Pairs whose rows stay in the cache between one loop and the next."""
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(inline="always")
 def _dot(a: Array, i: int, b: Array, j: int) -> Any:
-    total = a[i, 0] * b[j, 0]
-    for d in range(1, a.shape[1]):
+    total = a.dtype.type(0)
+    for d in range(a.shape[1]):
         total += a[i, d] * b[j, d]
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(inline="always")
 def _add_rows(
     slopes: Array, rows: Array, partners: Array, first: int, last: int, into: Array
 ) -> None:
@@ -48,7 +50,7 @@ def _add_rows(
         k += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@njit(inline="always")
 def _to_slopes(
     products: Array, weights: Array, is_positive: Array, first: int, last: int, logistic: bool
 ) -> float:
@@ -61,8 +63,13 @@ def _to_slopes(
         sign = one if is_positive[k] else -one
         y, weight = sign * products[k], weights[k]
         if logistic:
-            small = np.exp(-abs(y))  # can't overflow
-            loss += weight * (max(-y, zero) + np.log1p(small))
+            if products.itemsize == 4:
+                small = number(exp_of_negative(np.float32(-abs(y))))
+                entropy = number(log_of_one_plus(np.float32(small)))
+            else:
+                small = np.exp(-abs(y))  # can't overflow
+                entropy = np.log1p(small)
+            loss += weight * (max(-y, zero) + entropy)
             slope = -(small if y >= zero else one) / (one + small)
         else:
             loss += weight * (half * half * y - one) * y
@@ -71,12 +78,12 @@ def _to_slopes(
     return loss
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(inline="always")
 def _finish(old: Array, word: int, gradient: Array, rate: float, moves: bool, out: Array) -> float:
     """Write the gradient of a row, or the row after a step along it; return its squared norm."""
     eta = gradient.dtype.type(rate)
-    squared = gradient[0] * gradient[0]
-    for d in range(1, gradient.size):
+    squared = gradient.dtype.type(0)
+    for d in range(gradient.size):
         squared += gradient[d] * gradient[d]
     if moves:
         for d in range(gradient.size):
@@ -87,7 +94,7 @@ def _finish(old: Array, word: int, gradient: Array, rate: float, moves: bool, ou
     return np.float64(squared)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def multiply_pairs(
     left: Array, right: Array, contexts: Array, starts: Array, words: Any, out: Array
 ) -> None:
@@ -97,7 +104,7 @@ def multiply_pairs(
             out[k] = _dot(left, word, right, contexts[k])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def fit_centers(
     left: Array,
     right: Array,
@@ -134,7 +141,7 @@ def fit_centers(
         norms[word] = _finish(left, word, gradient, rate, moves, out)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def fit_words(
     old: Array,
     other: Array,

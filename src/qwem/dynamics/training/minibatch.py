@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Backend = Literal["auto", "jax", "compiled"]
+
+_ALIGNMENT = 64
+_BLOCKS = 8
 
 
 def minibatch_source(sampler: PairSampler, loss: Loss, backend: Backend) -> Source:
@@ -62,6 +66,7 @@ class CompiledSource(Source):
         self._prefetcher = Prefetcher(sampler)
         self._loss = loss
         self._threads = thread_count(threads)
+        self._memory = _Memory()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="qwem-gradient")
         weakref.finalize(self, self._pool.shutdown, wait=False)
 
@@ -82,7 +87,7 @@ class CompiledSource(Source):
         host = [np.asarray(side) for side in parameters]
         left, right, tied = host[0], host[-1], len(host) == 1
         moves, eta = rate is not None, rate or 0.0
-        results = [_empty_like(side) for side in host]
+        results = [self._memory.empty_like(side) for side in host]
         norms = np.zeros((len(host), len(left)))
         starts, by_context = batch.center_starts, batch.by_context
         slopes = np.empty(len(batch.weights), left.dtype)
@@ -148,17 +153,34 @@ class CompiledSource(Source):
         self, work: Callable[[tuple[int, int]], None], starts: NDArray[np.int32]
     ) -> None:
         """Do `work` on all words, in ranges with about as many pairs each."""
-        marks = np.linspace(0, starts[-1], 4 * self._threads + 1)
+        marks = np.linspace(0, starts[-1], 8 * self._threads + 1)
         cuts = np.searchsorted(starts, marks)
         cuts[0], cuts[-1] = 0, len(starts) - 1
         list(self._pool.map(work, pairwise(np.unique(cuts).tolist())))
 
 
-def _empty_like(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array at an address where JAX takes it over without a copy."""
-    raw = np.empty(array.nbytes + 64, np.uint8)
-    offset = -raw.ctypes.data % 64
-    return raw[offset : offset + array.nbytes].view(array.dtype).reshape(array.shape)
+class _Memory:
+    """Memory for arrays that come and go with each step: fresh pages would cost as much as sums."""
+
+    def __init__(self) -> None:
+        self._blocks: list[NDArray[np.uint8]] = []
+
+    def empty_like(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an array in unused memory, at an address where JAX takes it over uncopied."""
+        block = self._unused(array.nbytes + _ALIGNMENT)
+        offset = -block.ctypes.data % _ALIGNMENT
+        return block[offset : offset + array.nbytes].view(array.dtype).reshape(array.shape)
+
+    def _unused(self, size: int) -> NDArray[np.uint8]:
+        for block in self._blocks:
+            # Every array in a block refers to it, JAX's too. Three mean: the list, this loop, and
+            # the call that counts them.
+            if block.size == size and sys.getrefcount(block) == 3:
+                return block
+        block = np.empty(size, np.uint8)
+        # States that somebody keeps keep their memory; it need not be looked at for ever.
+        self._blocks = [*self._blocks[-_BLOCKS + 1 :], block]
+        return block
 
 
 @partial(jax.jit, static_argnames="loss")

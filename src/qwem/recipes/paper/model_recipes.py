@@ -85,15 +85,9 @@ def figure_3(experiment: Experiment) -> Outcome:
         f"Of the {compared} words of word2vec's early features in the table "
         f"QWEM's have {shared['QWEM']} and svd(PPMI)'s {shared['svd(PPMI)']}."
     )
-    rows = tuple(
-        tuple(f"(PC{rank}) {' '.join(words)}" for rank, words in row.values())
-        for section in cells
-        for row in section
-    )
-    header = tuple(f"{name} feature neighbours" for name in _COMPARED)
-    numbers = {"matched_overlap": means, "shared_words": shared, "words": compared}
-    return Outcome(feature_neighbours(cells), (finding,), numbers, _settings(experiment),
-                   (header, *rows))  # fmt: skip
+    numbers = {"matched_overlap": means, "shared_words": shared, "words": compared,
+               "neighbours": [row for section in cells for row in section]}  # fmt: skip
+    return Outcome(feature_neighbours(cells), (finding,), numbers, _settings(experiment))
 
 
 def figure_overlaps(experiment: Experiment) -> Outcome:

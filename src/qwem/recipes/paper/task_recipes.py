@@ -104,10 +104,10 @@ def _shown(analyses: list[TaskAnalysis]) -> list[TaskAnalysis]:
 
 
 def _spread(dims: tuple[int, ...]) -> tuple[int, ...]:
-    """Return four of the larger dimensions, from about 64 to the largest."""
-    start = next((k for k, dim in enumerate(dims) if dim >= 64), max(0, len(dims) - _SPECTRA))
-    places = np.unique(np.linspace(start, len(dims) - 1, _SPECTRA).round().astype(int))
-    return tuple(dims[k] for k in places.tolist())
+    """Return four dimensions in a row, from 64 on where there are as many."""
+    start = next((k for k, dim in enumerate(dims) if dim >= 64), len(dims))
+    start = max(0, min(start, len(dims) - _SPECTRA))
+    return dims[start : start + _SPECTRA]
 
 
 def _carriers(shares: Any) -> int:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.figures import Start, ablation, overview, theory_match
-from qwem.figures.overview import moments
+from qwem.figures import Start, ablation, moments, overview, theory_match
 from qwem.recipes.paper.results import Outcome
 
 if TYPE_CHECKING:
@@ -59,12 +58,14 @@ def figure_2(experiment: Experiment) -> Outcome:
     findings = []
     for start, name in zip(starts, ("standard", "small"), strict=True):
         errors = start.errors(_TOP)
+        worst = start.qwem.times[errors.max(axis=1).argmax()] / start.theory.learning_times[0]
         ends = _relative(start.word2vec.singular_values[-1], start.qwem.singular_values[-1])
         numbers[name] = {"mean_error": float(errors.mean()), "max_error": float(errors.max()),
                          "word2vec_end": ends}  # fmt: skip
         findings.append(
             f"From the {name} start, QWEM's top {errors.shape[1]} singular values are on average "
-            f"{errors.mean():.2%} of √λ_k from the closed form and at most {errors.max():.1%}; "
+            f"{errors.mean():.2%} of √λ_k from the closed form and at most "
+            f"{errors.max():.1%} (at t = {worst:.2g} τ₁); "
             f"word2vec's end within {ends:.0%} of QWEM's on average. No constant was fitted."
         )
     settings = _settings(experiment, starts[1].qwem, "small") | {"σ, standard": scale.standard_init}
@@ -101,7 +102,7 @@ def _settings(experiment: Experiment, trace: Trace, start: str) -> dict[str, Any
         "V": scale.dynamics.vocab_size,
         "d": scale.dynamics.dim,
         f"σ, {start}": getattr(scale, f"{start}_init"),
-        "λ₁Δt": scale.step,
+        "λ₁Δt": f"{scale.step:g}, and half that under word2vec's weighting",
         "steps": int(trace.steps[-1]),
         "gradient": "exact flow, fourth order" if scale.batch_size is None else
         f"minibatches of {scale.batch_size:,} pairs",
@@ -131,7 +132,8 @@ def _relative(found: Any, expected: Any) -> float:
 def _late_growth(trace: Trace) -> float:
     """Return by what part the largest singular value grows over the last fifth of the time."""
     before = np.interp(0.8 * trace.times[-1], trace.times, trace.singular_values[:, 0])
-    return float(trace.singular_values[-1, 0] / before - 1)
+    growth = float(trace.singular_values[-1, 0] / before - 1)
+    return round(growth, 3) + 0.0  # no negative zero
 
 
 def _curve_distance(a: Trace, b: Trace) -> float:
