@@ -11,7 +11,7 @@ from qwem.interpretation import features
 from qwem.recipes.paper.results import Outcome
 
 if TYPE_CHECKING:
-    from qwem.interpretation import TaskAnalysis
+    from qwem.interpretation import MarchenkoPasturFit, TaskAnalysis
     from qwem.recipes.paper.experiment import Experiment
 
 _TASK = "gram7-past-tense"
@@ -30,7 +30,8 @@ def figure_4(experiment: Experiment) -> Outcome:
     spectrum = experiment.stages.spectrum(experiment.scale.tasks, tol=1e-3)
     table = features(spectrum, min(60, spectrum.dim), topn=10)
     fits = [task.fits[task.dims.index(dim)] for dim in dims]
-    outside = [fit.spike / fit.distribution.support[1] for fit in fits]
+    outside = [_over_edge(fit) for fit in fits]
+    last = _over_edge(task.fits[-1])
     rank = _rank_correlation(analyses)
     together = "" if rank is None else (
         f"; over categories that and the best accuracy have a rank correlation of {rank:.2f}"
@@ -41,7 +42,9 @@ def figure_4(experiment: Experiment) -> Outcome:
         + ", ".join(f"{times:.1f}" for times in outside)
         + " times as far out as the edge of the Marchenko–Pastur bulk at d = "
         + ", ".join(map(str, dims))
-        + f"; the mean task vector is {task.signal_in_mean[task.dims.index(dims[-1])]:.2f} of it.",
+        + f"; the mean task vector is {task.signal_in_mean[task.dims.index(dims[-1])]:.2f} of it. "
+        + f"At the largest d, {task.dims[-1]}, it is at {last:.1f}: "
+        + ("still outside." if last > 1 else "noise has caught up with it."),
         f"{_carriers(top)} of the {len(top)} features carry half of the mean task vector; "
         f"its participation ratio is {task.participation_ratio:.0f}.",
         f"In {_past_peak(analyses)} of {len(analyses)} categories the SNR falls again by more than "
@@ -50,6 +53,7 @@ def figure_4(experiment: Experiment) -> Outcome:
     numbers = {
         "dims": list(dims),
         "spike_over_edge": outside,
+        "spike_over_edge_at_largest_dim": last,
         "effective_dim": [fit.effective_dim for fit in fits],
         "participation_ratio": float(task.participation_ratio),
         "snr_accuracy_rank_correlation": rank,
@@ -64,7 +68,7 @@ def figure_categories(experiment: Experiment) -> Outcome:
     dims = analyses[0].dims
     dim = max((d for d in dims if d <= 256), default=dims[-1])
     at = dims.index(dim)
-    outside = {a.task.name: a.fits[at].spike / a.fits[at].distribution.support[1] for a in analyses}
+    outside = {a.task.name: _over_edge(a.fits[at]) for a in analyses}
     in_mean = {a.task.name: float(a.signal_in_mean[at]) for a in analyses}
     goodness = float(np.mean([a.fits[at].goodness for a in analyses]))
     findings = (
@@ -101,6 +105,11 @@ def _shown(analyses: list[TaskAnalysis]) -> list[TaskAnalysis]:
     """Return the categories of the paper's curves, or others where there is none of them."""
     found = [analysis for name in _SHOWN for analysis in analyses if analysis.task.name == name]
     return found or analyses[: len(_SHOWN)]
+
+
+def _over_edge(fit: MarchenkoPasturFit) -> float:
+    """Return how far out the spike lies, in units of the edge of the bulk."""
+    return fit.spike / fit.distribution.support[1]
 
 
 def _spread(dims: tuple[int, ...]) -> tuple[int, ...]:
