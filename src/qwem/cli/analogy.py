@@ -1,4 +1,4 @@
-"""Complete an analogy: tell what C is to as A is to B."""
+"""Complete an analogy: A is to B as C is to what?"""
 
 from __future__ import annotations
 
