@@ -1,4 +1,4 @@
-"""Complete an analogy: A is to B as C is to what?"""
+"""Complete an analogy: as A is to B, so C is to the answer."""
 
 from __future__ import annotations
 
