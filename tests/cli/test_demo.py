@@ -79,6 +79,16 @@ def test_people_are_told_where_things_are(text: Path, tmp_path: Path, capsys: Ca
         assert main([name, *arguments]) in (0, 2)  # 2 where a word of the example is not there
 
 
+def test_the_next_command_is_one_that_the_shell_finds(
+    text: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After `make demo` the program is in an environment that is not on the path."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.argv", [".venv/bin/qwem", "demo"])
+    assert main(["demo", str(text), "-o", str(tmp_path / "out")]) == 0
+    assert "  .venv/bin/qwem similar " in capsys.readouterr().out
+
+
 def test_text_that_is_not_there(tmp_path: Path, capsys: Capture) -> None:
     assert main(["demo", str(tmp_path / "none.txt"), "-o", str(tmp_path / "out")]) == 2
     assert "none.txt" in capsys.readouterr().err

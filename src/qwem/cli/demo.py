@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from qwem.cli.options import add_threads_option
-from qwem.cli.output import cost_rows, costs, emit
+from qwem.cli.output import command, cost_rows, costs, emit
 
 if TYPE_CHECKING:
     import argparse
@@ -51,9 +51,9 @@ def run(options: argparse.Namespace) -> None:
         ("model", str(demo.model_path)),
         ("report", f"{demo.report_path}  (open it in a browser)"),
         ("", ""),
-        ("try next", f"qwem similar {demo.model_path} freedom"),
-        ("", f"qwem analogy {demo.model_path} man king woman"),
-        ("", f"qwem features {demo.model_path}"),
+        ("try next", f"{command()} similar {demo.model_path} freedom"),
+        ("", f"{command()} analogy {demo.model_path} man king woman"),
+        ("", f"{command()} features {demo.model_path}"),
     ]
     emit(options, report, rows)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.resources import peak_memory
@@ -24,6 +26,14 @@ def emit(
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def command() -> str:
+    """Return how to call this program again: by name, or by path where the shell can't find it."""
+    called = sys.argv[0]
+    if Path(called).name == "qwem" and shutil.which("qwem") is None:
+        return called
+    return "qwem"
 
 
 def costs(seconds: dict[str, float]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from qwem.cli.options import (
     given_settings,
     source_of,
 )
-from qwem.cli.output import cost_rows, costs, emit
+from qwem.cli.output import command, cost_rows, costs, emit
 
 if TYPE_CHECKING:
     import argparse
@@ -154,7 +154,7 @@ def run(options: argparse.Namespace) -> None:
         *([("analogies", f"{report['accuracy']:.1%}")] if questions is not None else []),
         *cost_rows(report),
         ("written", f"{done.trace_path} and {done.model_path}"),
-        ("next", f"qwem similar {done.model_path} WORD"),
+        ("next", f"{command()} similar {done.model_path} WORD"),
     ]
     emit(options, report, rows)
 
