@@ -171,6 +171,21 @@ def test_a_step_leaves_the_old_state_alone() -> None:
         np.testing.assert_array_equal(state.vectors, copy)
 
 
+def test_memory_is_used_again_only_when_nobody_looks_at_it() -> None:
+    trainer = stochastic(CORPUS, COUNTS, dim=3, rate=0.1, batch_size=100, backend="compiled")
+    state = trainer.init(0.5)
+    addresses = set()
+    for _ in range(20):
+        state = trainer.step(state)[0]
+        addresses.add(np.asarray(state.vectors).ctypes.data)
+    assert len(addresses) < 8
+    seen = np.asarray(state.vectors)  # outlives its state
+    copy = seen.copy()
+    for _ in range(20):
+        state = trainer.step(state)[0]
+    np.testing.assert_array_equal(seen, copy)
+
+
 def test_a_batch_depends_on_its_key_and_number_alone() -> None:
     ahead = Prefetcher(sampler(setting31(), part_tokens=700, batch_size=2_000))
     in_order = {number: ahead.batch(KEY, number) for number in range(12)}

@@ -159,6 +159,15 @@ class CompiledSource(Source):
         list(self._pool.map(work, pairwise(np.unique(cuts).tolist())))
 
 
+def _references(blocks: list[NDArray[np.uint8]]) -> list[int]:
+    """Return how often each block is referred to: by every array in it, JAX's too, and here."""
+    return [sys.getrefcount(block) for block in blocks]
+
+
+# What is left where nobody else refers to a block depends on the version of Python.
+_OWN_REFERENCES = _references([np.empty(0, np.uint8)])[0]
+
+
 class _Memory:
     """Memory for arrays that come and go with each step: fresh pages would cost as much as sums."""
 
@@ -172,10 +181,8 @@ class _Memory:
         return block[offset : offset + array.nbytes].view(array.dtype).reshape(array.shape)
 
     def _unused(self, size: int) -> NDArray[np.uint8]:
-        for block in self._blocks:
-            # Every array in a block refers to it, JAX's too. Three mean: the list, this loop, and
-            # the call that counts them.
-            if block.size == size and sys.getrefcount(block) == 3:
+        for block, references in zip(self._blocks, _references(self._blocks), strict=True):
+            if block.size == size and references == _OWN_REFERENCES:
                 return block
         block = np.empty(size, np.uint8)
         # States that somebody keeps keep their memory; it need not be looked at for ever.
