@@ -68,6 +68,15 @@ def test_what_changed_is_made_again(
     assert (tmp_path / "out" / "report.html").exists()
 
 
+def test_a_directory_is_looked_into(text: Path, tmp_path: Path, capsys: Capture) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "one.txt").write_text(text.read_text())
+    demo(capsys, files, "-o", tmp_path / "out")
+    (files / "two.txt").write_text("king queen man woman\n")
+    assert "polish" in demo(capsys, files, "-o", tmp_path / "out")["seconds"]
+
+
 def test_people_are_told_where_things_are(text: Path, tmp_path: Path, capsys: Capture) -> None:
     assert main(["demo", str(text), "-o", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out

@@ -11,6 +11,9 @@ import pytest
 from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
 from qwem.cli import main
 from qwem.dynamics import Trace, closed_form
+from qwem.errors import SettingError
+from qwem.model import Settings
+from qwem.recipes import TrainingSettings, run_training
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,6 +102,7 @@ def test_people_are_told_what_to_do_next(text: Path, tmp_path: Path, capsys: Cap
         (("--gradient", "stochastic", "--optimizer", "rk4"), "rk4 follows the exact gradient"),
         (("--steps", "5", "--until", "1.0"), "Give steps or until"),
         (("--rate", "1e6", "--steps", "60"), "diverged"),
+        (("--rate", "0"), "must be positive"),
     ],
 )
 def test_what_can_not_be_is_said(
@@ -115,3 +119,9 @@ def test_minibatches_need_text(text: Path, tmp_path: Path, capsys: Capture) -> N
     assert main([*command, "--gradient", "stochastic"]) == 2
     assert "give the text" in capsys.readouterr().err
     assert main([*command, "--steps", "3"]) == 0
+
+
+def test_settings_are_checked_in_python_too(tmp_path: Path) -> None:
+    wrong: Any = {"loss": "cubic"}
+    with pytest.raises(SettingError, match="loss must be one of quartic, logistic, not 'cubic'"):
+        run_training(["a b"], tmp_path, TrainingSettings(**wrong), Settings())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
 from qwem._internal.artefact import writing_file
+from qwem._internal.sources import file_states
 from qwem._internal.stopwatch import Stopwatch
 from qwem.errors import MissingExtraError, QwemError
 
@@ -64,7 +65,7 @@ def run_demo(
     made_of = {
         "version": __version__,
         "settings": DEMO_SETTINGS,
-        "files": [_state(file) for file in files or [_database()]],
+        "files": file_states(files or [_database()]),
     }
     watch = Stopwatch()
     model = None
@@ -105,14 +106,6 @@ def _database() -> Path:
 
 def _title(files: Sequence[Path]) -> str:
     return "What English quotations know" if not files else f"What {files[0].stem} knows"
-
-
-def _state(file: Path) -> dict[str, Any] | None:
-    """Return what changes when a file does; None where reading it will say what is wrong."""
-    if not file.is_file():
-        return None
-    state = file.stat()
-    return {"name": str(file.resolve()), "bytes": state.st_size, "changed": state.st_mtime_ns}
 
 
 def _read_json(file: Path) -> Any:

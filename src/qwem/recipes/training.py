@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from qwem._internal.stopwatch import Stopwatch
 from qwem.cooccurrence import Cooccurrence
@@ -109,19 +109,10 @@ def run_training(
 
 
 def _check(training: TrainingSettings) -> None:
-    choices = {
-        "loss": ("quartic", "logistic"),
-        "weighting": ("setting31", "word2vec", "none"),
-        "gradient": ("population", "stochastic"),
-        "optimizer": ("sgd", "rk4", "adam"),
-        "precision": ("float32", "float64"),
-    }
-    for entry in fields(training):
-        value = getattr(training, entry.name)
-        if entry.name in choices and value not in choices[entry.name]:
-            raise SettingError(
-                f"{entry.name} must be one of {', '.join(choices[entry.name])}, not {value!r}."
-            )
+    for name, hint in get_type_hints(TrainingSettings).items():
+        value = getattr(training, name)
+        if get_origin(hint) is Literal and value not in get_args(hint):
+            raise SettingError(f"{name} must be one of {', '.join(get_args(hint))}, not {value!r}.")
     if training.gradient == "stochastic" and training.optimizer == "rk4":
         raise SettingError("rk4 follows the exact gradient; take sgd or adam for minibatches.")
 
@@ -152,9 +143,13 @@ def _trainer(
     if training.optimizer == "adam":
         from qwem._internal.extras import require
 
-        common["optimizer"] = require("optax", "train").adam(training.rate or 0.05)
+        common["optimizer"] = require("optax", "train").adam(
+            0.05 if training.rate is None else training.rate
+        )
+    elif training.rate is not None:
+        common["rate"] = training.rate
     else:
-        common["rate"] = training.rate or stable_rate(
+        common["rate"] = stable_rate(
             counts, loss, reweighting, tied=training.tied, seed=settings.seed
         )
     if training.gradient == "population":

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import logging
 import shutil
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from qwem import __version__
+from qwem._internal.sources import file_states
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.dynamics import closed_form
@@ -24,6 +23,7 @@ from qwem.target import mstar, pmi, ppmi, setting31
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -82,20 +82,6 @@ class Stages:
         self.scale = scale
         self.directory = directory
 
-    @cached_property
-    def identity(self) -> list[tuple[str, int, int]]:
-        """What the text's files are, as far as can be seen from outside."""
-        given = [
-            Path(name)
-            for path in self.paths
-            for name in ([path] if Path(path).exists() else glob.glob(path))
-        ]
-        files = sorted(
-            {file for path in given for file in (path.rglob("*") if path.is_dir() else [path])}
-        )
-        stats = [(str(file.resolve()), file.stat()) for file in files]
-        return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
-
     @cache  # noqa: B019 – a run has one of these, and wants each stage once
     def corpus(self, vocab_size: int) -> Corpus:
         """Return the text, encoded with its most frequent words."""
@@ -109,7 +95,9 @@ class Stages:
         def make(path: Path) -> Corpus:
             return Corpus.from_files(self.paths, directory=path, **settings)
 
-        return self._kept("corpus", {**settings, "files": self.identity}, Corpus.load, make)
+        return self._kept(
+            "corpus", {**settings, "files": file_states(self.paths)}, Corpus.load, make
+        )
 
     @cache  # noqa: B019
     def counts(self, vocab_size: int) -> Cooccurrence:
