@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import base64
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import qwem
 from qwem.embedding import Embedding
-from qwem.report.compact import quantised, restored
+from qwem.report.compact import quantised
 from qwem.report.content import REPLAYED_AXES, words_data
 
 if TYPE_CHECKING:
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem import Model
+
+
+def restored(packed: dict[str, Any]) -> NDArray[np.float64]:
+    """The matrix that the page will see."""
+    whole = np.frombuffer(base64.b64decode(packed["data"]), dtype=f"<i{packed['bits'] // 8}")
+    return whole.reshape(-1, packed["columns"]) * np.array(packed["scales"])
+
 
 MATRICES = arrays(
     np.float64, st.tuples(st.integers(1, 8), st.integers(1, 5)), elements=st.floats(-1e6, 1e6)

@@ -60,7 +60,7 @@ class Thinning:
 
     def key(self, draw: int) -> np.uint64:
         """Return what the fates of one draw are derived from."""
-        from qwem.cooccurrence.kernels import mix
+        from qwem._internal.kernels import mix
 
         with np.errstate(over="ignore"):
             return np.uint64(mix(np.uint64(self.seed) + mix(np.uint64(draw))))

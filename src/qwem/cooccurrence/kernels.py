@@ -17,9 +17,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
+from qwem._internal.kernels import GOLDEN, mix
 
 AHEAD = 8
 """Positions to fetch ahead: windows lie all over the stream, and waiting for memory would
@@ -49,26 +47,18 @@ def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def mix(x: Any) -> Any:
-    """Scramble 64 bits (the finaliser of SplitMix64)."""
-    x = (x ^ (x >> np.uint64(30))) * _MIX_1
-    x = (x ^ (x >> np.uint64(27))) * _MIX_2
-    return x ^ (x >> np.uint64(31))
-
-
-@njit(nogil=True, cache=True)
 def is_kept(word: Any, thresholds: Any, document_key: Any, position: Any) -> Any:
     """Decide a token's fate from its document and its position in it."""
     if len(thresholds) == 0:
         return True
-    draw = mix(document_key + np.uint64(position) * _GOLDEN) >> np.uint64(11)
+    draw = mix(document_key + np.uint64(position) * GOLDEN) >> np.uint64(11)
     return draw < thresholds[word]
 
 
 @njit(nogil=True, cache=True)
 def document_key(key: Any, document: Any) -> Any:
     """Return the key from which the fates of one document's tokens are drawn."""
-    return mix(key ^ mix(np.uint64(document) + _GOLDEN))
+    return mix(key ^ mix(np.uint64(document) + GOLDEN))
 
 
 @njit(nogil=True, cache=True)

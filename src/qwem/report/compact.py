@@ -31,13 +31,3 @@ def quantised(matrix: NDArray[np.floating], bits: Literal[8, 16]) -> dict[str, A
         "scales": scales.tolist(),
         "data": base64.b64encode(whole.tobytes()).decode("ascii"),
     }
-
-
-def restored(packed: dict[str, Any]) -> NDArray[np.float64]:
-    """Return the matrix that the page will see, the inverse of `quantised` up to its rounding.
-
-    >>> restored(quantised(np.array([[254.0], [-100.0]]), 8)).ravel()
-    array([ 254., -100.])
-    """
-    whole = np.frombuffer(base64.b64decode(packed["data"]), dtype=f"<i{packed['bits'] // 8}")
-    return whole.reshape(-1, packed["columns"]) * np.array(packed["scales"])

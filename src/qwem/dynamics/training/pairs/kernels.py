@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from qwem._internal.kernels import GOLDEN, mix
+
 Array = np.ndarray[Any, Any]
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
-_ONE = np.uint64(1)
+_ONE, _S11 = np.uint64(1), np.uint64(11)
 
 # The compiler may reorder and fuse sums, which it does the same way in every run; no more.
 _SUMS = {"reassoc", "contract", "nsz"}
@@ -25,22 +24,15 @@ _BLOCK = 1024
 
 
 @njit(inline="always")
-def _mix(z: Any) -> Any:
-    z = (z ^ (z >> _S30)) * _MIX1
-    z = (z ^ (z >> _S27)) * _MIX2
-    return z ^ (z >> _S31)
-
-
-@njit(inline="always")
 def _uniform(state: Any) -> Any:
     """Return a number in [0, 1) of 53 random bits."""
-    return np.float64(_mix(state) >> _S11) * 2.0**-53
+    return np.float64(mix(state) >> _S11) * 2.0**-53
 
 
 @njit(nogil=True, cache=True)
 def derive_key(seed: int, number: int) -> Any:
     """Return the key of one of many independent streams."""
-    return _mix(_mix(np.uint64(seed) + _STEP) + _STEP * (np.uint64(number) + _ONE))
+    return mix(mix(np.uint64(seed) + GOLDEN) + GOLDEN * (np.uint64(number) + _ONE))
 
 
 @njit(nogil=True, cache=True)
@@ -122,7 +114,7 @@ def draw_words(key: Any, limit: Array, alias: Array, out: Array) -> None:
     state = key
     for k in range(out.size):
         out[k] = _word(state, limit, alias)
-        state += _STEP
+        state += GOLDEN
 
 
 @njit(nogil=True, cache=True)
@@ -148,10 +140,10 @@ def draw_positives(
         for k in range(_BLOCK):
             at[k] = begin + np.int64(_uniform(state) * (end - begin))
             words[k] = stream[at[k]]
-            state += _STEP
+            state += GOLDEN
         for k in range(_BLOCK):
             at[k] = stream[at[k] + reach[np.int64(_uniform(state) * reach.size)]]
-            state += _STEP
+            state += GOLDEN
         for k in range(_BLOCK):
             if drawn < centers.size and words[k] != gap and at[k] != gap:
                 centers[drawn] = words[k]
@@ -184,14 +176,14 @@ def draw_accepted(
     while drawn < centers.size:
         for k in range(_BLOCK):
             words[k] = _word(state, limit, alias)
-            state += _STEP
+            state += GOLDEN
         for k in range(_BLOCK):
             count = starts[words[k] + 1] - starts[words[k]]
             at[k] = starts[words[k]] + np.int64(_uniform(state) * count)
-            state += _STEP
+            state += GOLDEN
         for k in range(_BLOCK):
             at[k] = places[at[k]] + reach[np.int64(_uniform(state) * reach.size)]
-            state += _STEP
+            state += GOLDEN
         for k in range(_BLOCK):
             at[k] = stream[at[k]]
         for k in range(_BLOCK):
@@ -199,7 +191,7 @@ def draw_accepted(
                 centers[drawn] = words[k]
                 contexts[drawn] = at[k]
                 drawn += 1
-            state += _STEP
+            state += GOLDEN
 
 
 @njit(nogil=True, cache=True, fastmath=_SUMS)
