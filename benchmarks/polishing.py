@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from qwem import Cooccurrence, Corpus, evaluate, factorize, fit, mstar
-from qwem.dynamics import Polished, polish
+from qwem.polish import Polished, polish
 from qwem.recipes import demo_documents
 
 if TYPE_CHECKING:

@@ -35,18 +35,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
-from qwem.dynamics import (
-    LOGISTIC,
-    closed_form,
-    exact_flow,
-    log_scale_bounds,
-    population,
-    satisfied_pairs,
-    stochastic,
-    train,
-    word2vec_weighting,
-)
+from qwem.dynamics import closed_form, exact_flow, log_scale_bounds, satisfied_pairs
 from qwem.evaluation import evaluate_analogies
+from qwem.training import LOGISTIC, population, stochastic, train, word2vec_weighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable

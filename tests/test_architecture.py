@@ -18,11 +18,13 @@ CORRIDOR = ("corpus", "cooccurrence", "target", "spectrum", "embedding")
 SIDE_ROOMS = {
     # A side room sees the whole corridor, and of the other side rooms these.
     "evaluation": set(),
+    "polish": set(),
     "dynamics": set(),
-    "model": {"dynamics"},
+    "training": {"dynamics"},
+    "model": {"dynamics", "polish"},
     "interpretation": {"dynamics", "evaluation", "model"},
     "report": {"dynamics", "evaluation", "interpretation", "model"},
-    "figures": {"dynamics", "evaluation", "interpretation"},
+    "figures": {"dynamics", "evaluation", "interpretation", "training"},
 }
 TOP = {"cli", "recipes"}  # see everything, and nothing sees them
 EVERYWHERE = {"_internal", "errors", "__init__"}

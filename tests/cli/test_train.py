@@ -10,10 +10,11 @@ import pytest
 
 from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
 from qwem.cli import main
-from qwem.dynamics import Trace, closed_form
+from qwem.dynamics import closed_form
 from qwem.errors import SettingError
 from qwem.model import Settings
 from qwem.recipes import TrainingSettings, run_training
+from qwem.training import Trace
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qwem import Cooccurrence, Embedding, factorize, mstar
-from qwem.dynamics import LOGISTIC, QUARTIC, closed_form, population, train
+from qwem.dynamics import closed_form
 from qwem.evaluation import AnalogySet, RatedPair, SimilaritySet, evaluate
 from qwem.figures import (
     Start,
@@ -25,6 +25,7 @@ from qwem.figures import (
 )
 from qwem.figures.look import COLOURS
 from qwem.interpretation import Task, analyze_task, features, overlaps
+from qwem.training import LOGISTIC, QUARTIC, population, train
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem import Spectrum
-    from qwem.dynamics import Trace
     from qwem.interpretation import TaskAnalysis
+    from qwem.training import Trace
 
 WORDS, DIM = 40, 6
 

@@ -109,7 +109,7 @@ def test_an_interrupted_run_goes_on(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = Stages([str(corpus)], TINY, tmp_path / "whole").trace("qwem")
-    from qwem.dynamics.training import Trainer
+    from qwem.training import Trainer
 
     plain, steps = Trainer.step, []
 

@@ -11,8 +11,8 @@ from qwem.figures.look import COLOURS, new_figure, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from qwem.dynamics import Trace
     from qwem.spectrum import Spectrum
+    from qwem.training import Trace
 
 _MODES = 20
 

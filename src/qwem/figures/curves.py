@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from qwem.dynamics import ClosedFormDynamics, Trace
+    from qwem.dynamics import ClosedFormDynamics
+    from qwem.training import Trace
 
 TIME = r"training time $t/\tau_1$"
 

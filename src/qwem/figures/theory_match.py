@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from qwem.dynamics import ClosedFormDynamics, Trace
+    from qwem.dynamics import ClosedFormDynamics
     from qwem.spectrum import Spectrum
+    from qwem.training import Trace
 
 _MODES = 20
 

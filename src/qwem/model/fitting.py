@@ -60,7 +60,7 @@ def fit(
     polished = None
     if settings.polish:
         with watch.stage("polish"), blas_threads(threads):
-            from qwem.dynamics import polish
+            from qwem.polish import polish
 
             result = polish(spectrum, counts, threads=threads)
             polished = result.embedding, result.context

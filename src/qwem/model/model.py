@@ -33,7 +33,7 @@ class Model:
     corpus: dict[str, Any]
     """What was read: fingerprint, documents and words, before and after filtering."""
     polished: tuple[Embedding, Embedding] | None = None
-    """Word and context vectors after `qwem.dynamics.polish`, where the fit included it."""
+    """Word and context vectors after `qwem.polish.polish`, where the fit included it."""
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each stage of the fit took; not saved, so that equal fits save equal files."""
 

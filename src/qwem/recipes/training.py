@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from qwem.dynamics import Loss, Trace, Trainer
     from qwem.embedding import Embedding
     from qwem.target import Reweighting
+    from qwem.training import Loss, Trace, Trainer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def run_training(
     with watch.stage("prepare"):
         trainer = _trainer(corpus, counts, training, settings)
     with watch.stage("train"):
-        from qwem.dynamics import train
+        from qwem.training import train
 
         directory.mkdir(parents=True, exist_ok=True)
         trace = train(
@@ -131,7 +131,7 @@ def _counted(
 def _trainer(
     corpus: Corpus | None, counts: Cooccurrence, training: TrainingSettings, settings: Settings
 ) -> Trainer:
-    from qwem.dynamics import LOGISTIC, QUARTIC, population, stable_rate, stochastic
+    from qwem.training import LOGISTIC, QUARTIC, population, stable_rate, stochastic
 
     loss: Loss = {"quartic": QUARTIC, "logistic": LOGISTIC}[training.loss]
     reweighting = _reweighting(counts, training)
@@ -169,8 +169,8 @@ def _trainer(
 
 
 def _reweighting(counts: Cooccurrence, training: TrainingSettings) -> Reweighting:
-    from qwem.dynamics import word2vec_weighting
     from qwem.target import none, rank_one, setting31, word_probability
+    from qwem.training import word2vec_weighting
 
     if training.weighting == "word2vec":
         reweighting = word2vec_weighting(

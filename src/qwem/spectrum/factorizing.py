@@ -189,7 +189,7 @@ def _check_settings(problem: Solvable, dim: int, tol: float, method: str) -> Non
     if problem.coupling is not None and np.ndim(problem.coupling) != 1:
         raise SettingError(
             "This target's coupling G is neither constant nor rank one: weighted factorisation is "
-            "NP-hard and has no closed form; train it with the population trainer, qwem.dynamics."
+            "NP-hard and has no closed form; train it with the population trainer of qwem.training."
         )
 
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.dynamics import Stepwise, Trace, Trainer
     from qwem.recipes.paper.settings import Scale, Size
     from qwem.target import Target
+    from qwem.training import Stepwise, Trace, Trainer
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ class Stages:
     @cache  # noqa: B019
     def trace(self, name: str) -> Trace:
         """Return a training run of `RUNS`."""
-        from qwem.dynamics import Trace
+        from qwem.training import Trace
 
         run, scale = RUNS[name], self.scale
         size: Size = getattr(scale, run.purpose)
@@ -156,7 +156,7 @@ class Stages:
 
     def _train(self, run: Run, size: Size, checkpoint: Path) -> Trace:
         """Train, from a checkpoint if there is one: by Adam, or by plain steps that stay finite."""
-        from qwem.dynamics import train
+        from qwem.training import train
 
         scale = self.scale
         spectrum = self.spectrum(size)
@@ -192,7 +192,7 @@ class Stages:
 
         It stops at the moments whose vectors are to be kept, and goes on from its checkpoint.
         """
-        from qwem.dynamics import Trace, stepwise, train
+        from qwem.training import Trace, stepwise, train
 
         scale, until = self.scale, self.scale.stretch * float(times.max())
         if run.purpose == "benchmarks":
@@ -220,7 +220,7 @@ class Stages:
 
     def _trainer(self, run: Run, size: Size, rate: float | Stepwise | None) -> Trainer:
         from qwem._internal.extras import require
-        from qwem.dynamics import LOGISTIC, QUARTIC, population, stochastic, word2vec_weighting
+        from qwem.training import LOGISTIC, QUARTIC, population, stochastic, word2vec_weighting
 
         scale = self.scale
         counts = self.counts(size.vocab_size)

@@ -10,8 +10,8 @@ from qwem.figures import Start, ablation, moments, overview, theory_match
 from qwem.recipes.paper.results import Outcome
 
 if TYPE_CHECKING:
-    from qwem.dynamics import Trace
     from qwem.recipes.paper.experiment import Experiment
+    from qwem.training import Trace
 
 _TOP = 20
 

@@ -10,14 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qwem.dynamics.training.source import Descent, Parameters, Source, gradient_norm, move
 from qwem.errors import SettingError
+from qwem.training.source import Descent, Parameters, Source, gradient_norm, move
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from qwem.corpus import Vocabulary
-    from qwem.dynamics.training.schedule import Stepwise
+    from qwem.training.schedule import Stepwise
 
 Method = Literal["sgd", "rk4"]
 

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from qwem._internal.resources import thread_count
-from qwem.dynamics.training.losses import LOGISTIC, QUARTIC, Loss
-from qwem.dynamics.training.pairs import Batch, PairSampler, Prefetcher
-from qwem.dynamics.training.source import Descent, Parameters, Source
+from qwem.training.losses import LOGISTIC, QUARTIC, Loss
+from qwem.training.pairs import Batch, PairSampler, Prefetcher
+from qwem.training.source import Descent, Parameters, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,8 +81,8 @@ class CompiledSource(Source):
 
     def _run(self, parameters: Parameters, batch: Batch, rate: float | None) -> Descent:
         """Return the parameters after a step, or without a rate their gradients."""
-        from qwem.dynamics.training.kernels import fit_centers, fit_words
-        from qwem.dynamics.training.pairs.kernels import take
+        from qwem.training.kernels import fit_centers, fit_words
+        from qwem.training.pairs.kernels import take
 
         host = [np.asarray(side) for side in parameters]
         left, right, tied = host[0], host[-1], len(host) == 1
@@ -137,7 +137,7 @@ class CompiledSource(Source):
         self, left: NDArray[Any], right: NDArray[Any], batch: Batch
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the costs and slopes of all pairs under a loss that only JAX knows."""
-        from qwem.dynamics.training.kernels import multiply_pairs
+        from qwem.training.kernels import multiply_pairs
 
         products = np.empty(len(batch.weights), left.dtype)
 

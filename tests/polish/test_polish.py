@@ -12,10 +12,10 @@ from scipy import sparse
 
 import qwem
 from qwem.cooccurrence import Cooccurrence, PairCounts
-from qwem.dynamics import Polished, polish
-from qwem.dynamics.polish import balanced, start
-from qwem.dynamics.word2vec_loss import Word2vecLoss, acceptance
 from qwem.errors import CountError, SettingError
+from qwem.polish import Polished, polish
+from qwem.polish.loss import Word2vecLoss, acceptance
+from qwem.polish.polishing import balanced, start
 from qwem.target import mstar
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from qwem._internal.progress import progress
 from qwem._internal.resources import require_memory
-from qwem.dynamics.word2vec_loss import TILE_ENTRIES, TILE_ROWS, Evaluation, Word2vecLoss
 from qwem.embedding import Embedding
 from qwem.errors import CountError, SettingError
+from qwem.polish.loss import TILE_ENTRIES, TILE_ROWS, Evaluation, Word2vecLoss
 from qwem.spectrum import Spectrum
 
 if TYPE_CHECKING:

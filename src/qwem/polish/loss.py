@@ -131,7 +131,7 @@ class Word2vecLoss:
 
     def _to_slopes(self, block: slice, logits: Matrix, losses: Vector, curvature: Vector) -> Vector:
         """Turn some rows of logits into slopes, in place; return the curvature of the columns."""
-        from qwem.dynamics.kernels import slopes_dense, slopes_sparse
+        from qwem.polish.kernels import slopes_dense, slopes_sparse
 
         columns = np.zeros(logits.shape[1])
         rest = self.left[block], self.right, losses[block], curvature[block], columns

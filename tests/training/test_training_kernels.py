@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dynamics.training_cases import sides
-from qwem.dynamics import LOGISTIC, QUARTIC
-from qwem.dynamics.training.kernels import fit_centers, fit_words, multiply_pairs
-from qwem.dynamics.training.pairs.kernels import (
+from qwem.training import LOGISTIC, QUARTIC
+from qwem.training.kernels import fit_centers, fit_words, multiply_pairs
+from qwem.training.pairs.kernels import (
     draw_words,
     fill_alias,
     lay_out,
@@ -22,6 +21,7 @@ from qwem.dynamics.training.pairs.kernels import (
     sort_pairs,
     weigh_pairs,
 )
+from training.training_cases import sides
 
 
 @given(

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem.corpus import Corpus
-from qwem.dynamics import LOGISTIC, QUARTIC, contrastive, word2vec_weighting
 from qwem.target import negative_sampling, none, rank_one, setting31, subsampling
+from qwem.training import LOGISTIC, QUARTIC, contrastive, word2vec_weighting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.dynamics import Loss
     from qwem.target import Reweighting
+    from qwem.training import Loss
 
     Array = NDArray[np.float64]
 

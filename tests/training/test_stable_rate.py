@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from qwem import Cooccurrence, mstar
-from qwem.dynamics import LOGISTIC, QUARTIC, population, stable_rate, train, word2vec_weighting
 from qwem.errors import ConvergenceError
 from qwem.target import setting31
+from qwem.training import LOGISTIC, QUARTIC, population, stable_rate, train, word2vec_weighting
 
 
 def counts_of(size: int = 12, seed: int = 0) -> Cooccurrence:

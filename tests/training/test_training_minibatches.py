@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from dynamics.training_cases import LOSSES, topical_text, weightings
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
-from qwem.dynamics import LOGISTIC, QUARTIC, population, stochastic, word2vec_weighting
-from qwem.dynamics.training.minibatch import CompiledSource
-from qwem.dynamics.training.pairs import PairSampler, Prefetcher
-from qwem.dynamics.training.weighting import weigh
 from qwem.errors import CountError, SettingError
 from qwem.target import dynamic_window, none, setting31
+from qwem.training import LOGISTIC, QUARTIC, population, stochastic, word2vec_weighting
+from qwem.training.minibatch import CompiledSource
+from qwem.training.pairs import PairSampler, Prefetcher
+from qwem.training.weighting import weigh
+from training.training_cases import LOSSES, topical_text, weightings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qwem.dynamics.training.minibatch import Backend
+    from qwem.training.minibatch import Backend
 
 CORPUS = topical_text(words=25, documents=30)
 COUNTS = Cooccurrence.count(CORPUS, 3)

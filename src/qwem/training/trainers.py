@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from qwem.dynamics.training.exact import population_source
-from qwem.dynamics.training.losses import QUARTIC, Loss
-from qwem.dynamics.training.minibatch import Backend, minibatch_source
-from qwem.dynamics.training.pairs import PairSampler
-from qwem.dynamics.training.schedule import Stepwise
-from qwem.dynamics.training.trainer import Method, Optimizer, Trainer
-from qwem.dynamics.training.weighting import Weighting, time_per_rate, weigh
 from qwem.errors import SettingError
 from qwem.target import Reweighting, setting31
+from qwem.training.exact import population_source
+from qwem.training.losses import QUARTIC, Loss
+from qwem.training.minibatch import Backend, minibatch_source
+from qwem.training.pairs import PairSampler
+from qwem.training.schedule import Stepwise
+from qwem.training.trainer import Method, Optimizer, Trainer
+from qwem.training.weighting import Weighting, time_per_rate, weigh
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

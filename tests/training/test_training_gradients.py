@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynamics.training_cases import LOSSES, plain_loss, topical_text, weightings
 from qwem.cooccurrence import Cooccurrence
-from qwem.dynamics import LOGISTIC, QUARTIC, contrastive, population
-from qwem.dynamics.training.exact import PairwiseSource, QuadraticSource
-from qwem.dynamics.training.weighting import weigh
 from qwem.errors import SettingError
 from qwem.target import mstar, setting31
+from qwem.training import LOGISTIC, QUARTIC, contrastive, population
+from qwem.training.exact import PairwiseSource, QuadraticSource
+from qwem.training.weighting import weigh
 from target.count_matrices import random_counts
+from training.training_cases import LOSSES, plain_loss, topical_text, weightings
 
 SIZE, DIM = 12, 3
 COUNTS = random_counts(SIZE, density=0.6)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem.dynamics.training.losses import QUARTIC, Loss
-from qwem.dynamics.training.trainers import population
+from qwem.training.losses import QUARTIC, Loss
+from qwem.training.trainers import population
 
 if TYPE_CHECKING:
     from qwem.cooccurrence import Cooccurrence

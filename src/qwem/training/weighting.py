@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.dynamics.training.losses import Loss
+    from qwem.training.losses import Loss
 
     Vector = NDArray[np.float64]
 

@@ -16,16 +16,16 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.resources import require_memory
-from qwem.dynamics.training.losses import QUARTIC, Loss
-from qwem.dynamics.training.source import Parameters, Source
 from qwem.target import mstar
+from qwem.training.losses import QUARTIC, Loss
+from qwem.training.source import Parameters, Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.dynamics.training.weighting import Weighting
     from qwem.target import Reweighting, Target
+    from qwem.training.weighting import Weighting
 
 TILE_ENTRIES = 1 << 21
 """Pairs looked at together: 8 MB in float32."""

@@ -8,22 +8,20 @@ import numpy as np
 import pytest
 
 from dynamics.gradient_flow import singular_values, spectrum_of, untied_flow
-from dynamics.training_cases import topical_text
 from qwem.cooccurrence import Cooccurrence
-from qwem.dynamics import (
+from qwem.dynamics import closed_form, exact_flow, requiv_distance
+from qwem.spectrum import factorize
+from qwem.target import mstar, none, rank_one, setting31
+from qwem.training import (
     LOGISTIC,
     QUARTIC,
-    closed_form,
-    exact_flow,
     population,
-    requiv_distance,
     stepwise,
     stochastic,
     train,
     word2vec_weighting,
 )
-from qwem.spectrum import factorize
-from qwem.target import mstar, none, rank_one, setting31
+from training.training_cases import topical_text
 
 CORPUS = topical_text()
 COUNTS = Cooccurrence.count(CORPUS, 4)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.dynamics.training.trace import (
+from qwem.errors import SettingError
+from qwem.training.trace import (
     Trace,
     singular_values_of,
     snapshot_arrays,
     snapshots_from,
 )
-from qwem.dynamics.training.trainer import State, parameters_of
-from qwem.errors import SettingError
+from qwem.training.trainer import State, parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.corpus import Vocabulary
-    from qwem.dynamics.training.trace import Snapshot
     from qwem.embedding import Embedding
+    from qwem.training.trace import Snapshot
 
 _CURVES = ("steps", "times", "losses", "accuracy", "singular_values")
 

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from dynamics.training_cases import topical_text
 from qwem.cooccurrence import Cooccurrence
-from qwem.dynamics import (
+from qwem.errors import ArtefactError, ConvergenceError, SettingError
+from qwem.target import setting31
+from qwem.training import (
     LOGISTIC,
     QUARTIC,
     Trace,
@@ -27,8 +28,7 @@ from qwem.dynamics import (
     train,
     word2vec_weighting,
 )
-from qwem.errors import ArtefactError, ConvergenceError, SettingError
-from qwem.target import setting31
+from training.training_cases import topical_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ def test_going_on_after_an_interruption_changes_nothing(name: str, tmp_path: Pat
 
 KILLED = """
 import os, signal, sys
-from dynamics.test_training_runs import TRAINERS, train
+from training.test_training_runs import TRAINERS, train
 
 def kill(embedding):
     kill.looks += 1
@@ -236,6 +236,6 @@ def test_precision_is_nobody_elses_business() -> None:
     assert jnp.zeros(1).dtype == np.float32
 
 
-def test_jax_is_imported_on_use() -> None:
-    code = "import sys, qwem.dynamics; assert 'jax' not in sys.modules; qwem.dynamics.train"
+def test_the_theory_needs_no_jax() -> None:
+    code = "import sys, qwem.dynamics, qwem.model; assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

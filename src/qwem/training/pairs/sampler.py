@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem.dynamics.training.pairs.parts import PART_TOKENS, Parts
 from qwem.errors import CountError, SettingError
+from qwem.training.pairs.parts import PART_TOKENS, Parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
-    from qwem.dynamics.training.weighting import Weighting
+    from qwem.training.weighting import Weighting
 
 _AHEAD = 4
 
@@ -42,7 +42,7 @@ class Sorting(NamedTuple):
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values of pairs in this order."""
-        from qwem.dynamics.training.pairs.kernels import take
+        from qwem.training.pairs.kernels import take
 
         out = np.empty_like(values)
         take(values, self.order, 0, len(out), out)
@@ -67,8 +67,8 @@ class PairSampler:
     """Draws any batch of pairs by its key and number; see the module.
 
     >>> from qwem import Cooccurrence, Corpus
-    >>> from qwem.dynamics.training.losses import QUARTIC
-    >>> from qwem.dynamics.training.weighting import weigh
+    >>> from qwem.training.losses import QUARTIC
+    >>> from qwem.training.weighting import weigh
     >>> from qwem.target import none
     >>> corpus = Corpus.from_documents(["a b a b"])
     >>> counts = Cooccurrence.count(corpus, window=1)
@@ -93,7 +93,7 @@ class PairSampler:
             raise SettingError(f"batch_size must be even and positive, not {batch_size}.")
         if not 0 <= flatten <= 1:
             raise SettingError(f"flatten must lie between 0 and 1, not be {flatten}.")
-        from qwem.dynamics.training.pairs.kernels import fill_alias
+        from qwem.training.pairs.kernels import fill_alias
 
         self.batch_size = batch_size
         self.dtype = np.dtype(dtype)
@@ -114,7 +114,7 @@ class PairSampler:
 
     def draw(self, key: int, number: int) -> Batch:
         """Return batch `number` of the stream `key`."""
-        from qwem.dynamics.training.pairs.kernels import derive_key, draw_words
+        from qwem.training.pairs.kernels import derive_key, draw_words
 
         part = self._parts[self.part_of(key, number)]
         pairs = self.batch_size // 2
@@ -142,7 +142,7 @@ class PairSampler:
         )
 
     def _sorted(self, words: NDArray[np.int32]) -> Sorting:
-        from qwem.dynamics.training.pairs.kernels import sort_pairs
+        from qwem.training.pairs.kernels import sort_pairs
 
         order, starts = np.empty(len(words), np.int32), np.empty(len(self._limit) + 1, np.int32)
         sort_pairs(words, order, starts)
@@ -156,7 +156,7 @@ class PairSampler:
         share: float,
     ) -> NDArray[Any]:
         """Return Ψ⁺ P_ij/Q⁺_ij and Ψ⁻ P_i P_j/Q⁻_ij, with Q± what pairs are drawn from."""
-        from qwem.dynamics.training.pairs.kernels import weigh_pairs
+        from qwem.training.pairs.kernels import weigh_pairs
 
         weighting = self._weighting
         seen = np.empty(0)
@@ -180,7 +180,7 @@ class PairSampler:
     def _look_up(
         self, centers: NDArray[np.int32], contexts: NDArray[np.int32]
     ) -> NDArray[np.float64]:
-        from qwem.dynamics.training.pairs.kernels import look_up_dense, look_up_sparse
+        from qwem.training.pairs.kernels import look_up_dense, look_up_sparse
 
         counts = self._weighting.counts
         found = np.empty(len(centers))

@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from qwem._internal import artefact
-from qwem.dynamics.training.trainer import State, parameters_of
 from qwem.errors import ArtefactError, SettingError
+from qwem.training.trainer import State, parameters_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qwem.dynamics.training.recorder import Recorder
-    from qwem.dynamics.training.trainer import Trainer
+    from qwem.training.recorder import Recorder
+    from qwem.training.trainer import Trainer
 
 KIND = "training"
 _ARRAYS = "state.safetensors"

@@ -38,7 +38,7 @@ class Part:
 
     def draw(self, key: Any, centers: NDArray[np.int32], contexts: NDArray[np.int32]) -> None:
         """Fill both arrays with pairs."""
-        from qwem.dynamics.training.pairs.kernels import draw_accepted, draw_positives
+        from qwem.training.pairs.kernels import draw_accepted, draw_positives
 
         gap = len(self.accept) - 1
         if self.index is None:
@@ -81,7 +81,7 @@ class Parts:
         return self._last
 
     def _read(self, number: int) -> Part:
-        from qwem.dynamics.training.pairs.kernels import lay_out, sum_accepted
+        from qwem.training.pairs.kernels import lay_out, sum_accepted
 
         corpus, window, gap = self._corpus, len(self._distances), len(self._accept) - 1
         start, stop = int(self.cuts[number]), int(self.cuts[number + 1])
@@ -101,7 +101,7 @@ class Parts:
         return Part(number, stream, begin, end, self._reach, self._accept, kept, index)
 
     def _index(self, stream: NDArray[Any], begin: int, end: int) -> tuple[NDArray[Any], ...]:
-        from qwem.dynamics.training.pairs.kernels import fill_alias, sort_pairs
+        from qwem.training.pairs.kernels import fill_alias, sort_pairs
 
         places = np.empty(end - begin, np.int32)
         starts = np.empty(len(self._accept) + 1, np.int32)

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qwem._internal.progress import progress
-from qwem.dynamics.training import checkpoint as checkpoints
-from qwem.dynamics.training.recorder import Recorder
 from qwem.errors import ConvergenceError, SettingError
+from qwem.training import checkpoint as checkpoints
+from qwem.training.recorder import Recorder
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from qwem.dynamics.training.trace import Trace
-    from qwem.dynamics.training.trainer import State, Trainer
     from qwem.embedding import Embedding
+    from qwem.training.trace import Trace
+    from qwem.training.trainer import State, Trainer
 
 
 def train(
@@ -49,7 +49,7 @@ def train(
         without the interruption; with a later end a finished run is made longer.
 
     >>> from qwem import Cooccurrence
-    >>> from qwem.dynamics import population
+    >>> from qwem.training import population
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
     >>> trainer = population(counts, dim=1, rate=0.5)
     >>> train(trainer, trainer.init(init_scale=0.1), until=20.0, record_every=10).steps
