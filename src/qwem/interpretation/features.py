@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.tables import html_table, markdown_table, one_line
 from qwem.dynamics import closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.interpretation.singular import singular_vectors
-from qwem.interpretation.tables import html_table, markdown_table, one_line
 from qwem.model import Model
 
 if TYPE_CHECKING:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.tables import html_table
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -53,25 +55,16 @@ def write_page(title: str, about: str, records: Mapping[str, Mapping[str, Any]])
 
 def _section(name: str, record: Mapping[str, Any]) -> str:
     found = "".join(f"<p>{escape(sentence)}</p>" for sentence in record["findings"])
+    header, *rows = record["table"] or [[]]
+    table = html_table(header, rows) if rows else ""
     settings = "; ".join(f"{key}: {value}" for key, value in record["settings"].items())
     return f"""<section id="{name}">
 <h2>{escape(record["title"])}</h2>
 <a href="{name}.pdf"><img src="{name}.png" alt="{escape(record["title"])}"></a>
-{_table(record["table"])}<div class="found">
+{table}<div class="found">
 <div><h3>The paper</h3><p>{escape(record["claim"])}</p></div>
 <div><h3>This run</h3>{found}</div>
 </div>
 <p><small>{escape(settings)}. <a href="{name}.pdf">PDF</a>,
 <a href="{name}.json">numbers</a>.</small></p>
 </section>"""
-
-
-def _table(rows: list[list[str]]) -> str:
-    if not rows:
-        return ""
-    header, *body = rows
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    lines = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
-    )
-    return f"<table><tr>{head}</tr>{lines}</table>\n"

@@ -1,0 +1,81 @@
+"""Tables as Markdown and HTML, with every cell escaped."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~&])")
+
+
+class Markup(str):
+    """A cell that is HTML already and is not escaped."""
+
+    __slots__ = ()
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    r"""Return a Markdown table; characters with a meaning in Markdown are escaped.
+
+    >>> markdown_table(["word"], [["a|b"]])
+    '| word |\n|---|\n| a\\|b |\n'
+    """
+    lines = [header, *rows]
+    cells = [[_MARKDOWN.sub(r"\\\1", one_line(cell)) for cell in line] for line in lines]
+    head, *body = (f"| {' | '.join(line)} |\n" for line in cells)
+    return "".join([head, "|---" * len(header), "|\n", *body])
+
+
+def html_table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    style: str = "",
+    row_headers: bool = False,
+) -> str:
+    """Return an HTML table; cells are escaped, except `Markup`.
+
+    Parameters
+    ----------
+    header
+        The names of the columns; a table without names has an empty header.
+    rows
+        The cells of each row.
+    style
+        The table's CSS class.
+    row_headers
+        Whether the first cell of each row names the row.
+
+    >>> print(html_table(["word"], [["a <b>"]]), end="")
+    <table>
+    <thead><tr><th scope="col">word</th></tr></thead>
+    <tbody>
+    <tr><td>a &lt;b&gt;</td></tr>
+    </tbody>
+    </table>
+    """
+    head = "".join(f'<th scope="col">{_escaped(cell)}</th>' for cell in header)
+    body = "".join(f"<tr>{_cells(row, row_headers)}</tr>\n" for row in rows)
+    opening = f'<table class="{style}">' if style else "<table>"
+    named = f"<thead><tr>{head}</tr></thead>\n" if header else ""
+    return f"{opening}\n{named}<tbody>\n{body}</tbody>\n</table>\n"
+
+
+def one_line(text: str) -> str:
+    """Return `text` with each run of white space and control characters as one space."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _cells(row: Sequence[str], named: bool) -> str:
+    cells = [f"<td>{_escaped(cell)}</td>" for cell in row]
+    if named:
+        cells[0] = f'<th scope="row">{_escaped(row[0])}</th>'
+    return "".join(cells)
+
+
+def _escaped(cell: str) -> str:
+    return cell if isinstance(cell, Markup) else html.escape(cell)
