@@ -5,6 +5,7 @@ __all__ = [
     "ConvergenceError",
     "CorpusError",
     "CountError",
+    "CoverageError",
     "DataError",
     "MemoryLimitError",
     "MissingExtraError",
@@ -49,6 +50,10 @@ class UnknownWordError(QwemError, KeyError):
 
 class DataError(QwemError):
     """A benchmark or vector file that is missing or not in its published format."""
+
+
+class CoverageError(DataError):
+    """A benchmark that an embedding has too few words of to be scored on it."""
 
 
 class ArtefactError(QwemError):

@@ -13,11 +13,9 @@ from scipy.stats import spearmanr
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import (
-    AnalogySet,
     RatedPair,
     SimilaritySet,
     benchmark_file,
-    evaluate,
     evaluate_similarity,
     read_similarity,
     spearman,
@@ -86,15 +84,3 @@ def test_what_has_no_correlation_is_refused() -> None:
         evaluate_similarity(embedding, flat)
     with pytest.raises(SettingError, match="measure must be cosine or inner"):
         evaluate_similarity(embedding, flat, measure="dot")  # type: ignore[arg-type]
-
-
-def test_evaluate_bundles_and_names_the_scores(embedding: Embedding) -> None:
-    words = embedding.index_to_key[:4]
-    asked = AnalogySet("one", {"x": (words,)})  # type: ignore[dict-item]
-    found = evaluate(embedding, asked, ["wordsim353"]).to_dict()
-    assert set(found) == {"analogies", "similarity"}
-    assert set(found["analogies"]) == {"accuracy", "questions", "skipped", "by_category"}
-    assert found["similarity"]["wordsim353"]["pairs"] == 353
-    assert set(evaluate(embedding, similarity=["wordsim353"]).to_dict()) == {"similarity"}
-    with pytest.raises(SettingError, match="Two sets of rated pairs have one name"):
-        evaluate(embedding, similarity=["wordsim353", "wordsim353"])

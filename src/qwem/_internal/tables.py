@@ -1,4 +1,4 @@
-"""Tables as Markdown and HTML, with every cell escaped."""
+"""Tables as text, Markdown and HTML, with every cell escaped."""
 
 from __future__ import annotations
 
@@ -16,6 +16,17 @@ class Markup(str):
     """A cell that is HTML already and is not escaped."""
 
     __slots__ = ()
+
+
+def text_table(rows: Sequence[Sequence[str]]) -> str:
+    r"""Return aligned columns, one line per row.
+
+    >>> text_table([["king", "0.71"], ["a", "0.5"]])
+    'king  0.71\na     0.5\n'
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.resources import peak_memory
+from qwem._internal.tables import text_table
 
 if TYPE_CHECKING:
     import argparse
@@ -18,18 +19,15 @@ if TYPE_CHECKING:
 def emit(
     options: argparse.Namespace, report: dict[str, Any], rows: Sequence[Sequence[str]]
 ) -> None:
-    """Print `report` as JSON where that was asked for, and the aligned `rows` otherwise."""
+    """Print `report` as JSON if the options say so, and otherwise the aligned `rows`."""
     if options.json:
         sys.stdout.write(json.dumps(report, ensure_ascii=False) + "\n")
-        return
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+    else:
+        sys.stdout.write(text_table(rows))
 
 
 def command() -> str:
-    """Return how to call this program again: by name, or by path where the shell can't find it."""
+    """Return how to call this program again: by name, or by path if the shell can't find it."""
     called = sys.argv[0]
     if Path(called).name == "qwem" and shutil.which("qwem") is None:
         return called
@@ -37,7 +35,7 @@ def command() -> str:
 
 
 def costs(seconds: dict[str, float]) -> dict[str, Any]:
-    """Return what a run took: seconds by stage and in all, and peak memory."""
+    """Return what a run cost: seconds per stage and in total, and peak memory."""
     return {
         "seconds": {
             **{stage: round(taken, 3) for stage, taken in seconds.items()},
@@ -48,6 +46,6 @@ def costs(seconds: dict[str, float]) -> dict[str, Any]:
 
 
 def cost_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the lines that show what a run took."""
+    """Return the rows that show what a run cost."""
     stages = ", ".join(f"{stage} {taken:.1f} s" for stage, taken in report["seconds"].items())
     return [("time", stages), ("memory", f"{report['peak_memory_bytes'] / 1e9:.2f} GB at most")]

@@ -2,11 +2,10 @@
 
 from qwem.evaluation.analogies import AnalogyResult, AnalogyScore, evaluate_analogies
 from qwem.evaluation.analogy_files import AnalogySet, read_analogies
-from qwem.evaluation.at_hand import evaluate_at_hand, where_at_hand
-from qwem.evaluation.benchmarks import BENCHMARKS, benchmark_file
+from qwem.evaluation.benchmarks import BENCHMARKS, available_benchmark, benchmark_file
 from qwem.evaluation.similarity import SimilarityResult, evaluate_similarity, spearman
 from qwem.evaluation.similarity_files import RatedPair, SimilaritySet, read_similarity
-from qwem.evaluation.suite import Evaluation, evaluate
+from qwem.evaluation.suite import Evaluation, evaluate, evaluate_available
 
 __all__ = [
     "BENCHMARKS",
@@ -17,13 +16,13 @@ __all__ = [
     "RatedPair",
     "SimilarityResult",
     "SimilaritySet",
+    "available_benchmark",
     "benchmark_file",
     "evaluate",
     "evaluate_analogies",
-    "evaluate_at_hand",
+    "evaluate_available",
     "evaluate_similarity",
     "read_analogies",
     "read_similarity",
     "spearman",
-    "where_at_hand",
 ]

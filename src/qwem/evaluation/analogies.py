@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from qwem.errors import DataError, SettingError
+from qwem.errors import CoverageError, SettingError
 from qwem.evaluation.analogy_files import AnalogySet, read_analogies
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def evaluate_analogies(
     rows = {name: _known_rows(embedding, found) for name, found in asked.categories.items()}
     everything = np.concatenate([*rows.values(), np.empty((0, 4), dtype=np.int64)])
     if not len(everything):
-        raise DataError(
+        raise CoverageError(
             f"None of the {len(asked):,} questions of {asked.name} has all its words among the "
             f"{len(embedding):,} of the embedding; use a larger vocabulary or other questions."
         )

@@ -60,7 +60,6 @@ def benchmark_file(
     name: str | os.PathLike[str],
     *,
     cache: str | os.PathLike[str] | None = None,
-    fetch: bool = True,
 ) -> Path:
     """Return the path of a benchmark's file, fetching it where that is needed and possible.
 
@@ -73,8 +72,6 @@ def benchmark_file(
         One of `BENCHMARKS`, or the path of a file, which is returned as it is.
     cache
         The cache directory; ``qwem`` in the user's cache directory where it is None.
-    fetch
-        Whether the network may be used.
 
     >>> benchmark_file("google").name
     'questions-words.txt'
@@ -92,12 +89,23 @@ def benchmark_file(
     in_gensim = _gensim_copy(benchmark)
     if in_gensim is not None:
         return in_gensim
-    if not fetch:
-        raise DataError(
-            f"{benchmark.file} is not at hand: pip install 'qwem[demo]', or put it at {cached}."
-        )
     _download(benchmark, cached)
     return cached
+
+
+def available_benchmark(name: str | os.PathLike[str]) -> Path | None:
+    """Return the path of a benchmark's file, or None if it would have to be fetched.
+
+    A path is returned as `benchmark_file` does, which raises an error if there is no such file.
+
+    >>> available_benchmark("google").name
+    'questions-words.txt'
+    """
+    benchmark = _BENCHMARKS.get(str(name))
+    if benchmark is None:
+        return benchmark_file(name)
+    cached = _user_cache() / benchmark.file
+    return cached if cached.is_file() else _gensim_copy(benchmark)
 
 
 def _user_cache() -> Path:

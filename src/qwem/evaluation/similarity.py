@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from qwem.errors import DataError, SettingError
+from qwem.errors import CoverageError, SettingError
 from qwem.evaluation.similarity_files import SimilaritySet, read_similarity
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def evaluate_similarity(
     rated = pairs if isinstance(pairs, SimilaritySet) else read_similarity(pairs)
     known = [pair for pair in rated.pairs if pair.first in embedding and pair.second in embedding]
     if len(known) < 2:
-        raise DataError(
+        raise CoverageError(
             f"{len(known)} of the {len(rated):,} pairs of {rated.name} have both words among the "
             f"{len(embedding):,} of the embedding, and a correlation needs 2; use a larger "
             "vocabulary or other pairs."
@@ -77,7 +77,7 @@ def evaluate_similarity(
         )
     scores = [pair.score for pair in known]
     if np.ptp(similarity) == 0 or np.ptp(scores) == 0:
-        raise DataError(
+        raise CoverageError(
             f"All {len(known):,} pairs of {rated.name} that the embedding knows are equally "
             "similar, so there is no order to correlate; use other pairs."
         )

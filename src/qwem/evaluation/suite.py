@@ -1,12 +1,13 @@
-"""Several benchmarks in one call, with one name for each number."""
+"""Several benchmarks in one call, with one name for each score."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from qwem.errors import SettingError
+from qwem.errors import CoverageError, SettingError
 from qwem.evaluation.analogies import AnalogyResult, Method, Pairs, evaluate_analogies
+from qwem.evaluation.benchmarks import BENCHMARKS, available_benchmark
 from qwem.evaluation.similarity import Measure, SimilarityResult, evaluate_similarity
 from qwem.evaluation.similarity_files import SimilaritySet, read_similarity
 
@@ -17,13 +18,19 @@ if TYPE_CHECKING:
     from qwem.embedding import Embedding
     from qwem.evaluation.analogy_files import AnalogySet
 
+    Benchmark = str | os.PathLike[str]
+
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an embedding scored: on analogies, if asked, and on each named set of rated pairs."""
+    """Scores of an embedding: on analogies, if asked, and on each named set of rated pairs."""
 
     analogies: AnalogyResult | None
     similarity: Mapping[str, SimilarityResult]
+
+    def __bool__(self) -> bool:
+        """Say whether there is any score."""
+        return self.analogies is not None or bool(self.similarity)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: ``analogies.accuracy``, ``similarity.<name>.spearman``."""
@@ -37,8 +44,8 @@ class Evaluation:
 
 def evaluate(
     embedding: Embedding,
-    analogies: AnalogySet | str | os.PathLike[str] | None = None,
-    similarity: Iterable[SimilaritySet | str | os.PathLike[str]] = (),
+    analogies: AnalogySet | Benchmark | None = None,
+    similarity: Iterable[SimilaritySet | Benchmark] = (),
     *,
     method: Method = "cosine",
     pairs: Pairs = "file",
@@ -49,7 +56,7 @@ def evaluate(
     Parameters
     ----------
     embedding
-        What is to be evaluated.
+        The embedding to evaluate.
     analogies, similarity
         Sets, or files or benchmarks that `read_analogies` and `read_similarity` read. A set of
         rated pairs has the name of its file.
@@ -69,10 +76,45 @@ def evaluate(
     names = [one.name for one in sets]
     if len(set(names)) < len(names):
         raise SettingError(
-            f"Two sets of rated pairs have one name ({', '.join(names)}); rename one."
+            f"Two sets of rated pairs have the same name ({', '.join(names)}); rename one."
         )
     answered = None
     if analogies is not None:
         answered = evaluate_analogies(embedding, analogies, method=method, pairs=pairs)
     scored = {one.name: evaluate_similarity(embedding, one, measure=measure) for one in sets}
+    return Evaluation(answered, scored)
+
+
+def evaluate_available(
+    embedding: Embedding,
+    analogies: Benchmark | None = "google",
+    similarity: Iterable[Benchmark] = ("wordsim353", "simlex999", "men"),
+) -> Evaluation:
+    """Evaluate an embedding on those benchmarks that are on this machine, without the network.
+
+    A benchmark that was given by name is left out if its file is absent, or if it asks about words
+    that the embedding does not have. A damaged file is an error, and so is a path that leads to no
+    file or to other words.
+
+    >>> from qwem.embedding import Embedding
+    >>> evaluate_available(Embedding(["ein", "wort"], [[1.0], [2.0]])).to_dict()
+    {}
+    """
+    answered = None
+    if analogies is not None and (file := available_benchmark(analogies)) is not None:
+        try:
+            answered = evaluate_analogies(embedding, file)
+        except CoverageError:
+            if str(analogies) not in BENCHMARKS:
+                raise
+    scored = {}
+    for name in similarity:
+        if (file := available_benchmark(name)) is None:
+            continue
+        rated = read_similarity(file)
+        try:
+            scored[rated.name] = evaluate_similarity(embedding, rated)
+        except CoverageError:
+            if str(name) not in BENCHMARKS:
+                raise
     return Evaluation(answered, scored)

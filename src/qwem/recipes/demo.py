@@ -40,7 +40,7 @@ class Demo:
     model_path: Path
     report_path: Path
     evaluation: Evaluation
-    """On the benchmarks that were at hand."""
+    """The scores on the benchmarks that are on this machine."""
     seconds: dict[str, float] = field(repr=False)
     """How long each stage took; only loading and scoring where the rest was there already."""
 
@@ -55,7 +55,7 @@ def run_demo(
 
     What was made from the same files with the same version and settings is taken as it is.
     """
-    from qwem.evaluation import evaluate_at_hand
+    from qwem.evaluation import evaluate_available
     from qwem.model import Model, fit
     from qwem.report import write_report
 
@@ -84,7 +84,7 @@ def run_demo(
         with writing_file(directory / "demo.json") as file:
             file.write(json.dumps(made_of).encode("utf-8"))
     with watch.stage("score"):
-        evaluation = evaluate_at_hand(model.embedding())
+        evaluation = evaluate_available(model.embedding())
     return Demo(model, model_path, report_path, evaluation, watch.seconds)
 
 

@@ -6,6 +6,7 @@ from html import escape
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.tables import Markup, html_table
 from qwem.report.assets import asset
 from qwem.report.summary import MEANINGS, headline_numbers, story
 
@@ -28,18 +29,17 @@ def overview(model: Model, corpus: Mapping[str, Any]) -> str:
         for number, label in headline_numbers(model, corpus)
     )
     paragraphs = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in story(model, corpus))
-    settings = "".join(
-        f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{escape(str(value))}</td>'
-        f"<td>{escape(MEANINGS.get(name, ''))}</td></tr>"
+    settings = [
+        (Markup(f"<code>{escape(name)}</code>"), str(value), MEANINGS.get(name, ""))
         for name, value in model.settings.items()
-    )
+    ]
     source = ""
     if "fingerprint" in corpus:
         source = f"<p>Fingerprint of the text: <code>{escape(corpus['fingerprint'])}</code></p>"
     return (
         f'<dl class="tiles">{tiles}</dl><div class="prose">{paragraphs}</div>'
-        f'<details><summary>All settings</summary><div class="scroll"><table><tbody>{settings}'
-        f"</tbody></table></div>{source}</details>"
+        f'<details><summary>All settings</summary><div class="scroll">'
+        f"{html_table((), settings, row_headers=True)}</div>{source}</details>"
     )
 
 
@@ -116,13 +116,13 @@ def _card(feature: Feature, run: ClosedFormDynamics) -> str:
 
 
 def _score_table(header: Sequence[str], rows: Sequence[tuple[str, float, str, str, str]]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
-    body = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>'
-        f'<td><span class="bar" style="--part: {max(value, 0):.4f}">{shown}</span></td>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
-        + "</tr>"
+    cells = [
+        (
+            name,
+            Markup(f'<span class="bar" style="--part: {max(value, 0):.4f}">{shown}</span>'),
+            *rest,
+        )
         for name, value, shown, *rest in rows
-    )
-    table = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return f'<div class="scroll"><table class="scores">{table}</table></div>'
+    ]
+    table = html_table(header, cells, row_headers=True, style="scores")
+    return f'<div class="scroll">{table}</div>'

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.progress import progress
-from qwem.errors import DataError
-from qwem.evaluation import where_at_hand
+from qwem.errors import CoverageError
+from qwem.evaluation import BENCHMARKS, available_benchmark
 from qwem.interpretation import analyze_task, read_tasks
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
 
     from qwem.embedding import Embedding
     from qwem.interpretation import TaskAnalysis
@@ -26,25 +25,25 @@ _EXAMPLES = 4
 
 
 def tasks_data(embedding: Embedding, name: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Return what the page shows of each task; nothing where no task is at hand."""
-    analyses = where_at_hand(name, lambda file: _analyses(embedding, file))
-    return [_task_data(analysis) for analysis in analyses or ()]
+    """Return what the page shows of each task.
 
-
-def _analyses(embedding: Embedding, file: Path) -> list[TaskAnalysis]:
-    tasks = [task.restrict(embedding) for task in read_tasks(file)]
+    Tasks that were given by the name of a benchmark may be absent or about other words; then there
+    is nothing to show.
+    """
+    file = available_benchmark(name)
+    tasks = [] if file is None else [task.restrict(embedding) for task in read_tasks(file)]
     known = [task for task in tasks if len(task) >= FEWEST_PAIRS]
-    if not known:
-        raise DataError(
+    if not known and str(name) not in BENCHMARKS:
+        raise CoverageError(
             f"No task of {file} has {FEWEST_PAIRS} pairs among the {len(embedding):,} words of the "
             "embedding; use more pairs or a larger vocabulary."
         )
-    analyses = []
+    shown = []
     with progress("task vectors", len(known), "task") as bar:
         for task in known:
-            analyses.append(analyze_task(embedding, task))
+            shown.append(_task_data(analyze_task(embedding, task)))
             bar.update()
-    return analyses
+    return shown
 
 
 def _task_data(analysis: TaskAnalysis) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from qwem import __version__
 from qwem._internal.artefact import writing_file
 from qwem._internal.extras import require
 from qwem.errors import SettingError
-from qwem.evaluation import evaluate_at_hand
+from qwem.evaluation import evaluate_available
 from qwem.report.assets import asset
 from qwem.report.content import spectrum_data, words_data
 from qwem.report.markup import feature_cards, overview, score_section, starting_words
@@ -100,9 +100,8 @@ def write_report(
         **words_data(run, searched, words),
         "tasks": [] if tasks is None else tasks_data(spectrum.embedding(), tasks),
     }
-    evaluation = evaluate_at_hand(embedding, analogies, similarity)
-    scored = evaluation.analogies is not None or evaluation.similarity
-    scores = score_section(evaluation, len(embedding)) if scored else ""
+    evaluation = evaluate_available(embedding, analogies, similarity)
+    scores = score_section(evaluation, len(embedding)) if evaluation else ""
     page = fill(
         plotly,
         data,
