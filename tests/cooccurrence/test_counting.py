@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qwem import Cooccurrence, Corpus, QwemError, Vocabulary
-from qwem._internal.resources import require_memory
+from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem.cooccurrence import counting
 from qwem.cooccurrence.counting import Thinning, count_pairs, expected_pairs
-from qwem.errors import CountError, MemoryLimitError, SettingError
+from qwem.errors import CountError, SettingError
 from twins.cooccurrence import count_pairs as slow_count
 from twins.cooccurrence import documents_of, keep_probability, thin
 
@@ -151,12 +150,6 @@ def test_bad_settings_are_named(options: dict[str, Any], message: str) -> None:
     corpus = Corpus.from_documents(["a b"])
     with pytest.raises(SettingError, match=message):
         Cooccurrence.count(corpus, **options)
-
-
-def test_what_does_not_fit_is_refused_with_the_number() -> None:
-    with pytest.raises(MemoryLimitError, match=r"would need 1000000\.0 GB .* use less"):
-        require_memory(10**15, "This", "use less")
-    assert issubclass(MemoryLimitError, QwemError)
 
 
 def test_expected_pairs_is_an_upper_estimate_on_real_text(shared_data: object) -> None:

@@ -99,7 +99,7 @@ def test_a_matrix_needs_words_and_a_target_has_them() -> None:
 
 def test_a_general_coupling_is_sent_to_the_trainer() -> None:
     counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 1]])
-    with pytest.raises(SettingError, match=r"population trainer, qwem\.dynamics"):
+    with pytest.raises(SettingError, match=r"population trainer of qwem\.training"):
         factorize(mstar(counts, reweighting=none()), 1)
 
 

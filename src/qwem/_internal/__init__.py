@@ -1,1 +1,1 @@
-"""What every room needs and no user sees: artefacts on disk, progress, threads, memory, extras."""
+"""Helpers of every room that no user sees: artefacts on disk, blocks of rows, threads, memory."""

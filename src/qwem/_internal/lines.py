@@ -1,4 +1,4 @@
-"""The lines of a benchmark file."""
+"""Reader for the lines of a benchmark file."""
 
 from __future__ import annotations
 

@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 
 class Progress(Protocol):
-    """What a caller may do with a progress bar."""
+    """A progress bar."""
 
     def update(self, amount: float = 1) -> Any:
         """Advance by `amount`."""
 
     def set_postfix_str(self, text: str) -> Any:
-        """Show `text` behind the bar."""
+        """Show `text` after the bar."""
 
     def __enter__(self) -> Progress: ...
     def __exit__(self, *exception: object) -> Any: ...

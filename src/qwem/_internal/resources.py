@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from contextlib import contextmanager
@@ -13,19 +14,32 @@ from qwem.errors import MemoryLimitError, SettingError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_LOGGER = logging.getLogger(__name__)
+
 
 def thread_count(threads: int | None) -> int:
-    """Return `threads`, or the number of cores this process may use where it is None."""
+    """Return `threads`, or the number of cores this process may use where it is None.
+
+    Each thread has buffers and files of its own, so no more than four per core are started (32 on
+    small machines), with a warning.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        return cores
     if threads < 1:
         raise SettingError(f"threads must be at least 1, not {threads}.")
-    return threads
+    most = max(32, 4 * cores)
+    if threads > most:
+        _LOGGER.warning("%d threads are too many for %d cores; using %d.", threads, cores, most)
+    return min(threads, most)
 
 
 @contextmanager
 def blas_threads(threads: int | None) -> Iterator[None]:
-    """Let the products of matrices in the block use so many threads; None changes nothing."""
+    """Limit the threads of matrix products in the block; None changes nothing."""
     if threads is None:
         yield
         return
@@ -36,11 +50,16 @@ def blas_threads(threads: int | None) -> Iterator[None]:
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that new work may take, or a very large number if unknown."""
-    for line in _lines(Path("/proc/meminfo")):
-        if line.startswith("MemAvailable:"):
-            return min(int(line.split()[1]) * 1024, _cgroup_headroom())
-    return sys.maxsize
+    """Return the bytes of memory that new work may take, within the container's limit if any."""
+    import psutil
+
+    available: int = psutil.virtual_memory().available
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+    except (OSError, ValueError):  # no container, or one without a limit
+        return available
+    return min(available, limit - used)
 
 
 def require_memory(needed: int, what: str, remedy: str) -> None:
@@ -55,21 +74,11 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
 
 def peak_memory() -> int:
     """Return the largest resident size of this process so far, in bytes."""
+    if sys.platform == "win32":
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def _cgroup_headroom() -> int:
-    group = Path("/sys/fs/cgroup")
-    limit = "".join(_lines(group / "memory.max")).strip()
-    used = "".join(_lines(group / "memory.current")).strip()
-    return int(limit) - int(used) if limit.isdigit() and used.isdigit() else sys.maxsize
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        return file.read_text().splitlines()
-    except OSError:
-        return []

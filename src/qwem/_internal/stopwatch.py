@@ -1,4 +1,4 @@
-"""How long each stage of a run took."""
+"""Stopwatch for the stages of a run."""
 
 from __future__ import annotations
 

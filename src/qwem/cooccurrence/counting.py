@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qwem._internal.blocks import cut_evenly, even_cuts
 from qwem._internal.progress import progress
 from qwem._internal.resources import require_memory, thread_count
-from qwem.cooccurrence.csr import Rows, assemble, cut_evenly
+from qwem.cooccurrence.csr import Rows, assemble
 from qwem.cooccurrence.pair_counts import DENSE_FROM, PairCounts
 from qwem.errors import CountError
 
@@ -60,7 +61,7 @@ class Thinning:
 
     def key(self, draw: int) -> np.uint64:
         """Return what the fates of one draw are derived from."""
-        from qwem._internal.kernels import mix
+        from qwem._internal.splitmix64 import mix
 
         with np.errstate(over="ignore"):
             return np.uint64(mix(np.uint64(self.seed) + mix(np.uint64(draw))))
@@ -176,7 +177,7 @@ class _Counter:
         common = (self.words, window, self.limits, key, corpus.first_document)
         text = (corpus.tokens, corpus.offsets)
 
-        parts = _parts(start, stop, self.threads)
+        parts = list(pairwise(even_cuts(start, stop, self.threads)))
         found = np.zeros((self.threads, self.words + 1), np.int64)
         lengths = self._map(
             lambda k: kernels.stream_length(*text, *parts[k], *common, found[k]),
@@ -255,7 +256,7 @@ class _Counter:
         from qwem.cooccurrence import kernels
 
         tokens = self.corpus.tokens
-        parts = _parts(0, len(tokens), self.threads)
+        parts = list(pairwise(even_cuts(0, len(tokens), self.threads)))
         found = np.zeros((self.threads, self.words + 1), np.int64)
         self._map(lambda k: kernels.count_words(tokens, *parts[k], found[k]), range(self.threads))
         return self.draws * found[:, : self.words].sum(axis=0)
@@ -278,8 +279,3 @@ def expected_pairs(occurrences: NDArray[np.int64], reach: int) -> float:
     means = np.bincount(classes, weights=present) / sizes
     meetings = reach * np.outer(means, means) / present.sum()
     return float(sizes @ -np.expm1(-meetings) @ sizes)
-
-
-def _parts(start: int, stop: int, count: int) -> list[tuple[int, int]]:
-    """Cut a range into `count` equal parts."""
-    return list(pairwise(np.linspace(start, stop, count + 1).astype(int).tolist()))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+
+from qwem._internal.blocks import cut_evenly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,13 +31,6 @@ class Rows(NamedTuple):
         """Return empty rows with room for so many entries, which takes memory only as it fills."""
         zeros = np.zeros((2, rows), np.int64)
         return cls(zeros[0], zeros[1], np.empty(entries, np.int32), np.empty(entries, dtype))
-
-
-def cut_evenly(ends: NDArray[Any], pieces: int) -> list[tuple[int, int]]:
-    """Cut rows into about `pieces` runs of as many elements, given where the rows end."""
-    marks = np.linspace(0, int(ends[-1]), pieces + 1)[1:-1]
-    cuts = np.unique(np.concatenate(([0], np.searchsorted(ends, marks), [len(ends) - 1])))
-    return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 def row_ends(lengths: NDArray[Any]) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from qwem._internal.kernels import GOLDEN, mix
+from qwem._internal.splitmix64 import GOLDEN, mix
 
 AHEAD = 8
 """Positions to fetch ahead: windows lie all over the stream, and waiting for memory would

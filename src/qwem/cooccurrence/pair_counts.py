@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from qwem._internal.blocks import blocks
 from qwem._internal.resources import require_memory, thread_count
 from qwem.cooccurrence.csr import compress
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 DENSE_FROM = 0.25
@@ -204,7 +203,7 @@ class PairCounts:
     def __sub__(self, other: PairCounts) -> PairCounts:
         if isinstance(self.matrix, np.ndarray) or isinstance(other.matrix, np.ndarray):
             whole, part = self.toarray(), other.toarray()
-            contained = all(np.all(whole[rows] >= part[rows]) for rows in _row_blocks(len(whole)))
+            contained = all(np.all(whole[rows] >= part[rows]) for rows in _row_blocks(whole))
             difference: Any = np.subtract(whole, part, dtype=whole.dtype) if contained else None
         else:
             signed = self.matrix.astype(np.int64) - other.matrix.astype(np.int64)
@@ -223,20 +222,19 @@ def _survey(matrix: NDArray[Any], threads: int) -> tuple[int, int]:
         return int(np.count_nonzero(block)), int(block.max(initial=0))
 
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(look, _row_blocks(len(matrix))))
+        found = list(pool.map(look, _row_blocks(matrix)))
     return sum(stored for stored, _ in found), max((largest for _, largest in found), default=0)
 
 
 def _plus_sparse(dense: NDArray[Any], rows: sparse.csr_array) -> NDArray[np.uint64]:
     total = dense.astype(np.uint64)
-    for block in _row_blocks(len(dense)):
+    for block in _row_blocks(dense):
         total[block] += rows[block].astype(np.uint64).toarray()
     return total
 
 
-def _row_blocks(size: int) -> Iterator[slice]:
-    step = max(1, _BLOCK_ENTRIES // max(1, size))
-    return (slice(start, start + step) for start in range(0, size, step))
+def _row_blocks(matrix: NDArray[Any]) -> list[slice]:
+    return blocks(*matrix.shape, most=_BLOCK_ENTRIES)
 
 
 def _arrays(matrix: sparse.csr_array) -> tuple[NDArray[Any], ...]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal import artefact
+from qwem._internal.vectors import LONGEST, row_norms, unit_rows
 from qwem.corpus import Vocabulary
-from qwem.embedding.neighbours import LONGEST, nearest_rows, row_norms, unit_rows
+from qwem.embedding.neighbours import nearest_rows
 from qwem.embedding.words import check_words
 from qwem.errors import ArtefactError, SettingError
 

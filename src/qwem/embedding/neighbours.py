@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from qwem._internal.blocks import blocks
+from qwem._internal.vectors import unit_rows
 
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Scores of one tile of queries against all rows: large enough for a matrix product at full speed.
@@ -17,9 +18,6 @@ TILE_BYTES = 1 << 26
 # A float32 product of unit vectors is off by far less than this; whatever lies so close to the
 # last place is scored again in float64, so that rounding never decides who is in.
 SLACK = np.float32(1e-5)
-
-# Rows outside these lengths would leave the range of float32 when they are scaled to length one.
-SHORTEST, LONGEST = 1e-30, 1e30
 
 
 def nearest_rows(
@@ -57,7 +55,7 @@ def nearest_rows(
     inverse_norms = np.zeros(len(vectors), dtype=np.float32)
     np.divide(1.0, norms, out=inverse_norms, where=norms > 0, casting="same_kind")
 
-    for tile in tiles(len(queries), 4 * len(vectors)):
+    for tile in blocks(len(queries), 4 * len(vectors), most=TILE_BYTES):
         scores = directions[tile].astype(np.float32) @ vectors.T
         scores *= inverse_norms
         scores[:, zero] = -np.inf
@@ -76,30 +74,6 @@ def nearest_rows(
         indices[where] = row[kept]
         cosines[where] = cosine[kept]
     return indices, cosines
-
-
-def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the rows scaled to length one, zero rows left zero."""
-    wide = np.asarray(vectors, dtype=np.float64)
-    lengths = row_norms(wide)[:, None]
-    return np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
-
-
-def row_norms(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the Euclidean lengths of the rows, zero for those shorter than `SHORTEST`."""
-    lengths = np.empty(len(vectors))
-    for tile in tiles(len(vectors), 8 * vectors.shape[1]):
-        wide = vectors[tile].astype(np.float64)
-        lengths[tile] = np.sqrt(np.einsum("ij,ij->i", wide, wide))
-    lengths[lengths < SHORTEST] = 0.0
-    return lengths
-
-
-def tiles(count: int, bytes_each: int) -> Iterator[slice]:
-    """Yield slices that cover `count` items of this size, each slice about `TILE_BYTES` in all."""
-    step = max(1, TILE_BYTES // max(1, bytes_each))
-    for start in range(0, count, step):
-        yield slice(start, min(start + step, count))
 
 
 def _candidates(
@@ -123,7 +97,7 @@ def _exact_cosines(
     row: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     cosine = np.empty(len(query))
-    for part in tiles(len(query), 16 * vectors.shape[1]):
+    for part in blocks(len(query), 16 * vectors.shape[1], most=TILE_BYTES):
         rows = vectors[row[part]].astype(np.float64)
         cosine[part] = np.einsum("ij,ij->i", directions[query[part]], rows) / norms[row[part]]
     return np.clip(cosine, -1.0, 1.0)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from qwem._internal.blocks import blocks
+from qwem._internal.vectors import unit_rows
 from qwem.errors import CoverageError, SettingError
 from qwem.evaluation.analogy_files import AnalogySet, read_analogies
 
@@ -135,11 +137,8 @@ def _answers(embedding: Embedding, asked: NDArray[np.int64], method: Method) -> 
 
 
 def _rows(embedding: Embedding, rows: NDArray[np.int64], normalised: bool) -> NDArray[np.float64]:
-    vectors = embedding.vectors[rows].astype(np.float64)
-    if normalised:
-        norms = embedding.norms[rows, None]
-        vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
-    return vectors
+    vectors = embedding.vectors[rows]
+    return unit_rows(vectors) if normalised else vectors.astype(np.float64)
 
 
 def _closing(
@@ -150,9 +149,7 @@ def _closing(
 
     answers = np.full(len(target), -1, dtype=np.int64)
     zero = ~unit.any(axis=1)
-    step = max(1, _TILE_BYTES // (8 * len(unit)))
-    for start in range(0, len(target), step):
-        tile = slice(start, start + step)
+    for tile in blocks(len(target), 8 * len(unit), most=_TILE_BYTES):
         # Rounded as cosines are for their order, so that equal distances are found to be equal.
         distances = cdist(target[tile], unit, "sqeuclidean").round(12)
         distances[:, zero] = np.inf

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qwem._internal.blocks import blocks
 from qwem.interpretation.task_vectors import slabs
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ def shares_of_other_words(
     for members, begin, end in _classes(words, len(vectors)):
         chosen[:, members] = begin + _distinct(draws, len(members), end - begin, rng)
     first, second = np.split(chosen[:, places], 2, axis=1)
-    step = max(1, _BATCH_BYTES // (8 * len(sources) * dims[-1]))
-    batches = (slice(start, start + step) for start in range(0, draws, step))
+    batches = blocks(draws, 8 * len(sources) * dims[-1], most=_BATCH_BYTES)
     used = vectors[:, : dims[-1]]
     return np.concatenate(
         [shares_of_mean(used[second[batch]] - used[first[batch]], dims) for batch in batches]

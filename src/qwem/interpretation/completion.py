@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qwem._internal.blocks import blocks
 from qwem._internal.progress import progress
 from qwem.interpretation.task_vectors import pair_rows, slabs
 
@@ -74,9 +75,7 @@ def _growing_cosines(
     squares = np.zeros(len(vectors))
     for slab in slabs(dims):
         own = vectors[words, slab].astype(np.float64)
-        step = max(1, _TILE_BYTES // (8 * own.shape[1]))
-        for start in range(0, len(vectors), step):
-            tile = slice(start, start + step)
+        for tile in blocks(len(vectors), 8 * own.shape[1], most=_TILE_BYTES):
             wide = vectors[tile, slab].astype(np.float64)
             products[:, tile] += own @ wide.T
             squares[tile] += np.einsum("ij,ij->i", wide, wide)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from qwem._internal.blocks import blocks
 from qwem._internal.resources import thread_count
 from qwem.target import subsampling
 
@@ -83,7 +84,7 @@ class Word2vecLoss:
             sums = counts.pair_counts.row_sums.astype(np.float64)
         else:
             accepted = acceptance(counts, subsample)
-            products = [self.matrix[tile] @ accepted for tile in self._tiles(size)]
+            products = [self.matrix[tile] @ accepted for tile in blocks(size, most=self.tile_rows)]
             sums = accepted * np.concatenate(products)
         self.total = float(sums.sum())
         words = accepted * counts.word_counts
@@ -109,13 +110,13 @@ class Word2vecLoss:
         word_gradient, context_gradient = np.empty_like(word), np.zeros_like(context)
         # A step that is far too long overflows; its loss is not finite then, and it is refused.
         with ThreadPoolExecutor(self.threads) as pool, np.errstate(over="ignore", invalid="ignore"):
-            for tile in self._tiles(size):
+            for tile in blocks(size, most=self.tile_rows):
                 logits = word[tile] @ context.T
                 starts = range(tile.start, tile.stop, BLOCK_ROWS)
-                blocks = [slice(at, min(at + BLOCK_ROWS, tile.stop)) for at in starts]
-                parts = [logits[block.start - tile.start :][:BLOCK_ROWS] for block in blocks]
+                shares = [slice(at, min(at + BLOCK_ROWS, tile.stop)) for at in starts]
+                parts = [logits[share.start - tile.start :][:BLOCK_ROWS] for share in shares]
                 work = partial(self._to_slopes, losses=losses, curvature=rows)
-                for curvature in pool.map(work, blocks, parts):
+                for curvature in pool.map(work, shares, parts):
                     columns += curvature
                 np.matmul(logits, context, out=word_gradient[tile])
                 context_gradient += logits.T @ word[tile]
@@ -124,10 +125,6 @@ class Word2vecLoss:
             gradients: tuple[Matrix, ...] = (word_gradient + context_gradient,)
             return Evaluation(loss, gradients, (rows + columns,), self.total)
         return Evaluation(loss, (word_gradient, context_gradient), (rows, columns), self.total)
-
-    def _tiles(self, size: int) -> list[slice]:
-        starts = range(0, size, self.tile_rows)
-        return [slice(start, min(start + self.tile_rows, size)) for start in starts]
 
     def _to_slopes(self, block: slice, logits: Matrix, losses: Vector, curvature: Vector) -> Vector:
         """Turn some rows of logits into slopes, in place; return the curvature of the columns."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
 from qwem._internal.artefact import writing_file
-from qwem._internal.sources import file_states
+from qwem._internal.file_states import file_states
 from qwem._internal.stopwatch import Stopwatch
 from qwem.errors import MissingExtraError, QwemError
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.vectors import unit_rows
 from qwem.report.compact import quantised
 
 if TYPE_CHECKING:
@@ -46,15 +47,9 @@ def words_data(run: ClosedFormDynamics, embedding: Embedding, words: int) -> dic
     """
     return {
         "words": list(embedding.index_to_key[:words]),
-        "vectors": quantised(_unit_rows(embedding, words), 8),
+        "vectors": quantised(unit_rows(embedding.vectors[:words]), 8),
         "directions": quantised(_directions(run, words), 16),
     }
-
-
-def _unit_rows(embedding: Embedding, words: int) -> NDArray[np.float64]:
-    norms = embedding.norms[:words, None]
-    rows = embedding.vectors[:words].astype(np.float64)
-    return np.divide(rows, norms, out=rows, where=norms > 0)
 
 
 def _directions(run: ClosedFormDynamics, words: int) -> NDArray[np.float64]:

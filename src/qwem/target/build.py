@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from qwem._internal.blocks import blocks, for_each, stored_blocks
 from qwem._internal.resources import require_memory
 from qwem.errors import SettingError
-from qwem.target.rows import dense_blocks, for_each, sparse_blocks
 from qwem.target.separable import separate
 from qwem.target.target import Target
 
@@ -118,7 +118,7 @@ def _every_entry(
         if formula.finish is not None:
             formula.finish(block)
 
-    for_each(fill, dense_blocks(*entries.shape), threads)
+    for_each(fill, blocks(*entries.shape), threads)
     return entries
 
 
@@ -146,5 +146,5 @@ def _stored_entries(
             formula.finish(block)
             block -= block.dtype.type(formula.unseen)
 
-    for_each(fill, sparse_blocks(indptr), threads)
+    for_each(fill, stored_blocks(indptr), threads)
     return sparse.csr_array((entries, indices, indptr), shape=pairs.shape)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qwem._internal.blocks import blocks
 from qwem.errors import ConvergenceError
-from qwem.target.rows import dense_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,9 +50,9 @@ def separate(
     rest = function(left[check] @ right[:, check])
     for count in range(1, min(values.size, _MOST_TERMS) + 1):
         term = extended[check, count - 1]
-        for rows in dense_blocks(len(check), len(check)):
+        for rows in blocks(len(check), len(check)):
             rest[rows] -= np.outer(signs[count - 1] * term[rows], term)
-        error = max(float(np.abs(rest[rows]).max()) for rows in dense_blocks(*rest.shape))
+        error = max(float(np.abs(rest[rows]).max()) for rows in blocks(*rest.shape))
         if error <= TOLERANCE:
             return extended[place, :count], signs[:count], error
     raise ConvergenceError(

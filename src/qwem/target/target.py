@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
+from qwem._internal.blocks import blocks, for_each, stored_blocks
 from qwem._internal.resources import require_memory
 from qwem.corpus import Vocabulary
 from qwem.errors import SettingError
-from qwem.target.rows import dense_blocks, for_each, sparse_blocks
 
 if TYPE_CHECKING:
     import os
@@ -245,7 +245,7 @@ class Target:
             return whole
         # NumPy would widen the whole matrix first; a block at a time needs no memory to speak of.
         product = np.empty(vectors.shape, vectors.dtype)
-        for rows in dense_blocks(*entries.shape):
+        for rows in blocks(*entries.shape):
             np.matmul(entries[rows].astype(vectors.dtype), vectors, out=product[rows])
         return product
 
@@ -260,7 +260,7 @@ class Target:
             indptr = entries.indptr[rows.start : rows.stop + 1]
             multiply_rows(indptr, entries.indices, entries.data, vectors, product[rows])
 
-        for_each(multiply, sparse_blocks(entries.indptr), self.threads)
+        for_each(multiply, stored_blocks(entries.indptr), self.threads)
         return product
 
 
@@ -271,6 +271,7 @@ def _asymmetry(matrix: NDArray[Any] | sparse.csr_array[Any]) -> float:
     """Return the largest difference between two entries that symmetry makes equal."""
     if not isinstance(matrix, np.ndarray):
         return float(abs(matrix - matrix.T).max())
-    blocks = dense_blocks(*matrix.shape)
-    differences = (float(np.abs(matrix[rows] - matrix[:, rows].T).max()) for rows in blocks)
+    differences = (
+        float(np.abs(matrix[rows] - matrix[:, rows].T).max()) for rows in blocks(*matrix.shape)
+    )
     return max(differences, default=0.0)

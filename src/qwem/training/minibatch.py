@@ -6,13 +6,13 @@ import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from qwem._internal.blocks import cut_evenly
 from qwem._internal.resources import thread_count
 from qwem.training.losses import LOGISTIC, QUARTIC, Loss
 from qwem.training.pairs import Batch, PairSampler, Prefetcher
@@ -153,10 +153,7 @@ class CompiledSource(Source):
         self, work: Callable[[tuple[int, int]], None], starts: NDArray[np.int32]
     ) -> None:
         """Do `work` on all words, in ranges with about as many pairs each."""
-        marks = np.linspace(0, starts[-1], 8 * self._threads + 1)
-        cuts = np.searchsorted(starts, marks)
-        cuts[0], cuts[-1] = 0, len(starts) - 1
-        list(self._pool.map(work, pairwise(np.unique(cuts).tolist())))
+        list(self._pool.map(work, cut_evenly(starts, 8 * self._threads)))
 
 
 def _references(blocks: list[NDArray[np.uint8]]) -> list[int]:

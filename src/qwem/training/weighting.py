@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.blocks import blocks
 from qwem.target import Reweighting, negative_sampling, setting31, subsampling
 
 if TYPE_CHECKING:
@@ -85,9 +86,8 @@ def weigh(counts: Cooccurrence, reweighting: Reweighting, loss: Loss) -> Weighti
 def weighted_sum(counts: NDArray[Any] | sparse.csr_array[Any], factor: Vector) -> float:
     """Return Σ C_ij u_i u_j, some rows at a time: integers are not widened all at once."""
     size = len(factor)
-    rows = max(1, _BLOCK_ENTRIES // size)
-    blocks = (slice(start, start + rows) for start in range(0, size, rows))
-    return float(sum(factor[block] @ (counts[block] @ factor) for block in blocks))
+    parts = blocks(size, size, most=_BLOCK_ENTRIES)
+    return float(sum(factor[rows] @ (counts[rows] @ factor) for rows in parts))
 
 
 def time_per_rate(weighting: Weighting, loss: Loss) -> float:

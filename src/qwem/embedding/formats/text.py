@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.blocks import blocks
 from qwem._internal.progress import progress
 from qwem.embedding.formats.files import assemble, parse_header, reading, writing
 from qwem.embedding.words import check_words
@@ -37,13 +38,11 @@ def check_for_text(embedding: Embedding) -> None:
 def write_text(embedding: Embedding, path: str | os.PathLike[str], *, header: bool) -> None:
     """Write one word a line and its numbers, the shortest that read back to the same float32."""
     check_for_text(embedding)
-    rows = max(1, _BLOCK_NUMBERS // embedding.vector_size)
     words, vectors = embedding.index_to_key, embedding.vectors
     with writing(path) as file, progress("write", total=len(words), unit="word") as bar:
         if header:
             file.write(f"{len(words)} {embedding.vector_size}\n".encode())
-        for start in range(0, len(words), rows):
-            block = slice(start, start + rows)
+        for block in blocks(len(words), embedding.vector_size, most=_BLOCK_NUMBERS):
             file.write(_format_block(words[block], vectors[block]))
             bar.update(len(words[block]))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from qwem import __version__
-from qwem._internal.sources import file_states
+from qwem._internal.file_states import file_states
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.dynamics import closed_form

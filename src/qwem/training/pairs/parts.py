@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.blocks import even_cuts
 from qwem.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Parts:
         self._reach = np.concatenate([-one_side, one_side])
         tokens = len(corpus.tokens)
         count = max(1, -(-tokens // part_tokens))
-        self.cuts = np.linspace(0, tokens, count + 1).astype(np.int64)
+        self.cuts = even_cuts(0, tokens, count)
         """Part k has the tokens from cuts[k] up to cuts[k + 1]."""
         self._last: Part | None = None
 

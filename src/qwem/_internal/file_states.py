@@ -1,4 +1,4 @@
-"""What files are, as far as can be seen without reading them: what a cache goes by."""
+"""Names, sizes and times of files: how a cache tells whether its sources have changed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def file_states(paths: Iterable[str | os.PathLike[str]]) -> list[list[Any]]:
-    """Return name, size and time of change of files, of those in directories, and of patterns.
+    """Return the name, size and modification time of every file that `paths` name.
 
-    What doesn't exist has no state; reading it will say so.
+    A path is a file, a directory (searched recursively) or a pattern. A path that doesn't exist has
+    no state; reading it later reports the error.
     """
     given = [
         Path(name)

@@ -1,0 +1,36 @@
+"""Threads and memory are bounded, and what would not fit is refused."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from qwem._internal.resources import available_memory, peak_memory, require_memory, thread_count
+from qwem.errors import MemoryLimitError, SettingError
+
+
+def test_all_cores_are_used_where_affinity_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    assert thread_count(None) == 7
+    assert thread_count(3) == 3
+
+
+def test_threads_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(SettingError, match="at least 1, not 0"):
+        thread_count(0)
+    most = thread_count(1_000_000)
+    assert 32 <= most < 1_000_000
+    assert "1000000 threads are too many" in caplog.text
+    caplog.clear()
+    assert thread_count(most) == most
+    assert caplog.text == ""
+
+
+def test_memory_is_checked_before_work_starts() -> None:
+    require_memory(1, "This", "use less")
+    with pytest.raises(MemoryLimitError, match=r"^This would need 1000000\.0 GB of memory and"):
+        require_memory(10**15, "This", "use less")
+    assert 0 < available_memory() < 10**15
+    assert peak_memory() > 10**6
