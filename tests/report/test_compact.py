@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import qwem
 from qwem.embedding import Embedding
-from qwem.report.compact import quantised
+from qwem.report.compact import quantized
 from qwem.report.content import REPLAYED_AXES, words_data
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ MATRICES = arrays(
 def test_no_number_is_off_by_more_than_half_a_step(
     matrix: NDArray[np.float64], bits: Literal[8, 16]
 ) -> None:
-    packed = quantised(matrix, bits)
+    packed = quantized(matrix, bits)
     step = np.abs(matrix).max(axis=0) / (2 ** (bits - 1) - 1)
     assert np.all(np.abs(restored(packed) - matrix) <= step / 2 * (1 + 1e-9))
     assert restored(packed).shape == matrix.shape

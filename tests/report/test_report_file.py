@@ -158,11 +158,19 @@ def test_a_model_of_counts_can_be_told_its_corpus(tmp_path: Path) -> None:
     model = qwem.fit(Cooccurrence.count(corpus, window=5), dim=1)
     alone = write_report(model, tmp_path / "a.html").read_text("utf-8")
     told = write_report(model, tmp_path / "b.html", corpus=corpus).read_text("utf-8")
-    assert "counts that were made before" in alone
+    assert "fitted to ready-made counts" in alone
     assert "18 documents and 90 words" in told
     other = Corpus.from_documents(["something else"])
-    with pytest.raises(SettingError, match="is not the one"):
+    with pytest.raises(SettingError, match="is not known to be the one"):
         write_report(model, tmp_path / "c.html", corpus=other)
+
+
+def test_counts_made_elsewhere_name_no_corpus(tmp_path: Path) -> None:
+    matrix = [[0, 9, 1, 1], [9, 0, 1, 2], [1, 1, 0, 8], [1, 2, 8, 0]]
+    model = qwem.fit(Cooccurrence.from_matrix(["king", "queen", "cat", "dog"], matrix), dim=1)
+    assert "ready-made counts" in write_report(model, tmp_path / "a.html").read_text("utf-8")
+    with pytest.raises(SettingError, match="is not known to be the one"):
+        write_report(model, tmp_path / "b.html", corpus=Corpus.from_documents(["king queen"]))
 
 
 def test_nonsense_is_refused(model: Model, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A model as one self-contained page: what it read, learned, and knows, to be opened and shown."""
+"""A report on a model: one self-contained HTML page."""
 
 from qwem.report.writing import write_report
 

@@ -1,4 +1,4 @@
-// Numbers that travelled as text: matrices of whole numbers with one scale for each column.
+// Matrices that are stored as text: integers with one scale per column.
 
 function unpack({ bits, columns, scales, data }) {
   const binary = atob(data);

@@ -1,4 +1,4 @@
-"""The files that the page is made of: templates, style and scripts."""
+"""Templates, style sheet and scripts of the page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.resources import files
 
 
 def asset(name: str) -> str:
-    """Return the text of a file that comes with this room.
+    """Return the text of a file of this package.
 
     >>> asset("page.html").startswith("<!doctype html>")
     True

@@ -1,4 +1,4 @@
-"""Matrices small enough to travel inside a page: whole numbers with one scale for each column."""
+"""Matrices rounded to integers with one scale per column, to be embedded in a page."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def quantised(matrix: NDArray[np.floating], bits: Literal[8, 16]) -> dict[str, Any]:
+def quantized(matrix: NDArray[np.floating], bits: Literal[8, 16]) -> dict[str, Any]:
     """Return a matrix as base64 of little-endian integers, row by row, and its columns' scales.
 
-    The largest number of a column becomes 127 or 32,767, so no entry is off by more than half a
-    scale. Eigen-features differ in size by an order of magnitude; one scale for all of them would
-    leave the small ones, which are most, a few steps each.
+    The largest number of a column becomes 127 or 32,767, so that the rounding error is at most half
+    a scale. Columns have their own scales because eigen-features differ in size by an order of
+    magnitude: with one scale, most of them would be left with a few different values.
 
-    >>> base64.b64decode(quantised(np.array([[1.0, 0.1], [-1.0, 0.0]]), 8)["data"]).hex(" ")
+    >>> base64.b64decode(quantized(np.array([[1.0, 0.1], [-1.0, 0.0]]), 8)["data"]).hex(" ")
     '7f 7f 81 00'
     """
     largest = 2 ** (bits - 1) - 1

@@ -1,4 +1,4 @@
-"""What the page computes with: vectors, eigenvectors, the training run, and task vectors."""
+"""Data that the page computes with: the spectrum, the training run, words and their vectors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.vectors import unit_rows
-from qwem.report.compact import quantised
+from qwem.report.compact import quantized
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from qwem.interpretation import Feature
 
 REPLAYED_AXES = 16
-"""How many features the replay can show; later ones are hardly ever looked at, and cost space."""
+"""How many features the replay can show. Each costs two bytes per word."""
 
 
 def spectrum_data(run: ClosedFormDynamics, features: Sequence[Feature]) -> dict[str, Any]:
-    """Return the eigenvalues, what each mode grows from and how fast, and the features' words."""
+    """Return the eigenvalues, how each mode starts and grows, and the words of the features."""
     spectrum = run.spectrum
     return {
         "eigenvalues": spectrum.eigenvalues.tolist(),
@@ -39,16 +39,16 @@ def spectrum_data(run: ClosedFormDynamics, features: Sequence[Feature]) -> dict[
 
 
 def words_data(run: ClosedFormDynamics, embedding: Embedding, words: int) -> dict[str, Any]:
-    """Return the most frequent words with their vectors, rounded to what a page can carry.
+    """Return the most frequent words with their vectors, rounded.
 
     ``vectors`` are unit vectors, for neighbours and analogies; ``directions`` are the rows of V*,
-    or of Γ⁻¹V* under a coupling, in the first features: times s_k(t) they are the words' places at
-    time t (Result 3.5).
+    or of Γ⁻¹V* under a coupling, in the first features: times s_k(t) they are the positions of
+    the words at time t (Result 3.5).
     """
     return {
         "words": list(embedding.index_to_key[:words]),
-        "vectors": quantised(unit_rows(embedding.vectors[:words]), 8),
-        "directions": quantised(_directions(run, words), 16),
+        "vectors": quantized(unit_rows(embedding.vectors[:words]), 8),
+        "directions": quantized(_directions(run, words), 16),
     }
 
 

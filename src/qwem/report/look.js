@@ -1,15 +1,20 @@
-// The look of all figures, taken from the style sheet, so that light and dark are chosen once.
+// The look of all figures. Colours come from the style sheet, which knows the light and dark themes.
 
 const PAPER_WIDTH = 660; // pixels: what A4 and Letter have between ordinary margins
 const FONT = "system-ui, sans-serif";
-const figures = []; // { element, draw }: every figure can be drawn again in other colours
+const figures = []; // { element, draw }: to draw every figure again in other colours
 let printing = false;
 
+// A hidden element whose colour the browser computes: the value of a variable is light-dark(…).
+const probe = document.body.appendChild(document.createElement("span"));
+probe.hidden = true;
+
 function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  probe.style.color = `var(--${name})`;
+  return getComputedStyle(probe).color;
 }
 
-// Words may hold anything; in figures Plotly reads a little HTML, and must not read it in them.
+// A word as Plotly may show it: Plotly reads some HTML, and words may contain anything.
 function plain(word) {
   return word.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -80,7 +85,7 @@ function startThemes() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     setTheme(document.documentElement.dataset.theme);
   });
-  let before; // paper is white and narrow: draw for it, then go back to what was chosen
+  let before; // paper is white and narrow: draw for it, then return to the chosen theme
   addEventListener("beforeprint", () => {
     before = document.documentElement.dataset.theme;
     printing = true;

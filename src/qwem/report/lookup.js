@@ -43,7 +43,7 @@ function startLookup(report) {
   showAnalogy();
 }
 
-// A function that gives the row of a word as it was typed, or of its lower-case form.
+// A function that returns the row of a word as typed, or of its lower-case form.
 function wordFinder(words) {
   const index = new Map(words.map((word, row) => [word, row]));
   return (typed) => index.get(typed.trim()) ?? index.get(typed.trim().toLowerCase());
@@ -56,7 +56,7 @@ function onSubmit(form, show) {
   });
 }
 
-// Put the most frequent words that start so into the list that the browser offers.
+// Offer the most frequent words that start with what was typed.
 function suggest(list, words, typed) {
   const start = typed.trim().toLowerCase();
   const fitting = [];

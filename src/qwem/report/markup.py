@@ -1,4 +1,4 @@
-"""The parts of the page that are text and tables: readable without any script, and escaped."""
+"""Text and tables of the page, escaped, which can be read without running any script."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from qwem.model import Model
 
 _ANALOGIES = (("man", "king", "woman"), ("man", "woman", "boy"), ("good", "better", "bad"))
-"""Examples to start from, the first of them whose words are all there."""
+"""Examples of analogies; the page starts with the first one whose words it has."""
 
 
 def overview(model: Model, corpus: Mapping[str, Any]) -> str:
-    """Return the numbers, the story and the settings of a model."""
+    """Return the numbers, the history and the settings of a model."""
     tiles = "".join(
         f"<div><dt>{escape(label)}</dt><dd>{escape(number)}</dd></div>"
         for number, label in headline_numbers(model, corpus)
@@ -44,7 +44,7 @@ def overview(model: Model, corpus: Mapping[str, Any]) -> str:
 
 
 def feature_cards(features: Sequence[Feature], run: ClosedFormDynamics) -> str:
-    """Return one card for each feature, with the words at its two ends."""
+    """Return one card per feature, with the words at its two ends."""
     return "".join(_card(feature, run) for feature in features)
 
 
@@ -58,7 +58,7 @@ def score_section(evaluation: Evaluation, vocab_size: int) -> str:
 
 
 def starting_words(words: Sequence[str]) -> dict[str, str]:
-    """Return what stands in the fields at first: well-known examples, or words of the middle."""
+    """Return the words that the page first shows: a known example, or words of middle frequency."""
     known = set(words)
     middle = len(words) // 3
     others = (words[middle], words[(middle + 1) % len(words)], words[(middle + 2) % len(words)])
@@ -80,7 +80,7 @@ def _analogy_table(result: AnalogyResult) -> str:
         for name, score in scores
         if score.questions
     ]
-    return _score_table(("analogies", "right", "asked", "left out"), rows)
+    return _score_table(("analogies", "correct", "asked", "skipped"), rows)
 
 
 def _similarity_table(results: Mapping[str, SimilarityResult]) -> str:
@@ -88,7 +88,7 @@ def _similarity_table(results: Mapping[str, SimilarityResult]) -> str:
         (name, score.spearman, f"{score.spearman:.3f}", f"{score.pairs:,}", f"{score.skipped:,}")
         for name, score in results.items()
     ]
-    return _score_table(("rated pairs", "correlation", "pairs", "left out"), rows)
+    return _score_table(("rated pairs", "correlation", "pairs", "skipped"), rows)
 
 
 def _card(feature: Feature, run: ClosedFormDynamics) -> str:

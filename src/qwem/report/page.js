@@ -1,4 +1,4 @@
-// The page comes to life: each part takes what it needs from the one block of data.
+// Start every part of the page with the data of the report.
 
 const report = JSON.parse(document.getElementById("report-data").textContent);
 startThemes();

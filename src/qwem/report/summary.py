@@ -1,4 +1,4 @@
-"""What was read and what was made of it, in words that need no knowledge of the method."""
+"""Sentences about a model that need no knowledge of the method: its text, counts and settings."""
 
 from __future__ import annotations
 
@@ -17,54 +17,55 @@ MEANINGS = {
     "min_count": "how often a word must occur to be kept",
     "min_tokens": "documents of fewer words than this are left out",
     "tokenizer": "what counts as a word",
-    "documents": "whether a line of plain text is a document, or a file",
-    "text_column": "where structured files have their text",
-    "oov": "what becomes of the other words: dropped, or kept as gaps",
-    "errors": "what to do with bytes that are not text",
-    "window": "how far apart two words may stand and still meet, to one side",
-    "weights": "what a meeting counts by distance; dynamic: the nearer, the more",
-    "subsample": "words more frequent than this part of the text are thinned out first",
-    "draws": "how many such thinned-out texts are added up",
-    "target": "the matrix made of the counts",
-    "negatives": "the weight of the words that did not meet",
-    "shrinkage": "the evidence that a pair must overcome before it counts fully",
-    "coupling": "how much more, or less, frequent words weigh",
-    "dim": "how many features are kept: the numbers in each word's vector",
-    "signed": "whether features of negative eigenvalue are kept too",
-    "tol": "how exact the eigenvalues are",
-    "seed": "for all that is random",
-    "polish": "whether the vectors went on through a few steps of word2vec's own loss",
+    "documents": "whether each line of plain text is a document, or each file",
+    "text_column": "the column of structured files that holds the text",
+    "oov": "what happens to all other words: they are dropped, or kept as gaps",
+    "errors": "what happens to bytes that are not valid text",
+    "window": "how many words apart two words may be to count as a pair",
+    "weights": "how much a pair counts by distance; dynamic: nearer pairs count more",
+    "subsample": "words more frequent than this fraction of the text are thinned out first",
+    "draws": "how many thinned-out copies of the text are added up",
+    "target": "the matrix that is computed from the counts",
+    "negatives": "the weight of pairs that do not occur",
+    "shrinkage": "how many occurrences a pair needs before it counts fully",
+    "coupling": "how much more (or less) weight frequent words have",
+    "dim": "how many features are kept: the length of each word's vector",
+    "signed": "whether features with negative eigenvalues are kept too",
+    "tol": "the relative error that is allowed in the eigenvalues",
+    "seed": "the seed of all random numbers",
+    "polish": "whether a few steps of word2vec's own training followed",
 }
 """What each field of `qwem.Settings` decides."""
 
 _TARGETS = {
-    "mstar": "M*, which is positive where two words meet more often than chance would have it, "
-    "negative where they meet less often, and never beyond ±2",
-    "pmi": "pointwise mutual information: how many times more often than by chance two words meet, "
-    "as a logarithm",
-    "ppmi": "positive pointwise mutual information: how many times more often than by chance two "
-    "words meet, as a logarithm, and zero where it is less often",
+    "mstar": "for each pair, how much more often the two words occur together than by chance, as a "
+    "number between −2 and 2",
+    "pmi": "for each pair, the pointwise mutual information: the logarithm of how many times more "
+    "often than by chance the two words occur together",
+    "ppmi": "for each pair, the positive pointwise mutual information: the logarithm of how many "
+    "times more often than by chance the two words occur together, and zero if less often",
 }
 
 
-def reading_of(model: Model, corpus: Corpus | None) -> Mapping[str, Any]:
-    """Return what is known of the text: from the model, or from the corpus that its counts are of.
+def corpus_facts(model: Model, corpus: Corpus | None) -> Mapping[str, Any]:
+    """Return what is known about the text: from the model, or from the corpus of its counts.
 
-    A model that was fitted from counts knows only the fingerprints of what was counted.
+    A model that was fitted to counts knows only the fingerprints of the corpora that were counted,
+    and not even those if the counts were made elsewhere.
     """
     if corpus is None:
         return model.corpus
-    counted = {source["corpus"] for source in model.corpus.get("counts", ())}
+    counted = {source.get("corpus") for source in model.corpus.get("counts", ())}
     if counted != {corpus.fingerprint}:
         raise SettingError(
-            f"The corpus with fingerprint {corpus.fingerprint[:12]}… is not the one that this model"
-            " was fitted to; give that one, or none."
+            f"The corpus with fingerprint {corpus.fingerprint[:12]}… is not known to be the one "
+            "that this model was fitted to; pass the corpus that was counted, or none."
         )
     return {**corpus.settings, "fingerprint": corpus.fingerprint}
 
 
 def headline_numbers(model: Model, corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the few numbers that say how large all this is, each with what it counts."""
+    """Return the numbers that say how large the model and its text are, each with its label."""
     numbers = []
     if "documents_kept" in corpus:
         numbers.append((f"{corpus['documents_kept']:,}", "documents"))
@@ -73,42 +74,42 @@ def headline_numbers(model: Model, corpus: Mapping[str, Any]) -> list[tuple[str,
     numbers.append((f"{len(model.vocabulary):,}", "different words kept"))
     if corpus.get("words_counted"):
         covered = corpus["words_kept"] / corpus["words_counted"]
-        numbers.append((f"{covered:.0%}", "of the text covered by them"))
+        numbers.append((f"{covered:.0%}", "of the text consists of these words"))
     numbers.append((f"{model.spectrum.dim}", "features learned"))
     return numbers
 
 
 def story(model: Model, corpus: Mapping[str, Any]) -> list[str]:
-    """Return how the model came about, one paragraph for each step."""
+    """Return how the model was made, one paragraph per step."""
     return [_reading(model, corpus), _counting(model.settings), _learning(model)]
 
 
 def spectrum_note(model: Model) -> str:
-    """Return what there is to say of negative eigenvalues, where there are some."""
+    """Return a sentence about negative eigenvalues, if there are any."""
     if not (model.spectrum.eigenvalues < 0).any():
         return ""
     return (
-        "Orange dots have a negative eigenvalue: along such a feature words meet those of the "
-        "other end rather than their own."
+        "Orange dots have a negative eigenvalue: words at one end of such a feature occur near "
+        "words of the other end, rather than near those of their own."
     )
 
 
 def training_note(model: Model) -> str:
-    """Return which training is replayed where it is not plainly that of the paper."""
+    """Return how the replayed training differs from the paper's, if it does."""
     notes = []
     if model.spectrum.row_scale is not None:
-        notes.append("Since this model weighs words differently, each word has its own step size.")
+        notes.append("Since this model weights words differently, each word has its own step size.")
     if model.spectrum.signed:
-        notes.append("Every word has a second vector here, for its part as a neighbour of others.")
+        notes.append("Here every word has a second vector, for its role as a neighbour of others.")
     if model.polished is not None:
-        notes.append("What polishing changed afterwards is not in this picture.")
+        notes.append("The polishing that followed is not part of this picture.")
     return " ".join(notes)
 
 
 def lookup_note(model: Model, words: int, dim: int) -> str:
-    """Return what is rounded or left out where words are looked up in the page."""
-    text = "The numbers here are rounded to 8 bits to keep the page small, which now and then swaps"
-    text += " two neighbours that are nearly equally near."
+    """Return what is rounded or left out when words are looked up in the page."""
+    text = "To keep the page small, its numbers are rounded to 8 bits, which sometimes swaps two"
+    text += " neighbours that are almost equally near."
     if words < len(model.vocabulary):
         text += f" The page knows the {words:,} most frequent words of {len(model.vocabulary):,}."
     if dim < model.spectrum.dim:
@@ -119,7 +120,7 @@ def lookup_note(model: Model, words: int, dim: int) -> str:
 def _reading(model: Model, corpus: Mapping[str, Any]) -> str:
     kept = f"The {len(model.vocabulary):,} most frequent words were kept"
     if "words_read" not in corpus:
-        return f"The model was fitted from counts that were made before. {kept}."
+        return f"The model was fitted to ready-made counts. {kept}."
     text = f"The text has {corpus['documents_read']:,} documents and {_large(corpus['words_read'])}"
     text += " words."
     left_out = corpus["documents_read"] - corpus["documents_kept"]
@@ -129,37 +130,39 @@ def _reading(model: Model, corpus: Mapping[str, Any]) -> str:
     if not corpus["words_counted"]:
         return f"{text} {kept}."
     covered = corpus["words_kept"] / corpus["words_counted"]
-    rest = "and every other word was dropped" if corpus["oov"] == "drop" else "the rest are gaps"
-    return f"{text} {kept}: they make up {covered:.1%} of it, {rest}."
+    rest = "all other words were dropped" if corpus["oov"] == "drop" else "the others are gaps"
+    return f"{text} {kept}: they make up {covered:.1%} of it, and {rest}."
 
 
 def _counting(settings: Mapping[str, Any]) -> str:
-    window = settings["window"]
-    text = f"Two words meet when they stand at most {window} words apart."
-    if settings["weights"] == "dynamic" and window > 1:
-        text += f" Next to each other they count {window} times as much as at that distance."
-    if settings["subsample"]:
-        text += " The most frequent words, which say least about their company, were thinned out"
+    window = settings.get("window")
+    if window is None:
+        return "The counts of word pairs do not say how far apart the two words may be."
+    text = f"Two words form a pair if they are at most {window} words apart."
+    if settings.get("weights") == "dynamic" and window > 1:
+        text += f" Adjacent words count {window} times as much as words at that distance."
+    if settings.get("subsample"):
+        text += " The most frequent words, which say least about their neighbours, were thinned out"
         text += " first."
-    return text + " Every meeting of two words was counted, exactly."
+    return text + " Every pair was counted, exactly."
 
 
 def _learning(model: Model) -> str:
     settings = model.settings
-    text = "From the counts comes one matrix with a row and a column for each word: "
+    text = "The counts give one matrix with a row and a column per word. It says, "
     text += f"{_TARGETS[settings['target']]}. Its {model.spectrum.dim} strongest eigenvectors are "
-    text += "the features. No network was trained: training word2vec would arrive at such features "
-    text += "one after the other, and here they are computed at once."
-    if settings["shrinkage"]:
+    text += "the features. No network was trained: training word2vec would find these features one "
+    text += "after the other, and here they are computed at once."
+    if settings.get("shrinkage"):
         text += " Pairs with little evidence count less."
-    if settings["coupling"]:
-        text += (
-            f" {'Rare' if settings['coupling'] < 0 else 'Frequent'} words weigh more than others."
-        )
+    if settings.get("coupling"):
+        heavier = "Rare" if settings["coupling"] < 0 else "Frequent"
+        text += f" {heavier} words have more weight than others."
     if model.polished is not None:
-        text += " The vectors were then polished by a few steps of word2vec's own loss: neighbours,"
-        text += " analogies and scores below are of the polished vectors, while the spectrum, the"
-        text += " features, the replay and the task vectors are of the closed form before that."
+        text += " The vectors were then polished by a few steps of word2vec's own training:"
+        text += " neighbours, analogies and scores below are of the polished vectors, while the"
+        text += " spectrum, the features, the replay and the relations are of the closed form"
+        text += " before that."
     return text
 
 

@@ -30,8 +30,8 @@ function taskText(task) {
   const carried = task.strongest.map(([rank, part]) => `${rank} (${Math.round(100 * part)}%)`);
   return (
     `${task.pairs} pairs: ${examples} and so on. The spike is at ${times} times the edge of the ` +
-    `noise, and ${mean}% of it is the mean step. Features ${carried.join(", ")} have the largest ` +
-    `parts in that step.`
+    `noise, and ${mean}% of it is the mean difference. Features ${carried.join(", ")} contribute ` +
+    `most to the mean difference.`
   );
 }
 
@@ -47,7 +47,7 @@ function histogram(task) {
   return { heights, width };
 }
 
-// The density of noise can rise without end towards zero; no figure should follow it there.
+// The top of the figure. The density of noise may diverge at zero, which is cut off.
 function gramTop(task) {
   const highest = Math.max(...histogram(task).heights);
   return 1.08 * Math.min(1.6 * highest, Math.max(highest, ...task.density[1]));
@@ -90,7 +90,7 @@ function gramLayout(task) {
   return layout({
     height: 340,
     hovermode: "closest",
-    xaxis: axis("eigenvalue of the steps’ Gram matrix, G/d", { range: [0, end], zeroline: false }),
+    xaxis: axis("eigenvalue of the differences’ Gram matrix, G/d", { range: [0, end], zeroline: false }),
     yaxis: axis("density", { range: [0, gramTop(task)] }),
   });
 }
@@ -106,7 +106,7 @@ function snrTraces(tasks, chosen) {
     line: { color: colour(task === chosen ? "cool" : "faint"), width: task === chosen ? 3 : 1.2 },
     hovertemplate:
       `<b>${plain(task.name)}</b><br>%{x} features: SNR %{y:.1f}, ` +
-      "%{customdata:.0%} of analogies right<extra></extra>",
+      "%{customdata:.0%} of analogies correct<extra></extra>",
   }));
 }
 

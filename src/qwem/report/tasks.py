@@ -1,4 +1,4 @@
-"""Task vectors for the page: the spectrum of each task, and its signal against the dimension."""
+"""Task vectors for the page: the spectrum of each task, and its signal at each dimension."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from qwem.interpretation import TaskAnalysis
 
 FEWEST_PAIRS = 6
-"""A task of fewer known pairs than this has too few eigenvalues to show a bulk."""
+"""The smallest task to show: with fewer pairs there are too few eigenvalues to see a bulk."""
 
 _CURVE_POINTS = 160
 _EXAMPLES = 4
@@ -48,9 +48,9 @@ def tasks_data(embedding: Embedding, name: str | os.PathLike[str]) -> list[dict[
 
 def _task_data(analysis: TaskAnalysis) -> dict[str, Any]:
     fit = analysis.fits[-1]
-    plain = analysis.to_dict()  # in which a number that doesn't exist is null, as JSON has it
+    plain = analysis.to_dict()  # undefined numbers are null there, as JSON needs
     low, high = fit.distribution.support
-    # The density is steep at its edges: cosine spacing puts more points there.
+    # The density is steep at its edges, where cosine spacing puts more points.
     places = (low + high - (high - low) * np.cos(np.linspace(0, np.pi, _CURVE_POINTS))) / 2
     strongest = np.argsort(-analysis.localisation, kind="stable")[:3]
     return {

@@ -1,4 +1,4 @@
-"""The page put together: text, tables, data, style and scripts in one file."""
+"""The page assembled: text, tables, data, style and scripts in one file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qwem.evaluation import evaluate_available
 from qwem.report.assets import asset
 from qwem.report.content import spectrum_data, words_data
 from qwem.report.markup import feature_cards, overview, score_section, starting_words
-from qwem.report.summary import lookup_note, reading_of, spectrum_note, training_note
+from qwem.report.summary import corpus_facts, lookup_note, spectrum_note, training_note
 from qwem.report.tasks import tasks_data
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from qwem.model import Model
 
 SCRIPTS = ("arrays.js", "look.js", "spectrum.js", "replay.js", "lookup.js", "tasks.js", "page.js")
-"""The page's own scripts, one part of the page each, which share one scope in this order."""
+"""The page's own scripts, one per part of the page, joined in this order into one module."""
 
 NAMED_FEATURES = 200
 """How many features of the spectrum show their words."""
 
 SEARCHED_DIM = 200
-"""In how many dimensions the page looks for neighbours: each costs a byte for every word."""
+"""In how many dimensions the page looks for neighbours. Each costs a byte per word."""
 
 
 def write_report(
@@ -51,7 +51,7 @@ def write_report(
     init_scale: float = 1e-6,
     corpus: Corpus | None = None,
 ) -> Path:
-    """Write all about a model to one HTML file that needs no network, and return its path.
+    """Write a report on a model to one HTML file that needs no network, and return its path.
 
     Parameters
     ----------
@@ -60,21 +60,23 @@ def write_report(
     path
         The file to write.
     title
-        What stands at the top.
+        The heading of the page.
     analogies, similarity
-        Benchmarks to score the vectors on: names that `qwem.evaluation.benchmark_file` knows, which
-        are left out where there is no such file or it asks of other words, or files of your own.
+        Benchmarks to score the vectors on, by name or path, as in
+        `qwem.evaluation.evaluate_available`: a benchmark given by name is left out if its file is
+        absent or asks about other words.
     tasks
-        Word pairs whose difference vectors are looked into, as `qwem.interpretation.read_tasks`
-        reads them; a name is treated as above, and None leaves that part out.
+        Word pairs whose difference vectors are analyzed, as `qwem.interpretation.read_tasks` reads
+        them; a name is treated as above, and None leaves this part out.
     features
         How many features have a card.
     words
-        How many words the page knows, the most frequent; each costs about 300 bytes.
+        How many words can be looked up in the page, the most frequent ones. Each costs about 300
+        bytes.
     init_scale
-        σ of the small random start from which the replayed training begins.
+        σ, the scale of the random initialization from which the replayed training starts.
     corpus
-        What was read, for a model that was fitted from counts and doesn't know.
+        The corpus that was counted, for a model that was fitted to counts.
 
     >>> import tempfile, qwem
     >>> model = qwem.fit(["the king and the queen"] * 9 + ["a cat and a dog"] * 9, dim=1)
@@ -92,7 +94,7 @@ def write_report(
     run = closed_form(spectrum, init_scale=init_scale)
     named = features_of(spectrum, min(spectrum.dim, max(features, NAMED_FEATURES))).features
     embedding = model.embedding()
-    # Of a closed form any first part is a model too; polished vectors are only one as a whole.
+    # The first features of a closed form are a smaller model; polished vectors can't be cut.
     part = spectrum.dim if model.polished is not None else min(spectrum.dim, SEARCHED_DIM)
     searched = embedding if part == spectrum.dim else model.embedding(dim=part)
     data = {
@@ -106,7 +108,7 @@ def write_report(
         plotly,
         data,
         title=escape(title or f"{len(model.vocabulary):,} words in {spectrum.dim} features"),
-        overview=overview(model, reading_of(model, corpus)),
+        overview=overview(model, corpus_facts(model, corpus)),
         cards=feature_cards(named[:features], run),
         spectrum_note=escape(spectrum_note(model)),
         training_note=escape(training_note(model)),
@@ -126,8 +128,8 @@ def write_report(
 def fill(plotly: str, data: dict[str, Any], **parts: str) -> str:
     """Return the page: the template with its parts, its data and its scripts.
 
-    The scripts are allowed by their checksums and nothing else is (Content Security Policy), so
-    that no word, whatever it holds, can run, and nothing can be fetched or sent.
+    The Content Security Policy allows the scripts by their checksums and nothing else. So no word
+    can run as a script, whatever it contains, and nothing can be fetched or sent.
     """
     own = "\n".join(asset(name) for name in SCRIPTS)
     policy = " ".join(f"'sha256-{_checksum(script)}'" for script in (plotly, own))
@@ -143,7 +145,7 @@ def fill(plotly: str, data: dict[str, Any], **parts: str) -> str:
 
 def _json(data: dict[str, Any]) -> str:
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # In a script element only a "<" can end the text; JSON can spell it without.
+    # Only "<" can end the text of a script element, and JSON can escape it.
     return text.replace("<", "\\u003c")
 
 
