@@ -37,7 +37,7 @@ from scipy.linalg import eigh
 from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
 from qwem.dynamics import closed_form, exact_flow, log_scale_bounds, satisfied_pairs
 from qwem.evaluation import evaluate_analogies
-from qwem.training import LOGISTIC, population, stochastic, train, word2vec_weighting
+from qwem.training import LOGISTIC, population, stochastic, train, word2vec_reweighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,7 +155,7 @@ def word2vec(options: argparse.Namespace) -> None:
     trainer = population(
         counts,
         LOGISTIC,
-        word2vec_weighting(threshold=options.threshold, k=options.negatives),
+        word2vec_reweighting(options.subsample, negatives=options.negatives),
         dim=options.dim,
         # The loss is a mean over all pairs, so that gradients of rare words are tiny: Adam's usual
         # 1e-8 would stop them.
@@ -199,7 +199,7 @@ def throughput(options: argparse.Namespace) -> None:
         return pairs
 
     def qwem(batch_size: int) -> Callable[[], float]:
-        weighting = word2vec_weighting(threshold=options.threshold, k=options.negatives)
+        weighting = word2vec_reweighting(options.subsample, negatives=options.negatives)
         common = {"dim": options.dim, "tied": False, "flatten": options.flatten[0]}
         trainer = stochastic(
             corpus, counts, LOGISTIC, weighting, rate=1.0, batch_size=batch_size, **common

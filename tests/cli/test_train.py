@@ -101,7 +101,7 @@ def test_people_are_told_what_to_do_next(text: Path, tmp_path: Path, capsys: Cap
     ("options", "reason"),
     [
         (("--gradient", "stochastic", "--optimizer", "rk4"), "rk4 follows the exact gradient"),
-        (("--steps", "5", "--until", "1.0"), "Give steps or until"),
+        (("--steps", "5", "--until", "1.0"), "Give either steps or until"),
         (("--rate", "1e6", "--steps", "60"), "diverged"),
         (("--rate", "0"), "must be positive"),
     ],

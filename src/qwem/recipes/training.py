@@ -170,10 +170,10 @@ def _trainer(
 
 def _reweighting(counts: Cooccurrence, training: TrainingSettings) -> Reweighting:
     from qwem.target import none, rank_one, setting31, word_probability
-    from qwem.training import word2vec_weighting
+    from qwem.training import word2vec_reweighting
 
     if training.weighting == "word2vec":
-        reweighting = word2vec_weighting(
+        reweighting = word2vec_reweighting(
             training.threshold, training.exponent, training.negative_samples
         )
     else:

@@ -1,17 +1,18 @@
-"""Training for real: losses, weightings, exact and stochastic gradients, and the trace of a run."""
+"""Training of word2vec and QWEM in JAX: losses, exact and stochastic gradients, traces."""
 
 from qwem._internal.extras import require
 
 require("jax", "train")
 
+from qwem.training.exact import population  # noqa: E402
 from qwem.training.losses import LOGISTIC, QUARTIC, Loss, contrastive  # noqa: E402
+from qwem.training.minibatch import stochastic  # noqa: E402
 from qwem.training.run import train  # noqa: E402
 from qwem.training.schedule import Stepwise, stepwise  # noqa: E402
 from qwem.training.stability import stable_rate  # noqa: E402
 from qwem.training.trace import Trace  # noqa: E402
 from qwem.training.trainer import Info, Optimizer, State, Trainer  # noqa: E402
-from qwem.training.trainers import population, stochastic  # noqa: E402
-from qwem.training.weighting import word2vec_weighting  # noqa: E402
+from qwem.training.weighting import word2vec_reweighting  # noqa: E402
 
 __all__ = [
     "LOGISTIC",
@@ -29,5 +30,5 @@ __all__ = [
     "stepwise",
     "stochastic",
     "train",
-    "word2vec_weighting",
+    "word2vec_reweighting",
 ]

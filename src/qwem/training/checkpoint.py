@@ -1,4 +1,4 @@
-"""The state of a run on disk, so that a killed one goes on where it was."""
+"""Checkpoints: the state of a run on disk, from which an interrupted run continues."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ KIND = "training"
 _ARRAYS = "state.safetensors"
 
 
-def identity_of(trainer: Trainer, start: State, recorder: Recorder) -> dict[str, Any]:
-    """Return what a run is: its settings, its very start, and what it records."""
+def run_identity(trainer: Trainer, start: State, recorder: Recorder) -> dict[str, Any]:
+    """Return what identifies a run: its settings, a digest of its start, and what it records."""
     digest = hashlib.sha256(str((start.step, start.time, start.key)).encode())
     for side in jax.tree.leaves((parameters_of(start), start.optimizer)):
         digest.update(np.ascontiguousarray(side).tobytes())
@@ -36,8 +36,8 @@ def identity_of(trainer: Trainer, start: State, recorder: Recorder) -> dict[str,
     }
 
 
-def save(path: Path, identity: dict[str, Any], state: State, recorder: Recorder) -> None:
-    """Write a state and what was recorded up to it, whole or not at all."""
+def save_checkpoint(path: Path, identity: dict[str, Any], state: State, recorder: Recorder) -> None:
+    """Write a state and everything recorded so far, atomically."""
     leaves = jax.tree.leaves((parameters_of(state), state.optimizer))
     arrays = {f"state.{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
     clock = {"step": np.array([state.step]), "time": np.array([state.time])}
@@ -46,13 +46,13 @@ def save(path: Path, identity: dict[str, Any], state: State, recorder: Recorder)
         artefact.write_metadata(directory, KIND, {"identity": identity})
 
 
-def load(
+def load_checkpoint(
     path: Path, identity: dict[str, Any], trainer: Trainer, start: State, recorder: Recorder
 ) -> State:
-    """Return the saved state of this very run, and give back to the recorder what it had."""
+    """Return the saved state of the run, and restore its recorder."""
     if artefact.read_metadata(path, KIND).get("identity") != identity:
         raise SettingError(
-            f"{path} is the checkpoint of another run (other settings, data or start); choose "
+            f"{path} is the checkpoint of another run, with other settings, data or start; choose "
             "another path, or delete it."
         )
     arrays = artefact.read_arrays(path / _ARRAYS)

@@ -1,8 +1,8 @@
-"""The exact gradient of the loss, from the counts.
+"""Exact gradients of the loss, computed from the counts.
 
-Two forms. For the quartic loss under Setting 3.1 (times factors that Ψ⁺ and Ψ⁻ share) it needs only
-products with M*, which is sparse plus a few separable terms, and no V × V matrix is ever formed.
-Any other loss or weighting looks at every pair, some rows of words at a time.
+There are two forms. The quartic loss under Setting 3.1 (times factors that Ψ⁺ and Ψ⁻ share) needs
+only products with M*, which is sparse plus a few separable terms; no V × V matrix is formed. Any
+other loss or reweighting visits every pair, a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -18,27 +18,30 @@ from scipy import sparse
 from qwem._internal.resources import require_memory
 from qwem.target import mstar
 from qwem.training.losses import QUARTIC, Loss
-from qwem.training.source import Parameters, Source
+from qwem.training.objective import Objective, Parameters
+from qwem.training.trainer import Method, Optimizer, Trainer, make_trainer
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.target import Reweighting, Target
-    from qwem.training.weighting import Weighting
+    from qwem.training.schedule import Stepwise
+    from qwem.training.weighting import PairWeights
 
 TILE_ENTRIES = 1 << 21
-"""Pairs looked at together: 8 MB in float32."""
+"""Pairs per block: 8 MB in float32."""
 
 _CHUNK_ENTRIES = 1 << 16
-"""Stored entries of a sparse M* multiplied together."""
+"""Stored entries of a sparse M* per block of its product."""
 
 
-class QuadraticSource(Source):
-    """∇L = U(WWᵀ − M*)UW, with U the diagonal matrix of the shared factor u (Proposition 3.3).
+class QuadraticObjective(Objective):
+    """Quartic loss under Setting 3.1, with gradient ∇L = U(WWᵀ − M*)UW (Proposition 3.3).
 
-    Under Setting 3.1 alone U = 1 and L = ¼‖WWᵀ − M*‖² − ¼‖M*‖² (Theorem 3.2); the constant makes
-    it the contrastive loss itself. Untied weights have ½ U(WW′ᵀ − M*)UW′, and likewise for W′.
+    U is the diagonal matrix of the factor u that Ψ⁺ and Ψ⁻ share. Under Setting 3.1 alone U = 1 and
+    L = ¼‖WWᵀ − M*‖² − ¼‖M*‖² (Theorem 3.2), which is the contrastive loss including its constant.
+    Untied weights have the gradient ½ U(WW′ᵀ − M*)UW′ in W, and the same with W and W′ exchanged.
     """
 
     def __init__(self, target: Target, shared: NDArray[np.float64], dtype: np.dtype[Any]) -> None:
@@ -50,43 +53,102 @@ class QuadraticSource(Source):
         return _quadratic(parameters, self._matrix, self._shared)
 
 
-class PairwiseSource(Source):
-    """∇_W L = DW′ and ∇_W′ L = DᵀW, with D the slope of the loss in each pair's inner product."""
+class PairwiseObjective(Objective):
+    """Any loss and reweighting, summed over all pairs.
+
+    The gradients are ∇_W L = DW′ and ∇_W′ L = DᵀW, where D_ij is the derivative of the loss in the
+    inner product of pair (i, j).
+    """
 
     def __init__(
         self,
-        weighting: Weighting,
+        weights: PairWeights,
         loss: Loss,
         dtype: np.dtype[Any],
         tile_entries: int = TILE_ENTRIES,
     ) -> None:
-        size = len(weighting.left)
+        size = len(weights.left)
         require_memory(
-            _pair_bytes(weighting, dtype),
+            _pair_bytes(weights, dtype),
             f"The population gradient of {size:,} words",
             "restrict the vocabulary, or train on minibatches",
         )
-        self._pairs = _tiles_on_device(weighting, dtype, tile_entries)
+        self._pairs = _tiles_on_device(weights, dtype, tile_entries)
         self._loss = loss
-        self._symmetric = weighting.is_symmetric
+        self._symmetric = weights.is_symmetric
 
     def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
         """Return the loss and its gradient."""
         return _pairwise(parameters, self._pairs, self._loss, self._symmetric)
 
 
-def population_source(
+def population(
     counts: Cooccurrence,
-    reweighting: Reweighting,
-    weighting: Weighting,
-    loss: Loss,
-    dtype: np.dtype[Any],
-) -> Source:
-    """Return the cheapest exact source of gradients."""
-    if loss is QUARTIC and reweighting.is_setting31:
-        target = mstar(counts, reweighting=reweighting, dtype=dtype)
-        return QuadraticSource(target, weighting.shared, dtype)
-    return PairwiseSource(weighting, loss, dtype)
+    loss: Loss = QUARTIC,
+    reweighting: Reweighting | None = None,
+    *,
+    dim: int,
+    rate: float | Stepwise | None = None,
+    optimizer: Optimizer | None = None,
+    method: Method = "sgd",
+    tied: bool = True,
+    dtype: DTypeLike = np.float32,
+) -> Trainer:
+    """Return a trainer that uses the exact gradient of the loss over all pairs.
+
+    Parameters
+    ----------
+    counts
+        Co-occurrence counts.
+    loss
+        `QUARTIC`, `LOGISTIC`, or `contrastive(f⁺, f⁻)`.
+    reweighting
+        Ψ⁺ and Ψ⁻; by default those of `setting31`. `word2vec_reweighting` has word2vec's.
+    dim
+        The dimension d.
+    rate
+        The learning rate η of W ← W − η∇L: a number, or a schedule such as `stepwise`.
+    optimizer
+        An Optax optimizer, instead of a rate.
+    method
+        ``"sgd"``, or ``"rk4"``, which follows the gradient flow to fourth order in η and computes
+        four gradients per step.
+    tied
+        Whether W′ = W, as in the paper. An untied model can learn modes of either sign. Its theory
+        is that of a signed spectrum, at half the speed; see `closed_form`.
+    dtype
+        float32 or float64, independent of JAX's configuration.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> trainer = population(counts, dim=1, rate=0.1)
+    >>> state, info = trainer.step(trainer.init(init_scale=0.1))
+    >>> state.step, state.time
+    (1, 0.2)
+    """
+
+    def objective(
+        reweighting: Reweighting, weights: PairWeights, dtype: np.dtype[Any]
+    ) -> Objective:
+        """Return the cheapest exact objective."""
+        if loss is QUARTIC and reweighting.is_setting31 and reweighting.is_symmetric:
+            target = mstar(counts, reweighting=reweighting, dtype=dtype)
+            return QuadraticObjective(target, weights.shared, dtype)
+        return PairwiseObjective(weights, loss, dtype)
+
+    return make_trainer(
+        objective,
+        counts,
+        loss,
+        reweighting,
+        dim=dim,
+        rate=rate,
+        optimizer=optimizer,
+        method=method,
+        tied=tied,
+        dtype=dtype,
+        settings={"gradient": "population"},
+    )
 
 
 class _DenseMatrix(NamedTuple):
@@ -94,7 +156,7 @@ class _DenseMatrix(NamedTuple):
 
 
 class _SparseMatrix(NamedTuple):
-    """Stored entries in chunks of equal length, and what all pairs have: terms diag(w) termsᵀ."""
+    """Stored entries in chunks of equal length, plus terms diag(term_weights) termsᵀ."""
 
     rows: jax.Array
     columns: jax.Array
@@ -111,7 +173,7 @@ def _matrix_on_device(target: Target, dtype: np.dtype[Any]) -> _DenseMatrix | _S
     chunks = max(1, -(-rest.nnz // _CHUNK_ENTRIES))
     padding = (0, chunks * _CHUNK_ENTRIES - rest.nnz)
     stored = (row_of, rest.indices.astype(np.int32), rest.data.astype(dtype))
-    # Padding repeats the last row, so that rows stay in order, and adds nothing to it.
+    # Padding repeats the last row, so that rows stay sorted, with entries of zero.
     padded = [np.pad(stored[0], padding, mode="edge"), *(np.pad(x, padding) for x in stored[1:])]
     rows, columns, entries = (jnp.asarray(x.reshape(chunks, _CHUNK_ENTRIES)) for x in padded)
     terms, weights = (jnp.asarray(x.astype(dtype)) for x in (target.terms, target.term_weights))
@@ -151,10 +213,10 @@ def _quadratic(
 
 
 class _Pairs(NamedTuple):
-    """What `weighting.Weighting` says of every pair, its rows dealt out to tiles like cards."""
+    """`PairWeights` on the device, with rows assigned to tiles in turn."""
 
     counts: jax.Array | tuple[jax.Array, jax.Array, jax.Array]
-    """C/n: tiles of all pairs, or places in a tile and entries there, padded to one length."""
+    """C/n: dense tiles, or the row, column and value of entries, padded to equal length."""
     left: jax.Array
     row_shared: jax.Array
     right: jax.Array
@@ -162,41 +224,43 @@ class _Pairs(NamedTuple):
     curvature: tuple[float, float] | None
 
 
-def _pair_bytes(weighting: Weighting, dtype: np.dtype[Any]) -> int:
-    counts = weighting.counts
+def _pair_bytes(weights: PairWeights, dtype: np.dtype[Any]) -> int:
+    counts = weights.counts
     if isinstance(counts, np.ndarray):
         return 2 * counts.size * dtype.itemsize
     return 3 * counts.nnz * (dtype.itemsize + 8)
 
 
-def _deal(rows: NDArray[Any], tiles: int, height: int, fill: float = 0.0) -> NDArray[Any]:
-    """Return rows as (tiles, height, …): tile k has rows k, k + tiles, …, as long as there are."""
+def _in_tiles(rows: NDArray[Any], tiles: int, height: int, fill: float = 0.0) -> NDArray[Any]:
+    """Return rows as an array (tiles, height, …), where tile k has the rows k, k + tiles, …."""
     padding = [(0, tiles * height - len(rows))] + [(0, 0)] * (rows.ndim - 1)
     padded = np.pad(rows, padding, constant_values=fill)
     return padded.reshape(height, tiles, *rows.shape[1:]).swapaxes(0, 1)
 
 
-def _tiles_on_device(weighting: Weighting, dtype: np.dtype[Any], tile_entries: int) -> _Pairs:
-    """Frequent words, whose rows are full, come first; dealt out, all tiles have as much to do."""
-    size = len(weighting.left)
+def _tiles_on_device(weights: PairWeights, dtype: np.dtype[Any], tile_entries: int) -> _Pairs:
+    """Return the pairs in tiles of similar size.
+
+    Frequent words, whose rows have most entries, come first; assigning rows in turn spreads them.
+    """
+    size = len(weights.left)
     tiles = max(1, -(-size * size // tile_entries))
     height = -(-size // tiles)
-    counts: Any = weighting.counts
+    counts: Any = weights.counts
     pairs: Any
     if isinstance(counts, np.ndarray):
-        shares = np.divide(counts, weighting.total, dtype=dtype, casting="same_kind")
-        pairs = jnp.asarray(_deal(shares, tiles, height))
+        shares = np.divide(counts, weights.total, dtype=dtype, casting="same_kind")
+        pairs = jnp.asarray(_in_tiles(shares, tiles, height))
     else:
-        pairs = _sparse_tiles(counts, weighting.total, tiles, height, dtype)
+        pairs = _sparse_tiles(counts, weights.total, tiles, height, dtype)
     return _Pairs(
         pairs,
-        # Rows that only fill up a tile expect something, so that nothing is divided by zero, and
-        # have no weight.
-        jnp.asarray(_deal(weighting.left, tiles, height, fill=1.0).astype(dtype)),
-        jnp.asarray(_deal(weighting.shared, tiles, height).astype(dtype)),
-        jnp.asarray(weighting.right.astype(dtype)),
-        jnp.asarray(weighting.shared.astype(dtype)),
-        weighting.curvature,
+        # Rows of padding have expected counts of 1, which avoids division by zero, and weight 0.
+        jnp.asarray(_in_tiles(weights.left, tiles, height, fill=1.0).astype(dtype)),
+        jnp.asarray(_in_tiles(weights.shared, tiles, height).astype(dtype)),
+        jnp.asarray(weights.right.astype(dtype)),
+        jnp.asarray(weights.shared.astype(dtype)),
+        weights.curvature,
     )
 
 
@@ -211,7 +275,9 @@ def _sparse_tiles(
         return jnp.asarray(np.stack(list(padded)))
 
     return (
-        stack([part.row.astype(np.int32) for part in parts], fill=height),  # outside: dropped
+        stack(
+            [part.row.astype(np.int32) for part in parts], fill=height
+        ),  # out of range, so dropped
         stack([part.col.astype(np.int32) for part in parts]),
         stack([(part.data / total).astype(dtype) for part in parts]),
     )
@@ -226,7 +292,7 @@ def _pairwise(
     size, dim = left.shape
     padded = jnp.pad(left, ((0, tiles * height - size), (0, 0)))
     rows = padded.reshape(height, tiles, dim).swapaxes(0, 1)
-    half = len(parameters) == 1 and symmetric  # D = Dᵀ: both sides have the same gradient
+    half = len(parameters) == 1 and symmetric  # D = Dᵀ: both halves of the gradient are equal
 
     def visit(
         carry: tuple[jax.Array, jax.Array], tile: tuple[Any, ...]

@@ -1,8 +1,8 @@
-"""The loops of a step on a batch of pairs: products, slopes, gradients, and the rows after it.
+"""Compiled loops of a step on a batch of pairs: products, slopes, gradients and updated rows.
 
-Each word's sums are made by one thread in one order, so that the number of threads changes nothing.
-Rows are named by their number and never taken out as arrays: each such view would count references
-to the whole array, one counter for all threads, which takes longer than the arithmetic.
+Each word's sums are computed by one thread in a fixed order, so the result does not depend on the
+number of threads. Rows are addressed by number, never sliced: every slice would update the
+reference count of the whole array, which all threads share and which costs more than the sums.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from qwem._internal.elementary import exp_of_negative, log_of_one_plus
 
 Array = np.ndarray[Any, Any]
 
-# The compiler may reorder and fuse sums, which it does the same way in every run; no more.
+# Let the compiler reorder and fuse sums, which it does in the same way in every run.
 _SUMS = {"reassoc", "contract", "nsz"}
 
 _CLOSE = 16
-"""Pairs whose rows stay in the cache between one loop and the next."""
+"""Pairs per block, few enough for their rows to stay in the cache between two loops."""
 
 
 @njit(inline="always")
@@ -35,7 +35,7 @@ def _dot(a: Array, i: int, b: Array, j: int) -> Any:
 def _add_rows(
     slopes: Array, rows: Array, partners: Array, first: int, last: int, into: Array
 ) -> None:
-    """Add to `into` each slope times its partner's row, four at a time: `into` is read less."""
+    """Add each slope times its partner's row to `into`, four rows at a time to read `into` less."""
     k = first
     while k + 4 <= last:
         a, b, c, e = partners[k], partners[k + 1], partners[k + 2], partners[k + 3]
@@ -55,7 +55,7 @@ def _to_slopes(
     products: Array, weights: Array, is_positive: Array, first: int, last: int, logistic: bool
 ) -> float:
     """Turn inner products into slopes of the logistic or quartic loss; return the loss."""
-    number = products.dtype.type  # plain literals would make everything double
+    number = products.dtype.type  # plain literals would promote to double precision
     zero, half, one = number(0), number(0.5), number(1)
     loss = 0.0
     for k in range(first, last):
@@ -98,14 +98,14 @@ def _finish(old: Array, word: int, gradient: Array, rate: float, moves: bool, ou
 def multiply_pairs(
     left: Array, right: Array, contexts: Array, starts: Array, words: Any, out: Array
 ) -> None:
-    """Write the inner products of the pairs of some centers, pairs being sorted by center."""
+    """Write the inner products of the pairs of a range of centres; pairs are sorted by centre."""
     for word in range(words[0], words[1]):
         for k in range(starts[word], starts[word + 1]):
             out[k] = _dot(left, word, right, contexts[k])
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
-def fit_centers(
+def fit_centres(
     left: Array,
     right: Array,
     contexts: Array,
@@ -121,11 +121,11 @@ def fit_centers(
     norms: Array,
     out: Array,
 ) -> None:
-    """Write the slopes of the pairs of some centers, and the centers' losses, gradients and norms.
+    """Write the slopes of the pairs of a range of centres, and each centre's loss and gradient.
 
-    Pairs are sorted by center. Products and gradients of a few pairs at a time follow each other,
-    so that a context's row comes from far away once. With `moves`, `out` gets the rows after a step
-    of this rate instead of gradients.
+    Pairs are sorted by centre. The products and gradients of a few pairs are computed together, so
+    that each context's row is read from memory once. With `moves`, `out` receives the rows after a
+    step of this rate instead of gradients.
     """
     gradient = np.empty(left.shape[1], left.dtype)
     for word in range(words[0], words[1]):
@@ -155,9 +155,10 @@ def fit_words(
     norms: Array,
     out: Array,
 ) -> None:
-    """Do the last part of `fit_centers`, for words of either side, from slopes sorted by word.
+    """Write the gradients of a range of words from slopes sorted by word.
 
-    With `adds`, the gradient comes on top of what `out` has: the other half of a tied model's.
+    With `adds`, the gradient is added to `out`, which holds the other half of a tied model's
+    gradient. With `moves`, `out` receives the rows after a step of this rate.
     """
     gradient = np.empty(old.shape[1], old.dtype)
     for word in range(words[0], words[1]):

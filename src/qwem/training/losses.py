@@ -1,4 +1,4 @@
-"""Contrastive losses: what a pair's inner product costs as a positive and as a negative example."""
+"""Contrastive losses f⁺ and f⁻ of a pair's inner product."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ import jax.numpy as jnp
 
 from qwem.target import derivatives_at_zero
 
-Side: TypeAlias = Callable[[jax.Array], jax.Array]
+PairCost: TypeAlias = Callable[[jax.Array], jax.Array]
+"""f⁺ or f⁻, applied to a JAX array element by element."""
+
 Costs: TypeAlias = Callable[[jax.Array, jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 
 @dataclass(frozen=True)
 class Loss:
-    """The two sides f⁺ and f⁻ of a loss Σ Ψ⁺ P_ij f⁺(x_ij) + Ψ⁻ P_i P_j f⁻(x_ij), x = w·w′.
+    """Contrastive loss Σ Ψ⁺ P_ij f⁺(x_ij) + Ψ⁻ P_i P_j f⁻(x_ij) of inner products x_ij = w_i·w′_j.
 
-    Where the sides share work, `combined` may do both at once; see `costs`.
+    `combined` may compute f⁺ and f⁻ together where they share work; see `costs`.
     """
 
     name: str
-    positive: Side
-    """f⁺, of a JAX array, element by element."""
-    negative: Side
+    positive: PairCost
+    """f⁺, applied to a JAX array element by element."""
+    negative: PairCost
     """f⁻."""
     curvature: tuple[float, float]
     """f⁺″(0) and f⁻″(0)."""
@@ -38,14 +40,14 @@ class Loss:
 
     @property
     def relative_curvature(self) -> tuple[float, float]:
-        """The curvatures as parts of their mean: what Setting 3.1 weighs the two sides by."""
+        """The curvatures divided by their mean, which weigh P_ij and P_i P_j under Setting 3.1."""
         plus, minus = self.curvature
         return plus / self.mean_curvature, minus / self.mean_curvature
 
     def costs(
         self, x: jax.Array, positive: jax.Array, negative: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Return a f⁺(x) + b f⁻(x) and its derivative in x, for weights a and b of the two sides.
+        """Return a f⁺(x) + b f⁻(x) and its derivative in x, for the weights a and b given.
 
         >>> QUARTIC.costs(jnp.float32(2), jnp.float32(1), jnp.float32(0))[1].item()
         0.0
@@ -58,25 +60,25 @@ class Loss:
         return positive * plus + negative * minus, positive * plus_slope + negative * minus_slope
 
 
-def contrastive(f_plus: Side, f_minus: Side, name: str = "contrastive") -> Loss:
-    """Return the loss of any smooth f⁺ and f⁻, functions of JAX arrays, element by element.
+def contrastive(f_plus: PairCost, f_minus: PairCost, name: str = "contrastive") -> Loss:
+    """Return the loss of any smooth f⁺ and f⁻, applied to JAX arrays element by element.
 
     >>> round(contrastive(lambda x: -x, lambda x: x + x**2 / 2).curvature[1], 6)
     1.0
     """
     with jax.enable_x64(True):
-        plus, minus = (derivatives_at_zero(_of_number(side)) for side in (f_plus, f_minus))
+        plus, minus = (derivatives_at_zero(_of_number(cost)) for cost in (f_plus, f_minus))
     return Loss(name, f_plus, f_minus, (plus.second, minus.second))
 
 
-def _of_number(side: Side) -> Callable[[float], float]:
-    return lambda x: float(side(jnp.asarray(x)))
+def _of_number(cost: PairCost) -> Callable[[float], float]:
+    return lambda x: float(cost(jnp.asarray(x)))
 
 
 def _logistic(
     x: jax.Array, positive: jax.Array, negative: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    # One exponential does for both sides: f⁺(x) = f⁻(x) − x, and e^{−|x|} can't overflow.
+    # One exponential serves f⁺ and f⁻, since f⁺(x) = f⁻(x) − x; e^{−|x|} can't overflow.
     small = jnp.exp(-jnp.abs(x))
     sigmoid = jnp.where(x >= 0, 1, small) / (1 + small)
     softplus = jnp.maximum(x, 0) + jnp.log1p(small)
@@ -85,8 +87,8 @@ def _logistic(
 
 
 LOGISTIC = Loss("logistic", lambda x: jax.nn.softplus(-x), jax.nn.softplus, (0.25, 0.25), _logistic)
-"""word2vec's own: f⁺ = log(1 + e⁻ˣ), f⁻ = log(1 + eˣ)."""
+"""word2vec's loss: f⁺ = log(1 + e⁻ˣ), f⁻ = log(1 + eˣ)."""
 
 QUARTIC = Loss("quartic", lambda x: x * x / 4 - x, lambda x: x * x / 4 + x, (0.5, 0.5))
-"""QWEM's f± = x²/4 ∓ x (paper, eq. qwem_loss): the logistic loss to second order, doubled and
+"""QWEM's loss f± = x²/4 ∓ x (paper, eq. qwem_loss): the logistic loss to second order, doubled,
 without its constant."""

@@ -1,8 +1,7 @@
-"""The gradient of a minibatch of pairs drawn from the text."""
+"""Gradients of minibatches of pairs drawn from the text."""
 
 from __future__ import annotations
 
-import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -14,33 +13,106 @@ import numpy as np
 
 from qwem._internal.blocks import cut_evenly
 from qwem._internal.resources import thread_count
+from qwem.errors import SettingError
 from qwem.training.losses import LOGISTIC, QUARTIC, Loss
-from qwem.training.pairs import Batch, PairSampler, Prefetcher
-from qwem.training.source import Descent, Parameters, Source
+from qwem.training.objective import Descent, Objective, Parameters
+from qwem.training.pairs import PairBatch, PairSampler, Prefetcher
+from qwem.training.trainer import Optimizer, Trainer, make_trainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
+
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.corpus import Corpus
+    from qwem.target import Reweighting
+    from qwem.training.schedule import Stepwise
+    from qwem.training.weighting import PairWeights
 
 Backend = Literal["auto", "jax", "compiled"]
 
-_ALIGNMENT = 64
-_BLOCKS = 8
+
+def stochastic(
+    corpus: Corpus,
+    counts: Cooccurrence,
+    loss: Loss = QUARTIC,
+    reweighting: Reweighting | None = None,
+    *,
+    dim: int,
+    rate: float | Stepwise | None = None,
+    optimizer: Optimizer | None = None,
+    tied: bool = True,
+    dtype: DTypeLike = np.float32,
+    batch_size: int = 100_000,
+    flatten: float = 0.0,
+    backend: Backend = "auto",
+) -> Trainer:
+    """Return a trainer that uses minibatches of pairs drawn from the text, half of them positive.
+
+    Parameters
+    ----------
+    corpus
+        The text. It may be larger than memory.
+    counts
+        The counts of this text, for P_ij and P_i. Pairs are drawn with the weights by distance
+        that were used for counting.
+    batch_size
+        The number of pairs per batch: 100,000 in the paper.
+    flatten
+        β between 0, which draws pairs as the paper does, and 1, which draws all words about equally
+        often. The expected gradient is the same for every β. Near 1, Setting 3.1 has far less
+        noise; see `qwem.training.pairs`.
+    backend
+        How rows are gathered and scattered: by ``"jax"``, on any device; by ``"compiled"`` loops,
+        on CPUs; ``"auto"`` is the faster one.
+
+    The other parameters are those of `population`.
+
+    >>> from qwem import Cooccurrence, Corpus
+    >>> corpus = Corpus.from_documents(["a b a c"])
+    >>> trainer = stochastic(corpus, Cooccurrence.count(corpus, 2), dim=1, rate=0.1, batch_size=10)
+    >>> trainer.step(trainer.init(init_scale=0.1))[0].step
+    1
+    """
+    if backend not in ("auto", "jax", "compiled"):
+        raise SettingError(f"backend must be auto, jax or compiled, not {backend!r}.")
+
+    def objective(
+        reweighting: Reweighting, weights: PairWeights, dtype: np.dtype[Any]
+    ) -> Objective:
+        sampler = PairSampler(
+            corpus, counts, weights, batch_size=batch_size, flatten=flatten, dtype=dtype
+        )
+        on_cpu = jax.default_backend() == "cpu"
+        compiled = on_cpu if backend == "auto" else backend == "compiled"
+        return (CompiledObjective if compiled else JaxObjective)(sampler, loss)
+
+    return make_trainer(
+        objective,
+        counts,
+        loss,
+        reweighting,
+        dim=dim,
+        rate=rate,
+        optimizer=optimizer,
+        method="sgd",
+        tied=tied,
+        dtype=dtype,
+        settings={
+            "gradient": "stochastic",
+            "corpus": corpus.fingerprint,
+            "batch_size": batch_size,
+            "flatten": flatten,
+        },
+    )
 
 
-def minibatch_source(sampler: PairSampler, loss: Loss, backend: Backend) -> Source:
-    """Return the gradient of Σ_b weight_b f±(w_i·w′_j) over the pairs b = (i, j) of a batch.
+class JaxObjective(Objective):
+    """Gradient of Σ_b weight_b f±(w_i·w′_j) over the pairs b = (i, j) of a batch, in JAX.
 
     Its expectation is the population gradient.
     """
-    if backend == "auto":
-        backend = "compiled" if jax.default_backend() == "cpu" else "jax"
-    return (CompiledSource if backend == "compiled" else JaxSource)(sampler, loss)
-
-
-class JaxSource(Source):
-    """Rows gathered and scattered by JAX, on any device."""
 
     def __init__(self, sampler: PairSampler, loss: Loss) -> None:
         self._prefetcher = Prefetcher(sampler)
@@ -53,20 +125,19 @@ class JaxSource(Source):
         return _gradient(parameters, *pairs, loss=self._loss)
 
 
-class CompiledSource(Source):
-    """Compiled loops for CPUs, where XLA gathers and scatters many times more slowly.
+class CompiledObjective(Objective):
+    """The gradient of `JaxObjective` by compiled loops, many times faster than XLA on CPUs.
 
-    A step reads each pair's rows twice: once sorted by center, for its product and the center's
-    gradient, and once sorted by context. Both sorts were made in the background. All gradients are
-    those at the old vectors, and go straight into the new rows. The sums have one order whatever
-    the number of threads.
+    A step reads each pair's rows twice: sorted by centre, for the inner product and the gradient of
+    the centre, and sorted by context. Both orders are prepared in the background. All gradients are
+    those at the old vectors and are written directly into the new rows. The order of the sums does
+    not depend on the number of threads.
     """
 
     def __init__(self, sampler: PairSampler, loss: Loss, threads: int | None = None) -> None:
         self._prefetcher = Prefetcher(sampler)
         self._loss = loss
         self._threads = thread_count(threads)
-        self._memory = _Memory()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="qwem-gradient")
         weakref.finalize(self, self._pool.shutdown, wait=False)
 
@@ -79,24 +150,24 @@ class CompiledSource(Source):
         """Take the step W ← W − η∇L on batch number `step`."""
         return self._run(parameters, self._prefetcher.batch(key, step), rate)
 
-    def _run(self, parameters: Parameters, batch: Batch, rate: float | None) -> Descent:
-        """Return the parameters after a step, or without a rate their gradients."""
-        from qwem.training.kernels import fit_centers, fit_words
+    def _run(self, parameters: Parameters, batch: PairBatch, rate: float | None) -> Descent:
+        """Return the parameters after a step of this rate; without a rate, the gradients."""
+        from qwem.training.kernels import fit_centres, fit_words
         from qwem.training.pairs.kernels import take
 
         host = [np.asarray(side) for side in parameters]
         left, right, tied = host[0], host[-1], len(host) == 1
         moves, eta = rate is not None, rate or 0.0
-        results = [self._memory.empty_like(side) for side in host]
+        results = [np.empty_like(side) for side in host]
         norms = np.zeros((len(host), len(left)))
-        starts, by_context = batch.center_starts, batch.by_context
+        starts, by_context = batch.centre_starts, batch.by_context
         slopes = np.empty(len(batch.weights), left.dtype)
 
         if self._loss in (LOGISTIC, QUARTIC):
             losses = np.empty(len(left))
 
             def fit(words: tuple[int, int]) -> None:
-                fit_centers(
+                fit_centres(
                     left,
                     right,
                     batch.contexts,
@@ -119,72 +190,41 @@ class CompiledSource(Source):
                 half = eta, moves and not tied, False, norms[0], results[0]
                 fit_words(left, right, batch.contexts, slopes, starts, words, *half)
 
-        self._share_out(fit, starts)
+        self._run_in_threads(fit, starts)
         sorted_slopes = np.empty_like(slopes)
 
         def fit_contexts(words: tuple[int, int]) -> None:
             first, last = by_context.starts[words[0]], by_context.starts[words[1]]
             take(slopes, by_context.order, first, last, sorted_slopes)
             half = eta, moves, tied, norms[-1], results[-1]
-            pairs = batch.centers_by_context, sorted_slopes, by_context.starts
+            pairs = batch.centres_by_context, sorted_slopes, by_context.starts
             fit_words(right, left, *pairs, words, *half)
 
-        self._share_out(fit_contexts, by_context.starts)
+        self._run_in_threads(fit_contexts, by_context.starts)
         loss, norm = (jnp.asarray(x, left.dtype) for x in (losses.sum(), np.sqrt(norms.sum())))
         return Descent(loss, norm, tuple(jax.device_put(side) for side in results))
 
     def _slopes(
-        self, left: NDArray[Any], right: NDArray[Any], batch: Batch
+        self, left: NDArray[Any], right: NDArray[Any], batch: PairBatch
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the costs and slopes of all pairs under a loss that only JAX knows."""
+        """Return the costs and slopes of all pairs under a loss without a compiled form."""
         from qwem.training.kernels import multiply_pairs
 
         products = np.empty(len(batch.weights), left.dtype)
 
         def multiply(words: tuple[int, int]) -> None:
-            multiply_pairs(left, right, batch.contexts, batch.center_starts, words, products)
+            multiply_pairs(left, right, batch.contexts, batch.centre_starts, words, products)
 
-        self._share_out(multiply, batch.center_starts)
+        self._run_in_threads(multiply, batch.centre_starts)
         found = _costs(*map(jnp.asarray, (products, batch.is_positive, batch.weights)), self._loss)
         costs, slopes = (np.asarray(array) for array in found)
         return costs, slopes
 
-    def _share_out(
+    def _run_in_threads(
         self, work: Callable[[tuple[int, int]], None], starts: NDArray[np.int32]
     ) -> None:
-        """Do `work` on all words, in ranges with about as many pairs each."""
+        """Call `work` on ranges of words that have about equally many pairs."""
         list(self._pool.map(work, cut_evenly(starts, 8 * self._threads)))
-
-
-def _references(blocks: list[NDArray[np.uint8]]) -> list[int]:
-    """Return how often each block is referred to: by every array in it, JAX's too, and here."""
-    return [sys.getrefcount(block) for block in blocks]
-
-
-# What is left where nobody else refers to a block depends on the version of Python.
-_OWN_REFERENCES = _references([np.empty(0, np.uint8)])[0]
-
-
-class _Memory:
-    """Memory for arrays that come and go with each step: fresh pages would cost as much as sums."""
-
-    def __init__(self) -> None:
-        self._blocks: list[NDArray[np.uint8]] = []
-
-    def empty_like(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an array in unused memory, at an address where JAX takes it over uncopied."""
-        block = self._unused(array.nbytes + _ALIGNMENT)
-        offset = -block.ctypes.data % _ALIGNMENT
-        return block[offset : offset + array.nbytes].view(array.dtype).reshape(array.shape)
-
-    def _unused(self, size: int) -> NDArray[np.uint8]:
-        for block, references in zip(self._blocks, _references(self._blocks), strict=True):
-            if block.size == size and references == _OWN_REFERENCES:
-                return block
-        block = np.empty(size, np.uint8)
-        # States that somebody keeps keep their memory; it need not be looked at for ever.
-        self._blocks = [*self._blocks[-_BLOCKS + 1 :], block]
-        return block
 
 
 @partial(jax.jit, static_argnames="loss")
@@ -199,16 +239,16 @@ def _costs(
 @partial(jax.jit, static_argnames="loss")
 def _gradient(
     parameters: Parameters,
-    centers: jax.Array,
+    centres: jax.Array,
     contexts: jax.Array,
     is_positive: jax.Array,
     weights: jax.Array,
     loss: Loss,
 ) -> tuple[jax.Array, Parameters]:
     left, right = parameters[0], parameters[-1]
-    rows, columns = left[centers], right[contexts]
+    rows, columns = left[centres], right[contexts]
     costs, slopes = _costs(jnp.einsum("bd,bd->b", rows, columns), is_positive, weights, loss)
-    into_left = jnp.zeros_like(left).at[centers].add(slopes[:, None] * columns)
+    into_left = jnp.zeros_like(left).at[centres].add(slopes[:, None] * columns)
     into_right = jnp.zeros_like(right).at[contexts].add(slopes[:, None] * rows)
     if len(parameters) == 1:
         return costs.sum(), (into_left + into_right,)

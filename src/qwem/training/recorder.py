@@ -1,4 +1,4 @@
-"""What is written down during a run."""
+"""Recorder of the curves and snapshots of a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CURVES = ("steps", "times", "losses", "accuracy", "singular_values")
 
 
 class Recorder:
-    """The rows of a trace, as they come."""
+    """Recorder of a trace, row by row."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Recorder:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """When it looks, as plain data."""
+        """The recording intervals, as plain data."""
         return {
             "record_every": self._every,
             "snapshot_every": self._snapshot_every,
@@ -62,11 +62,11 @@ class Recorder:
         }
 
     def is_due(self, step: int) -> bool:
-        """Return whether this step is one to look at."""
+        """Return whether to record this step."""
         return step % self._every == 0
 
     def add(self, state: State, loss: float, *, last: bool = False) -> None:
-        """Write down a state."""
+        """Record a state."""
         from qwem.embedding import Embedding
 
         sides = tuple(np.asarray(side) for side in parameters_of(state))
@@ -80,17 +80,17 @@ class Recorder:
             self._snapshots[state.step] = sides
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return everything so far as named arrays."""
+        """Return everything recorded so far as named arrays."""
         curves = {f"trace.{name}": np.array(values) for name, values in self._curves.items()}
         return {**curves, **snapshot_arrays(self._snapshots)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `arrays` gave."""
+        """Restore what `arrays` returned."""
         self._curves = {name: list(arrays[f"trace.{name}"]) for name in _CURVES}
         self._snapshots = snapshots_from(arrays)
 
     def trace(self, settings: Mapping[str, Any]) -> Trace:
-        """Return the whole record."""
+        """Return everything recorded as a trace."""
         curves = {name: np.array(values) for name, values in self._curves.items()}
         return Trace(
             vocabulary=self._vocabulary, settings=settings, snapshots=self._snapshots, **curves

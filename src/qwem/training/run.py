@@ -1,4 +1,4 @@
-"""A whole training run."""
+"""Training runs, with recording and checkpoints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from qwem._internal.progress import progress
 from qwem.errors import ConvergenceError, SettingError
-from qwem.training import checkpoint as checkpoints
+from qwem.training.checkpoint import load_checkpoint, run_identity, save_checkpoint
 from qwem.training.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -31,22 +31,23 @@ def train(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 1_000,
 ) -> Trace:
-    """Train from `start` for a number of steps, or until the paper's time.
+    """Train from `start` for a number of steps, or until the paper's time t.
 
     Parameters
     ----------
     trainer, start
-        A trainer and its `init`.
+        A trainer, and the result of its `init`.
     steps, until
-        When to stop, one of them: the number of the last step, or the time t that it reaches.
+        The end of the run, one of the two: the number of steps, or the time t to reach.
     record_every, snapshot_every
-        Every how many steps to write down the curves, and the vectors. The last is always kept.
+        The number of steps between records of the curves, and between snapshots of the vectors. The
+        last step is always recorded and kept.
     accuracy
-        What to write down as accuracy, a function of the embedding.
+        A function of the embedding to record as accuracy.
     checkpoint
         A directory for the state of the run, written every `checkpoint_every` steps and at the end.
-        If it is there already, the run goes on from it, and the result is the same, bit for bit, as
-        without the interruption; with a later end a finished run is made longer.
+        If it exists, the run continues from it. The result is the same, bit for bit, as without the
+        interruption. With a later end, a finished run is continued.
 
     >>> from qwem import Cooccurrence
     >>> from qwem.training import population
@@ -59,15 +60,15 @@ def train(
     recorder = Recorder(
         trainer.vocabulary, every=record_every, snapshot_every=snapshot_every, accuracy=accuracy
     )
-    state, identity = start, checkpoints.identity_of(trainer, start, recorder)
+    state, identity = start, run_identity(trainer, start, recorder)
     path = None if checkpoint is None else Path(checkpoint)
     if path is not None and path.exists():
-        state = checkpoints.load(path, identity, trainer, start, recorder)
+        state = load_checkpoint(path, identity, trainer, start, recorder)
 
     def ended() -> bool:
         if steps is not None:
             return state.step >= steps
-        # Rounding must not add a step: times are sums of many.
+        # Times are sums of many steps, and rounding must not add a step.
         return until is not None and state.time >= until * (1 - 1e-9)
 
     saved = state.step
@@ -80,10 +81,10 @@ def train(
                 bar.set_postfix_str(f"loss {float(info.loss):.6g}")
             bar.update(1 if until is None else state.time - before.time)
             if path is not None and state.step % checkpoint_every == 0:
-                checkpoints.save(path, identity, state, recorder)
+                save_checkpoint(path, identity, state, recorder)
                 saved = state.step
     if path is not None and saved != state.step:
-        checkpoints.save(path, identity, state, recorder)
+        save_checkpoint(path, identity, state, recorder)
     recorder.add(state, _finite(float(trainer.evaluate(state)[0]), state), last=True)
     return recorder.trace({**trainer.settings, "start": identity["start"], "seed": start.key})
 
@@ -93,13 +94,13 @@ _UNITS = {True: "step", False: "t"}
 
 def _check(trainer: Trainer, steps: int | None, until: float | None, every: int) -> None:
     if (steps is None) == (until is None):
-        raise SettingError("Give steps or until, and not both.")
+        raise SettingError("Give either steps or until.")
     if steps is not None and steps < 0:
-        raise SettingError(f"steps must not be negative, and it is {steps}.")
+        raise SettingError(f"steps must not be negative, not {steps}.")
     if until is not None and (trainer.optimizer is not None or not 0 <= until < float("inf")):
         raise SettingError(
-            f"until must be a time that plain steps reach, not {until}; an Optax optimiser has no "
-            "such time and takes steps=."
+            f"until must be a finite time of plain steps, not {until}; give steps= for an Optax "
+            "optimizer, which has no such time."
         )
     if every < 1:
         raise SettingError(f"checkpoint_every must be a positive number of steps, not {every}.")

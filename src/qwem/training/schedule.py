@@ -1,4 +1,4 @@
-"""Learning rates as a function of the paper's time."""
+"""Schedules of the learning rate."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ class Stepwise:
 def stepwise(rate: float, t_max: float, *, at: float = 0.75, drop: float = 0.9) -> Stepwise:
     """Return the paper's schedule: the base rate falls by 90 % at 0.75 t_max."""
     if not 0 <= drop < 1:
-        raise SettingError(f"drop must be a part of the rate from 0 up to 1, not {drop}.")
+        raise SettingError(f"drop must be at least 0 and below 1, not {drop}.")
     return Stepwise(rate, at * t_max, 1 - drop)

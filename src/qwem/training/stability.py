@@ -1,4 +1,4 @@
-"""How large a plain step may be."""
+"""Largest stable learning rate."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qwem.training.exact import population
 from qwem.training.losses import QUARTIC, Loss
-from qwem.training.trainers import population
 
 if TYPE_CHECKING:
     from qwem.cooccurrence import Cooccurrence
@@ -28,11 +28,10 @@ def stable_rate(
 ) -> float:
     """Return a rate η at which plain steps W ← W − η∇L follow the gradient flow without diverging.
 
-    Near W = 0 the gradient is linear, ∇L = −AW; under Setting 3.1 A = gM*. A step multiplies a mode
-    that decays by 1 − η|a|, and near the minimum the largest curvature is 2a, so that both are
-    stable up to η = 1/max|a|. Half of that is returned, with the eigenvalue a of largest magnitude
-    found by subspace iteration on gradients: it is usually the negative one that the unseen pairs
-    make.
+    Near W = 0 the gradient is linear, ∇L = −AW; under Setting 3.1, A = gM*. A step multiplies a
+    decaying mode by 1 − η|a|, and the largest curvature near the minimum is 2a, so both are stable
+    up to η = 1/max|a|. Half of that is returned. The eigenvalue a of largest magnitude is found by
+    subspace iteration on gradients; it is usually the negative eigenvalue due to unseen pairs.
 
     >>> from qwem import Cooccurrence
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])

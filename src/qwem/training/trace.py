@@ -1,4 +1,4 @@
-"""What a training run leaves behind."""
+"""Trace: the curves and snapshots of a training run."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Snapshot = tuple["NDArray[Any]", ...]
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A run, looked at every few steps, with the last state as its last row.
+    """Record of a run, with one row every few steps and one for the last state.
 
-    `times` are the paper's, so that closed-form curves lie over the columns as they are; they are
-    NaN for an Optax optimiser. `singular_values` are those of W, or of an untied model the roots of
-    those of WW′ᵀ, the largest first. `accuracy` is NaN where none was asked for. `snapshots` has
-    the vectors at some of the steps, always the last.
+    `times` are the paper's, so closed-form curves can be compared directly; they are NaN for an
+    Optax optimizer. `singular_values` are those of W, or the roots of those of WW′ᵀ for an untied
+    model, the largest first. `accuracy` is NaN if it was not requested. `snapshots` holds the
+    vectors at some of the steps, always including the last.
     """
 
     vocabulary: Vocabulary
@@ -51,12 +51,12 @@ class Trace:
 
     @property
     def vectors(self) -> NDArray[Any]:
-        """W at the end."""
+        """W of the last step."""
         return self.snapshots[int(self.steps[-1])][0]
 
     @property
     def context_vectors(self) -> NDArray[Any]:
-        """W′ at the end; W itself where they are tied."""
+        """W′ of the last step; W itself if they are tied."""
         return self.snapshots[int(self.steps[-1])][-1]
 
     def embedding(self, step: int | None = None) -> Embedding:
@@ -66,13 +66,13 @@ class Trace:
         at = int(self.steps[-1]) if step is None else step
         if at not in self.snapshots:
             raise SettingError(
-                f"There is no snapshot of step {at}; there are those of {sorted(self.snapshots)}."
+                f"There is no snapshot of step {at}; choose one of {sorted(self.snapshots)}."
             )
         provenance = {"step": at, "training": dict(self.settings)}
         return Embedding(self.vocabulary, self.snapshots[at][0], provenance=provenance)
 
     def table(self) -> Any:
-        """Return the curves as a pyarrow table, one row for each look."""
+        """Return the curves as a pyarrow table."""
         import pyarrow as pa
 
         columns = {
@@ -143,9 +143,9 @@ def snapshots_from(arrays: Mapping[str, NDArray[Any]]) -> dict[int, Snapshot]:
 
 
 def singular_values_of(sides: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    """Return those of W, or for W and W′ the roots of those of WW′ᵀ.
+    """Return the singular values of W, or for W and W′ the roots of those of WW′ᵀ.
 
-    The triangular factors of W and W′ have them already, to full precision however small they are.
+    They are computed from the triangular factors of W and W′, which keeps small ones accurate.
     """
     factors: list[Any] = [
         np.linalg.qr(np.asarray(side, dtype=np.float64), mode="r") for side in sides

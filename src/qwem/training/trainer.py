@@ -1,4 +1,4 @@
-"""Trainers: `init` then `step`, whatever the loss, the weighting and the source of gradients."""
+"""Trainers: `init`, then `step`, for any loss, reweighting and gradient."""
 
 from __future__ import annotations
 
@@ -11,68 +11,74 @@ import jax.numpy as jnp
 import numpy as np
 
 from qwem.errors import SettingError
-from qwem.training.source import Descent, Parameters, Source, gradient_norm, move
+from qwem.target import Reweighting, setting31
+from qwem.training.objective import Descent, Objective, Parameters, gradient_norm, move
+from qwem.training.schedule import Stepwise
+from qwem.training.weighting import PairWeights, pair_weights, time_per_rate
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from collections.abc import Callable
 
+    from numpy.typing import ArrayLike, DTypeLike
+
+    from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Vocabulary
-    from qwem.training.schedule import Stepwise
+    from qwem.training.losses import Loss
 
 Method = Literal["sgd", "rk4"]
 
 
 class Optimizer(Protocol):
-    """What an Optax optimiser can do."""
+    """Optimizer with the interface of Optax."""
 
     def init(self, params: Any) -> Any:
-        """Return the optimiser's state at the start."""
+        """Return the optimizer's state at the start."""
 
     def update(self, updates: Any, state: Any, params: Any) -> tuple[Any, Any]:
-        """Turn gradients into changes, and return the new state with them."""
+        """Turn gradients into changes, and return them with the new state."""
 
 
 class State(NamedTuple):
-    """Where training is."""
+    """State of a training run between two steps."""
 
     step: int
     time: float
-    """The paper's t; NaN under an Optax optimiser, whose steps have no such time."""
+    """The paper's t; NaN under an Optax optimizer, whose steps have no such time."""
     key: int
-    """What minibatches are drawn by: batch number `step` of this stream is the next."""
+    """The key of the minibatches: the next step uses batch number `step` of this key."""
     vectors: jax.Array
     context_vectors: jax.Array | None
-    """W′; None where it is tied to W."""
+    """W′; None if it is tied to W."""
     optimizer: Any
-    """The state of the Optax optimiser; None for plain steps."""
+    """The state of the Optax optimizer; None for plain steps."""
 
 
 class Info(NamedTuple):
-    """What a step saw."""
+    """Measurements of one step."""
 
     loss: jax.Array
-    """The loss before the step, of the whole or of the minibatch."""
+    """The loss before the step, of all pairs or of the minibatch."""
     gradient_norm: jax.Array
     rate: float
-    """η; NaN under an Optax optimiser."""
+    """η; NaN under an Optax optimizer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trainer:
-    """A training algorithm; made by `population` or `stochastic`."""
+    """Training algorithm, made by `population` or `stochastic`."""
 
     vocabulary: Vocabulary
     dim: int
     tied: bool
     dtype: np.dtype[Any]
-    source: Source = field(repr=False)
+    objective: Objective = field(repr=False)
     time_per_rate: float
-    """The paper's time that a step of rate 1 takes: 2g for the quartic loss; see `weighting`."""
+    """The paper's time covered by a step of rate 1: 2g for the quartic loss; see `weighting`."""
     rate: Stepwise | None
     method: Method
     optimizer: Optimizer | None = field(repr=False)
     settings: dict[str, Any] = field(repr=False)
-    """What made it, as plain data."""
+    """The choices that made this trainer, as plain data."""
 
     def init(
         self,
@@ -84,18 +90,19 @@ class Trainer:
     ) -> State:
         """Return the state at step 0: entries N(0, σ²) with σ = `init_scale`, or given vectors.
 
-        `seed` is also the key of the minibatches. The same seed gives the same start in either
-        precision, but for rounding.
+        `seed` is also the key of the minibatches. The same seed gives the same start in both
+        precisions, up to rounding.
         """
         if not 0 <= seed < 2**63:
             raise SettingError(f"seed must be a non-negative 63-bit integer, not {seed}.")
         if (init_scale is None) == (vectors is None):
-            raise SettingError("Give init_scale or vectors, and not both.")
+            raise SettingError("Give either init_scale or vectors.")
         shape = (len(self.vocabulary), self.dim)
         if init_scale is not None:
             if not (np.isfinite(init_scale) and init_scale > 0) or context_vectors is not None:
                 raise SettingError(
-                    f"init_scale must be a positive number, not {init_scale}, and stand alone."
+                    f"init_scale must be a positive number, not {init_scale}, and is given "
+                    "without context_vectors."
                 )
             random = np.random.default_rng(seed)
             starts = [init_scale * random.standard_normal(shape) for _ in range(2 - self.tied)]
@@ -103,8 +110,8 @@ class Trainer:
             given = [np.asarray(x) for x in (vectors, context_vectors) if x is not None]
             if len(given) != 2 - self.tied or any(x.shape != shape for x in given):
                 raise SettingError(
-                    f"A start needs vectors of shape {shape}, and context_vectors of the same "
-                    "shape where the model is untied."
+                    f"The start must have vectors of shape {shape}; an untied model also needs "
+                    "context_vectors of that shape."
                 )
             starts = given
         with self.precision():
@@ -114,7 +121,7 @@ class Trainer:
         return State(0, time, seed, parameters[0], None if self.tied else parameters[1], state)
 
     def step(self, state: State) -> tuple[State, Info]:
-        """Return the state after one step, and what the step saw."""
+        """Take one step, and return the new state with measurements of the step."""
         rate, time = float("nan"), state.time
         parameters, optimizer_state = parameters_of(state), None
         with self.precision():
@@ -126,30 +133,86 @@ class Trainer:
             elif self.rate is not None:
                 rate = self.rate(state.time)
                 time = state.time + self.time_per_rate * rate
-                descend = self._runge_kutta if self.method == "rk4" else self.source.descend
+                descend = self._runge_kutta if self.method == "rk4" else self.objective.descend
                 loss, norm, parameters = descend(parameters, state.key, state.step, rate)
         context = None if self.tied else parameters[1]
         after = State(state.step + 1, time, state.key, parameters[0], context, optimizer_state)
         return after, Info(loss, norm, rate)
 
     def evaluate(self, state: State) -> tuple[jax.Array, Parameters]:
-        """Return what `step` would see: the loss, and its gradient in W, or in W and W′."""
+        """Return the loss and its gradient in W, or in W and W′, that the next `step` uses."""
         with self.precision():
-            return self.source.evaluate(parameters_of(state), state.key, state.step)
+            return self.objective.evaluate(parameters_of(state), state.key, state.step)
 
     def precision(self) -> Any:
-        """Return a context in which JAX computes in this trainer's precision."""
+        """Return a context manager in which JAX computes in this trainer's precision."""
         return jax.enable_x64(self.dtype == np.float64)
 
     def _runge_kutta(self, parameters: Parameters, key: int, step: int, rate: float) -> Descent:
         """Take a step of the classical fourth-order method."""
-        loss, first = self.source.evaluate(parameters, key, step)
+        loss, first = self.objective.evaluate(parameters, key, step)
         slopes = [first]
         for part in (0.5, 0.5, 1.0):
             there = move(parameters, slopes[-1], part * rate)
-            slopes.append(self.source.evaluate(there, key, step)[1])
+            slopes.append(self.objective.evaluate(there, key, step)[1])
         mean = _mean_slope(slopes)
         return Descent(loss, gradient_norm(mean), move(parameters, mean, rate))
+
+
+def make_trainer(
+    objective_of: Callable[[Reweighting, PairWeights, np.dtype[Any]], Objective],
+    counts: Cooccurrence,
+    loss: Loss,
+    reweighting: Reweighting | None,
+    *,
+    dim: int,
+    rate: float | Stepwise | None,
+    optimizer: Optimizer | None,
+    method: Method,
+    tied: bool,
+    dtype: DTypeLike,
+    settings: dict[str, Any],
+) -> Trainer:
+    """Return a trainer after checking its settings; `objective_of` makes the objective."""
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise SettingError(f"dtype must be float32 or float64, not {dtype}.")
+    if not 1 <= dim <= len(counts.vocabulary):
+        raise SettingError(
+            f"dim must be between 1 and the number of words, {len(counts.vocabulary):,}, not {dim}."
+        )
+    if (rate is None) == (optimizer is None):
+        raise SettingError("Give either a rate or an Optax optimizer.")
+    if method not in ("sgd", "rk4") or (method == "rk4" and rate is None):
+        raise SettingError(f"method must be sgd, or rk4 with a rate, not {method!r}.")
+    if rate is not None and not isinstance(rate, Stepwise):
+        rate = Stepwise(float(rate))
+    reweighting = setting31() if reweighting is None else reweighting
+    weights = pair_weights(counts, reweighting, loss)
+    with jax.enable_x64(dtype == np.float64):
+        objective = objective_of(reweighting, weights, dtype)
+    common = {
+        "counts": counts.fingerprint,
+        "loss": loss.name,
+        "reweighting": reweighting.settings,
+        "dim": dim,
+        "tied": tied,
+        "dtype": dtype.name,
+        "method": "optax" if rate is None else method,
+        "rate": None if rate is None else [rate.rate, str(rate.drop_at), rate.factor],
+    }
+    return Trainer(
+        vocabulary=counts.vocabulary,
+        dim=dim,
+        tied=tied,
+        dtype=dtype,
+        objective=objective,
+        time_per_rate=time_per_rate(weights, loss),
+        rate=rate,
+        method=method,
+        optimizer=optimizer,
+        settings={**common, **settings},
+    )
 
 
 def parameters_of(state: State) -> Parameters:

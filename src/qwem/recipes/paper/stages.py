@@ -220,14 +220,14 @@ class Stages:
 
     def _trainer(self, run: Run, size: Size, rate: float | Stepwise | None) -> Trainer:
         from qwem._internal.extras import require
-        from qwem.training import LOGISTIC, QUARTIC, population, stochastic, word2vec_weighting
+        from qwem.training import LOGISTIC, QUARTIC, population, stochastic, word2vec_reweighting
 
         scale = self.scale
         counts = self.counts(size.vocab_size)
         loss = QUARTIC if run.loss == "quartic" else LOGISTIC
         weighting = setting31()
         if run.weighting == "word2vec":
-            weighting = word2vec_weighting(scale.threshold, k=1.0)
+            weighting = word2vec_reweighting(scale.threshold, negatives=1.0)
         if rate is None and scale.adam is not None:
             adam = require("optax", "train").adam(scale.adam[0])
             return population(counts, loss, weighting, dim=size.dim, optimizer=adam)

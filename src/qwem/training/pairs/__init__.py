@@ -1,5 +1,5 @@
 """Minibatches of word pairs, drawn from the text."""
 
-from qwem.training.pairs.sampler import Batch, PairSampler, Prefetcher
+from qwem.training.pairs.sampler import PairBatch, PairSampler, Prefetcher
 
-__all__ = ["Batch", "PairSampler", "Prefetcher"]
+__all__ = ["PairBatch", "PairSampler", "Prefetcher"]

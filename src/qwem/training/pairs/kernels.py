@@ -1,6 +1,6 @@
-"""The loops of drawing pairs: laying out text, drawing, weighing, and sorting.
+"""Compiled loops that lay out text, and draw, weigh and sort pairs.
 
-Random numbers are SplitMix64's: what is drawn is a function of the key alone.
+Random numbers come from SplitMix64, so a draw depends on its key alone.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Array = np.ndarray[Any, Any]
 
 _ONE, _S11 = np.uint64(1), np.uint64(11)
 
-# The compiler may reorder and fuse sums, which it does the same way in every run; no more.
+# Let the compiler reorder and fuse sums, which it does in the same way in every run.
 _SUMS = {"reassoc", "contract", "nsz"}
 
 _BLOCK = 1024
-"""Places that are worked on together."""
+"""Places per block."""
 
 
 @njit(inline="always")
@@ -48,8 +48,8 @@ def lay_out(
 ) -> tuple[int, int]:
     """Write tokens with gaps of `window` between documents and at both ends.
 
-    `tokens` are those of the corpus from number `first` on; ids above `gap` become gaps too.
-    Returns where the tokens from number `start` up to `stop` are.
+    `tokens` are those of the corpus from number `first` on; ids above `gap` become gaps.
+    Returns the range in `out` of the tokens from number `start` up to `stop`.
     """
     place = begin = end = 0
     document = np.searchsorted(offsets, first, side="right")
@@ -73,7 +73,7 @@ def lay_out(
 
 @njit(nogil=True, cache=True)
 def fill_alias(probability: Array, limit: Array, alias: Array) -> None:
-    """Write Walker's alias table of a distribution: below its limit a place means itself."""
+    """Write Walker's alias table of a distribution: a place stands for itself below its limit."""
     size = probability.size
     small, large = np.empty(size, np.int64), np.empty(size, np.int64)
     few = many = 0
@@ -125,18 +125,18 @@ def draw_positives(
     end: int,
     gap: int,
     reach: Array,
-    centers: Array,
+    centres: Array,
     contexts: Array,
 ) -> None:
-    """Draw pairs of neighbours: the center in [begin, end), its context by its distance.
+    """Draw pairs of neighbours: a centre in [begin, end), and a context at a random distance.
 
-    `reach` says of equally likely outcomes which signed distance they mean. Memory is waited for
-    most of the time, so many candidates go through each look-up together.
+    `reach` lists signed distances, each as often as its weight. Most of the time is spent waiting
+    for memory, so each look-up handles many candidates together.
     """
     words, at = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
     state = key
     drawn = 0
-    while drawn < centers.size:
+    while drawn < centres.size:
         for k in range(_BLOCK):
             at[k] = begin + np.int64(_uniform(state) * (end - begin))
             words[k] = stream[at[k]]
@@ -145,8 +145,8 @@ def draw_positives(
             at[k] = stream[at[k] + reach[np.int64(_uniform(state) * reach.size)]]
             state += GOLDEN
         for k in range(_BLOCK):
-            if drawn < centers.size and words[k] != gap and at[k] != gap:
-                centers[drawn] = words[k]
+            if drawn < centres.size and words[k] != gap and at[k] != gap:
+                centres[drawn] = words[k]
                 contexts[drawn] = at[k]
                 drawn += 1
 
@@ -162,18 +162,18 @@ def draw_accepted(
     gap: int,
     reach: Array,
     accept: Array,
-    centers: Array,
+    centres: Array,
     contexts: Array,
 ) -> None:
-    """Draw such pairs where words are accepted with probabilities `accept`, rare ones above all.
+    """Draw pairs of neighbours whose words are accepted with the probabilities `accept`.
 
-    Centers come from an alias table of accepted words and the places of each, for most would be
-    refused; only contexts are drawn until one is accepted.
+    Centres are drawn from an alias table of accepted words and from the places of the word, since
+    most centres drawn from the text would be rejected. Only contexts are drawn until accepted.
     """
     words, at = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
     state = key
     drawn = 0
-    while drawn < centers.size:
+    while drawn < centres.size:
         for k in range(_BLOCK):
             words[k] = _word(state, limit, alias)
             state += GOLDEN
@@ -187,8 +187,8 @@ def draw_accepted(
         for k in range(_BLOCK):
             at[k] = stream[at[k]]
         for k in range(_BLOCK):
-            if drawn < centers.size and at[k] != gap and _uniform(state) < accept[at[k]]:
-                centers[drawn] = words[k]
+            if drawn < centres.size and at[k] != gap and _uniform(state) < accept[at[k]]:
+                centres[drawn] = words[k]
                 contexts[drawn] = at[k]
                 drawn += 1
             state += GOLDEN
@@ -196,9 +196,9 @@ def draw_accepted(
 
 @njit(nogil=True, cache=True, fastmath=_SUMS)
 def sum_accepted(stream: Array, begin: int, end: int, accept: Array, weights: Array) -> float:
-    """Return the expected weight of accepted pairs with a center in [begin, end).
+    """Return the expected weight of accepted pairs with a centre in [begin, end).
 
-    `weights` are those of the distances from 1 on, and `accept` has 0 for gaps.
+    `weights` are those of the distances 1, 2, …, and `accept` is 0 for gaps.
     """
     window = weights.size
     accepted = np.empty(_BLOCK + 2 * window)
@@ -216,19 +216,19 @@ def sum_accepted(stream: Array, begin: int, end: int, accept: Array, weights: Ar
 
 
 @njit(nogil=True, cache=True)
-def look_up_dense(counts: Array, centers: Array, contexts: Array, out: Array) -> None:
+def look_up_dense(counts: Array, centres: Array, contexts: Array, out: Array) -> None:
     """Write the counts of pairs."""
     for k in range(out.size):
-        out[k] = counts[centers[k], contexts[k]]
+        out[k] = counts[centres[k], contexts[k]]
 
 
 @njit(nogil=True, cache=True)
 def look_up_sparse(
-    indptr: Array, indices: Array, data: Array, centers: Array, contexts: Array, out: Array
+    indptr: Array, indices: Array, data: Array, centres: Array, contexts: Array, out: Array
 ) -> None:
-    """Write the counts of pairs, from rows sorted by column."""
+    """Write the counts of pairs, from a sparse matrix with sorted columns."""
     for k in range(out.size):
-        low, high = indptr[centers[k]], indptr[centers[k] + 1]
+        low, high = indptr[centres[k]], indptr[centres[k] + 1]
         end = high
         while low < high:
             middle = (low + high) // 2
@@ -241,7 +241,7 @@ def look_up_sparse(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def weigh_pairs(
-    centers: Array,
+    centres: Array,
     contexts: Array,
     is_positive: Array,
     positive_factor: Array,
@@ -254,13 +254,13 @@ def weigh_pairs(
 ) -> None:
     """Write the importance weights of pairs.
 
-    They are u_i u_j with the factor u of the pair's kind, times the expected E_ij = Σ_t left_it
-    right_jt for negative pairs, and under Setting 3.1, where `seen` has their P_ij, over
-    a P_ij + b E_ij.
+    A positive pair has u_i u_j, with u the positive factor. A negative pair has u_i u_j E_ij, with
+    u the negative factor and E_ij = Σ_t left_it right_jt. Under Setting 3.1, where `seen` holds
+    P_ij, both are divided by a P_ij + b E_ij.
     """
     a, b = curvature
     for k in range(out.size):
-        i, j = centers[k], contexts[k]
+        i, j = centres[k], contexts[k]
         expected = 0.0
         for term in range(left.shape[1]):
             expected += left[i, term] * right[j, term]
@@ -275,14 +275,14 @@ def weigh_pairs(
 
 @njit(nogil=True, cache=True)
 def take(values: Array, order: Array, first: int, last: int, out: Array) -> None:
-    """Write a part of ``values[order]``, which NumPy does with all other threads held up."""
+    """Write a range of ``values[order]`` without holding the interpreter lock, as NumPy does."""
     for k in range(first, last):
         out[k] = values[order[k]]
 
 
 @njit(nogil=True, cache=True)
 def sort_pairs(keys: Array, order: Array, starts: Array) -> None:
-    """Sort pairs by one of their words: those of word w are order[starts[w]:starts[w + 1]]."""
+    """Sort pairs by one of their words; word w has the pairs order[starts[w]:starts[w + 1]]."""
     starts[:] = 0
     for k in range(keys.size):
         starts[keys[k] + 1] += 1

@@ -1,4 +1,4 @@
-"""The text in parts, each laid out for drawing pairs of neighbours."""
+"""Parts of the text, laid out for drawing pairs of neighbours."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from qwem.corpus import Corpus
 
 PART_TOKENS = 1 << 25
-"""Words laid out together: 64 or 128 MB, and as much again twice where rare words are preferred."""
+"""Words per part: 64 or 128 MB, and three times that where rare words are preferred."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some tens of millions of words, and pairs of them in proportion to C_ij a_i a_j."""
+    """Part of the text, from which pairs are drawn in proportion to C_ij a_i a_j."""
 
     number: int
     stream: NDArray[Any]
@@ -29,29 +29,29 @@ class Part:
     begin: int
     end: int
     reach: NDArray[np.int64]
-    """Of equally likely outcomes, which signed distance each means."""
+    """Signed distances, each as often as its weight."""
     accept: NDArray[np.float64]
-    """a_i, and 0 for a gap."""
+    """The probability a_i of accepting a word; 0 for a gap."""
     kept: float
-    """Σ C_ij a_i a_j over the pairs whose centers are here."""
+    """Σ C_ij a_i a_j over the pairs whose centres are in this part."""
     index: tuple[NDArray[Any], ...] | None
-    """The places of each word, and an alias table of accepted centers; None where all are."""
+    """The places of each word, and an alias table of accepted centres; None if all are accepted."""
 
-    def draw(self, key: Any, centers: NDArray[np.int32], contexts: NDArray[np.int32]) -> None:
+    def draw(self, key: Any, centres: NDArray[np.int32], contexts: NDArray[np.int32]) -> None:
         """Fill both arrays with pairs."""
         from qwem.training.pairs.kernels import draw_accepted, draw_positives
 
         gap = len(self.accept) - 1
         if self.index is None:
             place = self.begin, self.end, gap
-            draw_positives(key, self.stream, *place, self.reach, centers, contexts)
+            draw_positives(key, self.stream, *place, self.reach, centres, contexts)
         else:
             how = *self.index, gap, self.reach, self.accept
-            draw_accepted(key, self.stream, *how, centers, contexts)
+            draw_accepted(key, self.stream, *how, centres, contexts)
 
 
 class Parts:
-    """Reads a text part by part; the last one read is kept."""
+    """Sequence of the parts of a text; the last part read is kept in memory."""
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class Parts:
         return len(self.cuts) - 1
 
     def __getitem__(self, number: int) -> Part:
-        """Return a part with gaps between documents, and its neighbours around it."""
+        """Return a part, with gaps between documents, and with the words before and after it."""
         if self._last is None or self._last.number != number:
-            self._last = None  # there need not be memory for two
+            self._last = None  # memory may not suffice for two
             self._last = self._read(number)
         return self._last
 
@@ -95,8 +95,8 @@ class Parts:
         kept = sum_accepted(stream, begin, end, self._accept, self._distances)
         if not kept:
             raise CorpusError(
-                f"No words meet among the tokens from {start:,} to {stop:,} of the corpus; leave "
-                "documents of one word out."
+                f"The tokens from {start:,} to {stop:,} of the corpus contain no pair of words; "
+                "leave out documents of a single word."
             )
         index = None if self._accept[:-1].min() == 1 else self._index(stream, begin, end)
         return Part(number, stream, begin, end, self._reach, self._accept, kept, index)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from qwem.training import LOGISTIC, QUARTIC
-from qwem.training.kernels import fit_centers, fit_words, multiply_pairs
+from qwem.training.kernels import fit_centres, fit_words, multiply_pairs
 from qwem.training.pairs.kernels import (
     draw_words,
     fill_alias,
@@ -21,7 +21,7 @@ from qwem.training.pairs.kernels import (
     sort_pairs,
     weigh_pairs,
 )
-from training.training_cases import sides
+from training.cases import sides
 
 
 @given(
@@ -45,11 +45,11 @@ def test_documents_are_laid_out_with_gaps(
     assert laid == list(range(start, stop))
     document = np.searchsorted(offsets, np.arange(total), side="right")
     for place in range(begin, end):
-        if (center := int(out[place])) == gap:
+        if (centre := int(out[place])) == gap:
             continue
         for distance in range(-window, window + 1):
-            other = center + distance
-            together = 0 <= other < total and document[other] == document[center]
+            other = centre + distance
+            together = 0 <= other < total and document[other] == document[centre]
             assert out[place + distance] == (other if together else gap)
 
 
@@ -73,12 +73,12 @@ def test_counts_are_looked_up(seed: int) -> None:
     rng = np.random.default_rng(seed)
     dense = (rng.random((6, 6)) < 0.4) * rng.integers(1, 100, (6, 6))
     rows = sparse.csr_array(dense.astype(np.uint32))
-    centers, contexts = (rng.integers(0, 6, 20).astype(np.int32) for _ in range(2))
-    expected = dense[centers, contexts]
+    centres, contexts = (rng.integers(0, 6, 20).astype(np.int32) for _ in range(2))
+    expected = dense[centres, contexts]
     found = np.empty(20)
-    look_up_dense(dense.astype(np.uint32), centers, contexts, found)
+    look_up_dense(dense.astype(np.uint32), centres, contexts, found)
     np.testing.assert_array_equal(found, expected)
-    look_up_sparse(rows.indptr, rows.indices, rows.data, centers, contexts, found)
+    look_up_sparse(rows.indptr, rows.indices, rows.data, centres, contexts, found)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -91,21 +91,21 @@ def test_pairs_are_sorted_by_word(words: list[int]) -> None:
 
 
 class Pairs:
-    """Some pairs of 7 words, sorted by center, some words without any, and one with many."""
+    """Some pairs of 7 words, sorted by centre, some words without any, and one with many."""
 
     def __init__(self, dtype: Any, dim: int, seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
         self.left, self.right = rng.standard_normal((2, 7, dim)).astype(dtype)
-        self.centers = np.sort(np.append(rng.choice([0, 2, 3, 6], 20), [5] * 37)).astype(np.int32)
-        self.contexts = rng.choice([0, 1, 4, 6], len(self.centers)).astype(np.int32)
-        self.is_positive = rng.random(len(self.centers)) < 0.5
-        self.weights = rng.random(len(self.centers)).astype(dtype)
-        self.starts = np.searchsorted(self.centers, np.arange(8)).astype(np.int32)
+        self.centres = np.sort(np.append(rng.choice([0, 2, 3, 6], 20), [5] * 37)).astype(np.int32)
+        self.contexts = rng.choice([0, 1, 4, 6], len(self.centres)).astype(np.int32)
+        self.is_positive = rng.random(len(self.centres)) < 0.5
+        self.weights = rng.random(len(self.centres)).astype(dtype)
+        self.starts = np.searchsorted(self.centres, np.arange(8)).astype(np.int32)
 
     def matrix(self, slopes: Any) -> Any:
         """What many pairs of the same words come to together."""
         matrix = np.zeros((7, 7))
-        np.add.at(matrix, (self.centers, self.contexts), slopes)
+        np.add.at(matrix, (self.centres, self.contexts), slopes)
         return matrix
 
 
@@ -113,15 +113,15 @@ class Pairs:
 @pytest.mark.parametrize("dim", [1, 5, 33])
 @pytest.mark.parametrize("loss", [LOGISTIC, QUARTIC], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_centers_are_fitted(dtype: Any, loss: Any, dim: int, moves: bool) -> None:
+def test_centres_are_fitted(dtype: Any, loss: Any, dim: int, moves: bool) -> None:
     pairs = Pairs(dtype, dim)
-    slopes, out = np.empty(len(pairs.centers), dtype), np.full((7, dim), np.nan, dtype)
+    slopes, out = np.empty(len(pairs.centres), dtype), np.full((7, dim), np.nan, dtype)
     losses, norms = np.empty((2, 7))
     batch = pairs.contexts, pairs.weights, pairs.is_positive, pairs.starts
     results = slopes, losses, norms, out
     for words in ((0, 3), (3, 7)):
-        fit_centers(pairs.left, pairs.right, *batch, words, loss is LOGISTIC, 0.3, moves, *results)
-    x = (pairs.left.astype(float) @ pairs.right.T)[pairs.centers, pairs.contexts]
+        fit_centres(pairs.left, pairs.right, *batch, words, loss is LOGISTIC, 0.3, moves, *results)
+    x = (pairs.left.astype(float) @ pairs.right.T)[pairs.centres, pairs.contexts]
 
     def costs(x: Any) -> Any:
         plus, minus = sides(loss, x)
@@ -134,14 +134,14 @@ def test_centers_are_fitted(dtype: Any, loss: Any, dim: int, moves: bool) -> Non
     np.testing.assert_allclose(slopes, slow, **close)
     np.testing.assert_allclose(out, expected, **close)
     np.testing.assert_allclose(norms, np.sum(gradient**2, axis=1), **close)
-    np.testing.assert_allclose(losses, np.bincount(pairs.centers, costs(x), 7), **close)
+    np.testing.assert_allclose(losses, np.bincount(pairs.centres, costs(x), 7), **close)
 
 
 @pytest.mark.parametrize("moves", [True, False], ids=["step", "gradient"])
 @pytest.mark.parametrize("adds", [True, False], ids=["on-top", "alone"])
 def test_words_are_fitted(adds: bool, moves: bool) -> None:
     pairs = Pairs(np.float64, 5)
-    slopes = np.random.default_rng(1).standard_normal(len(pairs.centers))
+    slopes = np.random.default_rng(1).standard_normal(len(pairs.centres))
     order, starts = np.empty(len(slopes), np.int32), np.empty(8, np.int32)
     sort_pairs(pairs.contexts, order, starts)
     out, norms = np.random.default_rng(2).standard_normal((7, 5)), np.empty(7)
@@ -150,7 +150,7 @@ def test_words_are_fitted(adds: bool, moves: bool) -> None:
         fit_words(
             pairs.right,
             pairs.left,
-            pairs.centers[order],
+            pairs.centres[order],
             slopes[order],
             starts,
             words,
@@ -166,10 +166,10 @@ def test_words_are_fitted(adds: bool, moves: bool) -> None:
 
 def test_pairs_are_multiplied() -> None:
     pairs = Pairs(np.float64, 5)
-    products = np.empty(len(pairs.centers))
+    products = np.empty(len(pairs.centres))
     for words in ((0, 3), (3, 7)):
         multiply_pairs(pairs.left, pairs.right, pairs.contexts, pairs.starts, words, products)
-    expected = (pairs.left @ pairs.right.T)[pairs.centers, pairs.contexts]
+    expected = (pairs.left @ pairs.right.T)[pairs.centres, pairs.contexts]
     np.testing.assert_allclose(products, expected)
 
 
@@ -178,14 +178,14 @@ def test_weights_of_pairs(seed: int, normalised: bool) -> None:
     rng = np.random.default_rng(seed)
     plus, minus = rng.random((2, 6)) + 0.1
     left, right = rng.random((2, 6, 2))
-    centers, contexts = (rng.integers(0, 6, 20).astype(np.int32) for _ in range(2))
+    centres, contexts = (rng.integers(0, 6, 20).astype(np.int32) for _ in range(2))
     is_positive = rng.random(20) < 0.5
     seen, found = rng.random(20), np.empty(20)
-    expected = (left @ right.T)[centers, contexts]
-    positive, negative = (np.outer(u, u)[centers, contexts] for u in (plus, minus))
+    expected = (left @ right.T)[centres, contexts]
+    positive, negative = (np.outer(u, u)[centres, contexts] for u in (plus, minus))
     weights = np.where(is_positive, positive, negative * expected)
     weights /= 0.5 * seen + 1.5 * expected if normalised else 1
     seen = seen if normalised else np.empty(0)
     curvature = 0.5, 1.5
-    weigh_pairs(centers, contexts, is_positive, plus, minus, left, right, seen, curvature, found)
+    weigh_pairs(centres, contexts, is_positive, plus, minus, left, right, seen, curvature, found)
     np.testing.assert_allclose(found, weights)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -26,12 +25,13 @@ from qwem.training import (
     stepwise,
     stochastic,
     train,
-    word2vec_weighting,
+    word2vec_reweighting,
 )
-from training.training_cases import topical_text
+from training.cases import topical_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from qwem.embedding import Embedding
 
@@ -43,7 +43,7 @@ COUNTS = Cooccurrence.count(CORPUS, 4)
 
 def adam(**settings: Any) -> Trainer:
     return population(
-        COUNTS, LOGISTIC, word2vec_weighting(), dim=3, optimizer=optax.adam(0.05), **settings
+        COUNTS, LOGISTIC, word2vec_reweighting(), dim=3, optimizer=optax.adam(0.05), **settings
     )
 
 
@@ -108,7 +108,7 @@ def test_going_on_after_an_interruption_changes_nothing(name: str, tmp_path: Pat
 
 KILLED = """
 import os, signal, sys
-from training.test_training_runs import TRAINERS, train
+from training.test_run import TRAINERS, train
 
 def kill(embedding):
     kill.looks += 1
@@ -125,7 +125,7 @@ train(trainer, trainer.init(0.1, seed=4), steps=40, record_every=2, accuracy=kil
 
 def test_going_on_after_a_kill_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     killed = subprocess.run([sys.executable, "-c", KILLED, path], env=environment, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert path.is_dir()
@@ -191,8 +191,8 @@ def test_traces_come_back_from_disk(name: str, tmp_path: Path) -> None:
 
 def test_the_four_ablations_reduce_their_loss() -> None:
     for trainer in (
-        population(COUNTS, LOGISTIC, word2vec_weighting(k=2), dim=3, rate=20.0),
-        population(COUNTS, QUARTIC, word2vec_weighting(k=2), dim=3, rate=20.0),
+        population(COUNTS, LOGISTIC, word2vec_reweighting(negatives=2), dim=3, rate=20.0),
+        population(COUNTS, QUARTIC, word2vec_reweighting(negatives=2), dim=3, rate=20.0),
         population(COUNTS, LOGISTIC, setting31(), dim=3, rate=0.02),
         population(COUNTS, QUARTIC, setting31(), dim=3, rate=0.02),
     ):

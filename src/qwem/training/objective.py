@@ -1,4 +1,4 @@
-"""Where gradients come from, and the plain step along them."""
+"""Objectives: a loss with its gradient, and the plain gradient step."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Parameters = tuple[jax.Array, ...]
 
 
 class Descent(NamedTuple):
-    """What a plain step saw, and where it led."""
+    """Result of a plain step: the loss and gradient norm before it, the parameters after it."""
 
     loss: jax.Array
     gradient_norm: jax.Array
     parameters: Parameters
 
 
-class Source(ABC):
-    """A loss with its gradient, exact or of minibatches."""
+class Objective(ABC):
+    """Loss with its gradient, exact or of minibatches."""
 
     @abstractmethod
     def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
@@ -35,11 +35,11 @@ class Source(ABC):
 
 @jax.jit
 def move(parameters: Parameters, gradients: Parameters, rate: float) -> Parameters:
-    """Return W − η times the gradient, and W′ likewise."""
+    """Return the parameters minus η times their gradients."""
     return jax.tree.map(lambda p, g: p - jnp.asarray(rate, p.dtype) * g, parameters, gradients)
 
 
 @jax.jit
 def gradient_norm(gradients: Parameters) -> jax.Array:
-    """Return the norm of all gradients together."""
+    """Return the Frobenius norm of all gradients together."""
     return jnp.sqrt(jnp.sum(jnp.stack([jnp.vdot(side, side) for side in gradients])))

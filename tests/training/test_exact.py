@@ -12,10 +12,10 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.errors import SettingError
 from qwem.target import mstar, setting31
 from qwem.training import LOGISTIC, QUARTIC, contrastive, population
-from qwem.training.exact import PairwiseSource, QuadraticSource
-from qwem.training.weighting import weigh
+from qwem.training.exact import PairwiseObjective, QuadraticObjective
+from qwem.training.weighting import pair_weights
 from target.count_matrices import random_counts
-from training.training_cases import LOSSES, plain_loss, topical_text, weightings
+from training.cases import LOSSES, plain_loss, topical_text, weightings
 
 SIZE, DIM = 12, 3
 COUNTS = random_counts(SIZE, density=0.6)
@@ -56,12 +56,12 @@ def test_products_with_mstar_equal_the_sum_over_pairs(
     trainer = population(counts, QUARTIC, reweighting, dim=4, rate=1.0, tied=tied, dtype="f8")
     state = trainer.init(0.7)
     sides = (state.vectors,) if tied else (state.vectors, state.context_vectors)
-    weighed = weigh(counts, reweighting, QUARTIC)
+    weighed = pair_weights(counts, reweighting, QUARTIC)
     with trainer.precision():
         target = mstar(counts, reweighting=reweighting, dtype=np.float64, dense=dense)
         assert target.is_dense == dense
-        products = QuadraticSource(target, weighed.shared, trainer.dtype)
-        pairs = PairwiseSource(weighed, QUARTIC, trainer.dtype)
+        products = QuadraticObjective(target, weighed.shared, trainer.dtype)
+        pairs = PairwiseObjective(weighed, QUARTIC, trainer.dtype)
         loss, gradients = products.evaluate(sides, 0, 0)  # type: ignore[arg-type]
         expected, slopes = pairs.evaluate(sides, 0, 0)  # type: ignore[arg-type]
     assert float(loss) == pytest.approx(float(expected), rel=1e-12)
@@ -78,9 +78,9 @@ def test_tiles_make_no_difference(density: float, weighting: str) -> None:
     trainer = population(counts, LOGISTIC, reweighting, dim=3, rate=1.0, dtype=np.float64)
     state = trainer.init(1.0)
     whole, (expected,) = trainer.evaluate(state)
-    weighed = weigh(counts, reweighting, LOGISTIC)
+    weighed = pair_weights(counts, reweighting, LOGISTIC)
     with trainer.precision():
-        source = PairwiseSource(weighed, LOGISTIC, trainer.dtype, tile_entries=333)
+        source = PairwiseObjective(weighed, LOGISTIC, trainer.dtype, tile_entries=333)
         loss, (gradient,) = source.evaluate((state.vectors,), 0, 0)
     assert float(loss) == pytest.approx(float(whole), rel=1e-12)
     np.testing.assert_allclose(gradient, expected, rtol=1e-11, atol=1e-13)

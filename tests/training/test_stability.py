@@ -10,7 +10,7 @@ import pytest
 from qwem import Cooccurrence, mstar
 from qwem.errors import ConvergenceError
 from qwem.target import setting31
-from qwem.training import LOGISTIC, QUARTIC, population, stable_rate, train, word2vec_weighting
+from qwem.training import LOGISTIC, QUARTIC, population, stable_rate, train, word2vec_reweighting
 
 
 def counts_of(size: int = 12, seed: int = 0) -> Cooccurrence:
@@ -25,7 +25,7 @@ def test_it_is_half_the_inverse_of_the_largest_eigenvalue() -> None:
 
 
 @pytest.mark.parametrize("loss", [QUARTIC, LOGISTIC])
-@pytest.mark.parametrize("weighting", [setting31(), word2vec_weighting()])
+@pytest.mark.parametrize("weighting", [setting31(), word2vec_reweighting()])
 @pytest.mark.parametrize("tied", [True, False])
 def test_steps_of_it_go_down_all_the_way(loss: Any, weighting: Any, tied: bool) -> None:
     counts = counts_of()

@@ -19,9 +19,9 @@ from qwem.training import (
     stepwise,
     stochastic,
     train,
-    word2vec_weighting,
+    word2vec_reweighting,
 )
-from training.training_cases import topical_text
+from training.cases import topical_text
 
 CORPUS = topical_text()
 COUNTS = Cooccurrence.count(CORPUS, 4)
@@ -139,7 +139,7 @@ def test_time_is_that_of_the_mean_coupling(loss: Any, unit: float) -> None:
     for reweighting in (
         setting31(),
         none(),
-        word2vec_weighting(0.02),
+        word2vec_reweighting(0.02),
         rank_one(g),
         setting31() * rank_one(g),
     ):

@@ -8,7 +8,7 @@ import numpy as np
 
 from qwem.corpus import Corpus
 from qwem.target import negative_sampling, none, rank_one, setting31, subsampling
-from qwem.training import LOGISTIC, QUARTIC, contrastive, word2vec_weighting
+from qwem.training import LOGISTIC, QUARTIC, contrastive, word2vec_reweighting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,9 +29,10 @@ def weightings(size: int) -> dict[str, Reweighting]:
     return {
         "none": none(),
         "setting31": setting31(),
-        "word2vec": word2vec_weighting(threshold=0.02),
+        "word2vec": word2vec_reweighting(subsample=0.02),
         "arithmetic": negative_sampling(symmetrise="arithmetic"),
         "setting31-negatives": setting31() * negative_sampling(k=2),
+        "setting31-asymmetric": setting31() * negative_sampling(0.75, 2, None),
         "setting31-subsampled": setting31() * subsampling(0.02),
         "rank-one": rank_one(np.linspace(1, 2, size)),
         "setting31-rank-one": setting31() * rank_one(np.linspace(1, 2, size)),
