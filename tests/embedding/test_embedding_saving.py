@@ -33,6 +33,28 @@ def test_it_comes_back_as_it_was(tmp_path: Path, embedding: Embedding) -> None:
     assert read_vectors(tmp_path / "e", limit=3).index_to_key == WORDS[:3]
 
 
+def test_half_precision_is_half_as_large_and_comes_back_as_float32(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(0).normal(size=(200, 50)).astype(np.float32)
+    embedding = Embedding([f"w{i}" for i in range(200)], vectors)
+    sizes = []
+    for dtype in ("float32", "float16"):
+        embedding.save(tmp_path / dtype, dtype=dtype)
+        sizes.append((tmp_path / dtype / "vectors.safetensors").stat().st_size)
+    assert sizes[1] < 0.55 * sizes[0]
+    back = Embedding.load(tmp_path / "float16").vectors
+    assert back.dtype == np.float32
+    np.testing.assert_array_equal(back, vectors.astype(np.float16))
+
+
+def test_numbers_beyond_half_precision_are_refused(tmp_path: Path) -> None:
+    embedding = Embedding(["a"], [[7e4]])
+    with pytest.raises(SettingError, match="float16 ends at 65504"):
+        embedding.save(tmp_path / "e", dtype="float16")
+    with pytest.raises(SettingError, match="must be float32 or float16"):
+        embedding.save(tmp_path / "e", dtype="int8")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
 def test_words_without_counts_come_back_without(tmp_path: Path) -> None:
     Embedding(["a", "b"], np.eye(2)).save(tmp_path / "e")
     assert not Embedding.load(tmp_path / "e").vocabulary.counts.any()
@@ -46,7 +68,7 @@ def test_saving_again_replaces_it(tmp_path: Path, embedding: Embedding) -> None:
 
 
 def test_a_word_with_a_line_end_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"'a\\nb' can't stand in a saved embedding"):
+    with pytest.raises(SettingError, match=r"'a\\nb' can't be part of a saved embedding"):
         Embedding(["a\nb"], [[1.0]]).save(tmp_path / "e")
     with pytest.raises(SettingError, match="can't be written in UTF-8"):
         Embedding(["\ud800"], [[1.0]]).save(tmp_path / "e")

@@ -140,13 +140,13 @@ def test_words_that_would_be_cut_are_refused(
     tmp_path: Path, file_format: Format, word: str
 ) -> None:
     path = tmp_path / "vectors.txt"
-    with pytest.raises(SettingError, match="can't stand in a word2vec or GloVe file"):
+    with pytest.raises(SettingError, match="can't be part of a word2vec or GloVe file"):
         write_vectors(Embedding(["good", word], np.eye(2)), path, file_format)
     assert not list(tmp_path.iterdir())
 
 
 def test_other_words_that_a_format_can_not_hold_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="one word a line"):
+    with pytest.raises(SettingError, match="one word per line"):
         write_vectors(Embedding(["a\nb"], [[1.0]]), tmp_path / "v.npy", "npy")
     with pytest.raises(SettingError, match="NUL"):
         write_vectors(Embedding(["a\0"], [[1.0]]), tmp_path / "v.npz", "npz")
@@ -171,7 +171,7 @@ def test_keyed_vectors_keep_words_vectors_and_counts() -> None:
 def test_keyed_vectors_need_words() -> None:
     keyed = KeyedVectors(2)
     keyed.add_vectors([7], np.eye(2, dtype=np.float32)[:1])
-    with pytest.raises(SettingError, match="have 7"):
+    with pytest.raises(SettingError, match="have the key 7"):
         from_gensim(keyed)
 
 
@@ -180,7 +180,7 @@ def test_keyed_vectors_need_words() -> None:
     [
         ("2 2\na 1 2\n", "truncated: it ends on line 2 after 1 of 2 words"),
         ("1 2\na 1 2\nb 1 2\n", "line 3: more words than the 1 its header states"),
-        ("2 2\na 1 2\nb 1\n", "line 3: found 1 numbers behind the word, where 2 belong"),
+        ("2 2\na 1 2\nb 1\n", "line 3: found 1 numbers after the word instead of 2"),
         ("2 2\na 1 2\nb 1 2 3\n", "line 3: found 3 numbers"),
         ("2 2\na 1 2\nb 1 two\n", "line 3: 'two' is not a number"),
         ("2 2\na 1 2\nb 1 inf\n", "line 3: 'b' has a vector that is not finite"),
@@ -189,8 +189,8 @@ def test_keyed_vectors_need_words() -> None:
         ("a 1 2\nb 1 x\n", "line 2: 'x' is not a number"),
         ("a 1 2\n 1 2\n", "line 2: found 1 numbers"),
         ("a\nb\n", "line 1: found 0 numbers"),
-        ("", "holds no vectors"),
-        ("2 2\n", "truncated|holds no vectors"),
+        ("", "contains no vectors"),
+        ("2 2\n", "truncated|contains no vectors"),
     ],
 )
 def test_a_malformed_text_file_names_its_line(tmp_path: Path, text: str, message: str) -> None:
@@ -272,13 +272,13 @@ def test_numpy_files_with_something_missing(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"3 words and float64 vectors of shape \(2, 2\)"):
         read_vectors(tmp_path / "v.npy")
     np.savez(tmp_path / "v.npz", vectors=np.eye(2))
-    with pytest.raises(DataError, match="no arrays named words and vectors"):
+    with pytest.raises(DataError, match="needs two arrays named words and vectors"):
         read_vectors(tmp_path / "v.npz")
     np.savez(tmp_path / "p.npz", words=np.array(["a", None], dtype=object), vectors=np.eye(2))
     with pytest.raises(DataError, match="pickled"):
         read_vectors(tmp_path / "p.npz")
     np.savez(tmp_path / "n.npz", words=np.arange(2), vectors=np.eye(2))
-    with pytest.raises(DataError, match="words as a row of strings"):
+    with pytest.raises(DataError, match="words must be a row of strings"):
         read_vectors(tmp_path / "n.npz")
     (tmp_path / "cut.npz").write_bytes((tmp_path / "v.npz").read_bytes()[:100])
     with pytest.raises(DataError, match="damaged"):

@@ -1,4 +1,4 @@
-"""Words and vectors: lookup, neighbours, analogies, and the formats of other programs."""
+"""Words and vectors: lookup, neighbours, analogies, and file formats of other programs."""
 
 from __future__ import annotations
 

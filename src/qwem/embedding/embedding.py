@@ -1,8 +1,7 @@
-"""Words and their vectors: what all the counting and factorising is for."""
+"""Words and their vectors: lookup, similarity, neighbours, analogies, saving and loading."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from qwem._internal import artefact
 from qwem._internal.vectors import LONGEST, row_norms, unit_rows
 from qwem.corpus import Vocabulary
 from qwem.embedding.neighbours import nearest_rows
+from qwem.embedding.storage import stored_vectors
 from qwem.embedding.words import check_words
 from qwem.errors import ArtefactError, SettingError
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from qwem.embedding.storage import StoredType
 
     Key = str | NDArray[np.floating]
     Term = Key | tuple[Key, float]
@@ -31,33 +33,26 @@ Neighbours = list[tuple[str, float]]
 KIND = "embedding"
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Embedding:
-    """Words and their vectors W, with the lookups that gensim's `KeyedVectors` taught everybody.
+    """Words and their vectors W, with the methods of gensim's `KeyedVectors`.
 
-    Cosines are exact to float64 and equal ones stand in the order of the words, so every answer
-    is the same whatever the batch or the number of threads. A word whose vector is zero has no
-    direction: its similarity to anything is 0, and it is nobody's neighbour.
+    Cosines are computed in float64, and words with equal cosines keep their order. So every answer
+    is the same for any batch size and any number of threads. A word whose vector is zero has no
+    direction: its similarity to every word is 0, and it is never returned as a neighbour.
 
     Parameters
     ----------
     words
-        A `Vocabulary`, or just the words in the order of the rows; counts are zero then.
+        A `Vocabulary`, or the words in the order of the rows, whose counts are then zero.
     vectors
-        One row per word; kept as they are where they are float32, and read-only from here.
+        One row per word, converted to float32. The embedding's view of them is read-only.
     provenance
-        What made the vectors, in terms that JSON can hold; saved with them.
+        How the vectors were made, as JSON-compatible data, which is saved with them.
 
     >>> embedding = Embedding(["king", "queen", "car"], [[2, 1], [1, 1], [0, -1]])
     >>> embedding.most_similar("king", topn=1)[0][0]
     'queen'
     """
-
-    vocabulary: Vocabulary
-    vectors: NDArray[np.float32]
-    provenance: Mapping[str, Any]
-    norms: NDArray[np.float64]
-    """The Euclidean length of each vector."""
 
     def __init__(
         self,
@@ -69,12 +64,12 @@ class Embedding:
         if not isinstance(words, Vocabulary):
             words = tuple(words)
             words = Vocabulary(words, np.zeros(len(words), dtype=np.int64))
-        with np.errstate(over="ignore"):  # what does not fit float32 is refused below
+        with np.errstate(over="ignore"):  # numbers too large for float32 are refused below
             rows = np.asarray(vectors, dtype=np.float32).view()
         if rows.ndim != 2 or len(rows) != len(words) or rows.size == 0:
             raise SettingError(
-                f"An embedding needs one vector for each of its words: it was given {len(words):,} "
-                f"words and vectors of shape {rows.shape}."
+                f"An embedding needs one vector per word, and was given {len(words):,} words and "
+                f"vectors of shape {rows.shape}."
             )
         rows.setflags(write=False)
         norms = row_norms(rows)
@@ -82,13 +77,33 @@ class Embedding:
         if not (norms <= LONGEST).all():
             wrong = words.words[int(np.argmin(norms <= LONGEST))]
             raise SettingError(
-                f"The vector of {wrong!r} is not finite, or longer than {LONGEST:g}; "
-                "an embedding needs ordinary numbers."
+                f"The vector of {wrong!r} is not finite, or longer than {LONGEST:g}; remove the "
+                "word or scale the vectors."
             )
-        object.__setattr__(self, "vocabulary", words)
-        object.__setattr__(self, "vectors", rows)
-        object.__setattr__(self, "provenance", dict(provenance or {}))
-        object.__setattr__(self, "norms", norms)
+        self._vocabulary = words
+        self._vectors = rows
+        self._norms = norms
+        self._provenance = dict(provenance or {})
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words and their counts."""
+        return self._vocabulary
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """One vector per word, in the order of the vocabulary."""
+        return self._vectors
+
+    @property
+    def norms(self) -> NDArray[np.float64]:
+        """The Euclidean length of each vector."""
+        return self._norms
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """How the vectors were made."""
+        return self._provenance
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -120,7 +135,7 @@ class Embedding:
         return {word: row for row, word in enumerate(self.vocabulary)}
 
     def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:
-        """Return the vector of a word, or the matrix of several words, one row each.
+        """Return the vector of a word, or a matrix with one row for each of several words.
 
         >>> Embedding(["a", "b"], [[1, 2], [3, 4]])[["b", "a"]]
         array([[3., 4.],
@@ -132,7 +147,7 @@ class Embedding:
         return rows
 
     def get_vector(self, word: str, norm: bool = False) -> NDArray[np.float32]:
-        """Return the vector of `word`, scaled to length one if `norm` says so."""
+        """Return the vector of `word`, scaled to length one if `norm` is true."""
         row = self.vocabulary.index(word)
         vector: NDArray[np.float32] = self.vectors[row]
         return unit_rows(vector[None])[0].astype(np.float32) if norm else vector
@@ -152,18 +167,18 @@ class Embedding:
     def n_similarity(self, first: Sequence[str], second: Sequence[str]) -> float:
         """Return the cosine between the mean vectors of two sets of words."""
         if not len(first) or not len(second):
-            raise SettingError("n_similarity compares two sets of words; one of them is empty.")
+            raise SettingError("n_similarity compares two sets of words, and one of them is empty.")
         return _cosine(self[list(first)].mean(axis=0), self[list(second)].mean(axis=0))
 
     def doesnt_match(self, words: Sequence[str]) -> str:
-        """Return the word that lies farthest from the mean direction of them all.
+        """Return the word whose direction differs most from the mean direction of all of `words`.
 
         >>> plane = Embedding(["king", "queen", "car"], [[2, 1], [1, 1], [0, -1]])
         >>> plane.doesnt_match(["king", "car", "queen"])
         'car'
         """
         if not len(words):
-            raise SettingError("doesnt_match needs words to choose from, and was given none.")
+            raise SettingError("doesnt_match needs at least one word, and was given none.")
         directions = unit_rows(self[list(words)])
         return words[int(np.argmin(directions @ directions.mean(axis=0)))]
 
@@ -176,7 +191,7 @@ class Embedding:
     ) -> Neighbours:
         """Return the words nearest to the sum of some words minus the sum of others.
 
-        Words count with their directions (vectors of length one), and none of them is returned.
+        Every word is first scaled to length one, and none of the words given is returned.
 
         Parameters
         ----------
@@ -185,7 +200,7 @@ class Embedding:
         topn
             How many words to return.
         restrict_vocab
-            Search only the first so many words.
+            Search only this many of the first words.
 
         >>> plane = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
         >>> [word for word, _ in plane.most_similar("a")]
@@ -193,7 +208,7 @@ class Embedding:
         """
         terms = [*_terms(positive, 1.0), *_terms(negative, -1.0)]
         if not terms:
-            raise SettingError("most_similar needs at least one word or vector to start from.")
+            raise SettingError("most_similar needs at least one word or vector.")
         query = np.zeros(self.vector_size)
         used = []
         for key, weight in terms:
@@ -208,7 +223,7 @@ class Embedding:
     def most_similar_each(
         self, words: Sequence[str], topn: int = 10, restrict_vocab: int | None = None
     ) -> list[Neighbours]:
-        """Return the neighbours of every one of `words`, all through the same matrix products.
+        """Return the neighbours of each of `words`, computed together by matrix products.
 
         >>> plane = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
         >>> [found[0][0] for found in plane.most_similar_each(["a", "c"], topn=1)]
@@ -221,8 +236,8 @@ class Embedding:
     def analogy(self, a: str, b: str, c: str, topn: int = 10) -> Neighbours:
         """Return the words that are to `c` as `b` is to `a`, the best first.
 
-        The paper's normalised argmax (appendix, Benchmarks): the largest ŵ·(ĉ + b̂ − â) over all
-        words but the three. The cosine returned is that with the direction of ĉ + b̂ − â.
+        These are the words w with the largest ŵ·(ĉ + b̂ − â), except the three words themselves
+        (appendix, Benchmarks). The number returned is the cosine of w and ĉ + b̂ − â.
 
         >>> words = ["man", "woman", "king", "queen"]
         >>> space = Embedding(words, [[1, 0, 1], [0, 1, 1], [1, 0, -1], [0, 1, -1]])
@@ -234,7 +249,7 @@ class Embedding:
     def analogy_each(
         self, questions: Sequence[tuple[str, str, str]], topn: int = 10
     ) -> list[Neighbours]:
-        """Return the answers to every question (a, b, c), all through the same matrix products."""
+        """Return the answers to each question (a, b, c), computed together by matrix products."""
         words = [word for question in questions for word in question]
         rows = self.vocabulary.indices(words).reshape(-1, 3)
         a, b, c = (unit_rows(self.vectors[side]) for side in rows.T)
@@ -249,7 +264,7 @@ class Embedding:
         return self.nearest_each(np.asarray(vector)[None], topn)[0]
 
     def nearest_each(self, vectors: ArrayLike, topn: int = 10) -> list[Neighbours]:
-        """Return the words nearest to every row of a matrix of vectors."""
+        """Return the words nearest to each row of a matrix of vectors."""
         return self._named(self.nearest_indices(vectors, topn))
 
     def nearest_indices(
@@ -259,10 +274,10 @@ class Embedding:
         exclude: NDArray[np.integer] | None = None,
         restrict_vocab: int | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the rows and cosines of the words nearest to each vector, for further computing.
+        """Return the row numbers and cosines of the words nearest to each vector.
 
-        `exclude` lists rows that may not answer, one line of them per vector (−1 for none).
-        Where fewer than `topn` words can answer, the row is −1 and the cosine −inf.
+        `exclude` has one line per vector: the row numbers that may not be returned (−1 for none).
+        If fewer than `topn` words can be returned, the remaining rows are −1 and the cosines −inf.
 
         >>> Embedding(["a", "b"], [[1, 0], [0, 1]]).nearest_indices([[0.1, 2.0]], topn=1)[0]
         array([[1]])
@@ -283,11 +298,15 @@ class Embedding:
         vocabulary = self.vocabulary.restrict(vocab_size)
         return Embedding(vocabulary, self.vectors[:vocab_size], provenance=self.provenance)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save to a directory: vectors in safetensors, words in text, the rest in JSON."""
-        check_words(self.index_to_key, "\n", "a saved embedding, which has one word a line")
+    def save(self, path: str | os.PathLike[str], *, dtype: StoredType = "float32") -> None:
+        """Save to a directory: vectors in safetensors, words in text, the rest in JSON.
+
+        ``dtype="float16"`` halves the size of the vectors and rounds them to three digits; `load`
+        returns float32 in either case.
+        """
+        check_words(self.index_to_key, "\n", "a saved embedding, which has one word per line")
         with artefact.writing(path, KIND) as directory:
-            arrays: dict[str, NDArray[Any]] = {"vectors": self.vectors}
+            arrays: dict[str, NDArray[Any]] = {"vectors": stored_vectors(self.vectors, dtype)}
             if self.vocabulary.counts.any():
                 arrays["counts"] = self.vocabulary.counts
             artefact.write_arrays(directory / "vectors.safetensors", arrays)
@@ -301,7 +320,7 @@ class Embedding:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Embedding:
-        """Load what `save` wrote."""
+        """Load an embedding that `save` wrote."""
         metadata = artefact.read_metadata(path, KIND)
         arrays = artefact.read_arrays(Path(path) / "vectors.safetensors")
         words = artefact.read_words(Path(path) / "words.txt")
@@ -317,11 +336,11 @@ class Embedding:
         queries = np.asarray(vectors, dtype=np.float64)
         if queries.ndim != 2 or queries.shape[1] != self.vector_size:
             raise SettingError(
-                f"The vectors of this embedding have {self.vector_size} numbers; a query of shape "
-                f"{np.shape(vectors)} can't be compared with them."
+                f"A query must have {self.vector_size} numbers, as the vectors of this embedding "
+                f"do; it has the shape {np.shape(vectors)}."
             )
         if not np.isfinite(queries).all():
-            raise SettingError("A query vector holds numbers that are not finite.")
+            raise SettingError("A query vector contains numbers that are not finite.")
         return queries
 
     def _named(self, found: tuple[NDArray[np.int64], NDArray[np.float64]]) -> list[Neighbours]:
@@ -333,7 +352,7 @@ class Embedding:
 
 
 def _terms(keys: Key | Sequence[Term] | None, sign: float) -> Iterator[tuple[Key, float]]:
-    """Yield (word or vector, weight) for what `most_similar` takes, as `KeyedVectors` does."""
+    """Yield (word or vector, weight) for an argument of `most_similar`."""
     if keys is None:
         return
     if isinstance(keys, str) or (isinstance(keys, np.ndarray) and keys.ndim == 1):

@@ -12,11 +12,11 @@ from qwem._internal.vectors import unit_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Scores of one tile of queries against all rows: large enough for a matrix product at full speed.
+# Size of the scores of one tile of queries: large enough for a matrix product at full speed.
 TILE_BYTES = 1 << 26
 
-# A float32 product of unit vectors is off by far less than this; whatever lies so close to the
-# last place is scored again in float64, so that rounding never decides who is in.
+# The error of a float32 product of unit vectors is far smaller than this. Rows this close to the
+# last place are compared in float64, so that rounding does not decide which rows are returned.
 SLACK = np.float32(1e-5)
 
 
@@ -29,12 +29,12 @@ def nearest_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the indices and cosines of the `topn` rows nearest to each query, best first.
 
-    Equal cosines stand in the order of their rows. `exclude` lists, for each query, rows that may
-    not answer it (−1 for none). A zero row is near to nothing and nothing is near a zero query:
-    where fewer than `topn` rows can answer, the index is −1 and the cosine −inf.
+    Rows with equal cosines keep their order. Zero rows are never returned, and nothing is returned
+    for a zero query. If fewer than `topn` rows can be returned, the remaining indices are −1 and
+    the cosines −inf.
 
-    The candidates come from float32 matrix products in tiles and the order from float64, so the
-    answer does not depend on the tile, the batch or the number of threads.
+    Candidates are found by float32 matrix products, tile by tile, and ordered in float64. So the
+    result does not depend on the tiles, the number of queries or the number of threads.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def nearest_rows(
     vectors, norms
         The rows to search and their Euclidean norms.
     topn
-        How many rows to return for each query; at most all of them are.
+        How many rows to return for each query; at most all of them.
     exclude
-        Row indices, one line of them per query.
+        One line per query: the indices of rows that may not be returned (−1 for none).
     """
     topn = min(topn, len(vectors))
     directions = unit_rows(queries)
@@ -65,7 +65,7 @@ def nearest_rows(
             scores[query, exclude[tile][query, place]] = -np.inf
         query, row = _candidates(scores, topn)
         cosine = _exact_cosines(directions[tile], vectors, norms, query, row)
-        # Twelve digits are beyond what rounding touches: equal cosines are found to be equal.
+        # Rounded to twelve digits, so that cosines that differ by rounding alone count as equal.
         order = np.lexsort((row, -cosine.round(12), query))
         query, row, cosine = query[order], row[order], cosine[order]
         rank = np.arange(len(query)) - np.searchsorted(query, query)
@@ -79,7 +79,7 @@ def nearest_rows(
 def _candidates(
     scores: NDArray[np.float32], topn: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (query, row) pairs that hold the `topn` best of each query, and few more."""
+    """Return (query, row) pairs that include the `topn` best rows of each query, and few others."""
     width = scores.shape[1]
     if topn == 1:
         last = scores.max(axis=1)

@@ -1,4 +1,4 @@
-"""Which words a file format can hold."""
+"""Checks that a file format can hold the words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def check_words(words: Iterable[str], forbidden: str, where: str) -> None:
-    """Refuse words that hold a forbidden character or that UTF-8 can't write."""
+    """Refuse words that contain a forbidden character or can't be encoded in UTF-8."""
     barred = set(forbidden)
     for word in words:
         if not barred.isdisjoint(word):
-            raise SettingError(f"The word {word!r} can't stand in {where}; rename or drop it.")
+            raise SettingError(f"The word {word!r} can't be part of {where}; rename or drop it.")
         if not word.isascii():
             try:
                 word.encode("utf-8")

@@ -1,4 +1,4 @@
-"""Vectors in and out of the formats that other programs use."""
+"""Reading and writing vectors in the formats of other programs."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def write_vectors(
     embedding
         What to write.
     path
-        The file; ``.gz`` at its end compresses the word2vec and GloVe formats. It is written whole
-        or not at all.
+        The file. A name that ends in ``.gz`` compresses the word2vec and GloVe formats. The file is
+        written whole or not at all.
     format
         ``word2vec`` (text), ``word2vec-binary``, ``glove`` (text without a header), ``npz``
-        (arrays ``words`` and ``vectors``), ``npy`` (vectors, the words in a text file beside it).
-        All of them keep every bit of the vectors.
+        (arrays ``words`` and ``vectors``), ``npy`` (vectors, with the words in a text file next to
+        it). All of them keep the vectors exactly.
 
     >>> import tempfile
     >>> file = tempfile.mkdtemp() + "/vectors.txt"
@@ -67,18 +67,18 @@ def read_vectors(
     limit: int | None = None,
     unicode_errors: str = "strict",
 ) -> Embedding:
-    """Read words and vectors that another program wrote, or an `Embedding` that was saved.
+    """Read words and vectors that another program wrote, or a saved `Embedding`.
 
     Parameters
     ----------
     path
         A file in one of the formats of `write_vectors`, compressed by gzip or not.
     format
-        Its format; found out from the name and the first lines where it is None.
+        Its format. If it is None, the name and the first lines of the file decide.
     limit
-        Read only the first so many words.
+        Read only this many of the first words.
     unicode_errors
-        ``replace`` or ``ignore`` read words that are not UTF-8 all the same.
+        What to do with words that are not UTF-8, as in `bytes.decode`: ``strict`` refuses them.
 
     >>> import tempfile
     >>> file = tempfile.mkdtemp() + "/vectors.txt"
@@ -110,7 +110,7 @@ def _limited(embedding: Embedding, limit: int | None) -> Embedding:
 
 
 def _guess(path: str | os.PathLike[str]) -> Format:
-    """Return the format that the name of a file or its first two lines speak for."""
+    """Return the format of a file, judged by its name and its first two lines."""
     name = os.fspath(path).removesuffix(".gz")
     if name.endswith(".npz"):
         return "npz"

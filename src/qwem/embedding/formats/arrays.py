@@ -1,4 +1,4 @@
-"""Vectors as NumPy files: one .npz with words and vectors, or a .npy with its words beside it."""
+"""Vectors as NumPy files: a .npz of words and vectors, or a .npy with a text file of words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def write_npz(embedding: Embedding, path: str | os.PathLike[str]) -> None:
-    """Write the arrays `words` and `vectors`; `numpy.load` opens it, with no pickle inside."""
+    """Write the arrays `words` and `vectors`, without pickle, for `numpy.load`."""
     check_words(embedding, "", "a NumPy file")
     words = np.array(embedding.index_to_key)
     if tuple(words.tolist()) != embedding.index_to_key:
@@ -32,8 +32,8 @@ def write_npz(embedding: Embedding, path: str | os.PathLike[str]) -> None:
 
 
 def write_npy(embedding: Embedding, path: str | os.PathLike[str]) -> None:
-    """Write the vectors to a .npy file and the words, one a line, to `words_file(path)`."""
-    check_words(embedding, "\n", "a list of one word a line")
+    """Write the vectors to a .npy file and the words, one per line, to `words_file(path)`."""
+    check_words(embedding, "\n", "a list of one word per line")
     with writing_file(words_file(path)) as file:
         file.write("".join(f"{word}\n" for word in embedding).encode())
     with writing_file(path) as file:
@@ -41,21 +41,21 @@ def write_npy(embedding: Embedding, path: str | os.PathLike[str]) -> None:
 
 
 def read_npz(path: str | os.PathLike[str]) -> Embedding:
-    """Read what `write_npz` wrote, or any .npz with `words` and `vectors`."""
+    """Read a file that `write_npz` wrote, or any .npz file with `words` and `vectors`."""
     arrays = _load(path)
     if not isinstance(arrays, dict) or not {"words", "vectors"} <= set(arrays):
-        raise DataError(f"{path} holds no arrays named words and vectors.")
+        raise DataError(f"{path} needs two arrays named words and vectors.")
     words = arrays["words"]
     if words.dtype.kind != "U" or words.ndim != 1:
-        raise DataError(f"{path} needs words as a row of strings, not {words.dtype} {words.shape}.")
+        raise DataError(f"{path}: words must be a row of strings, not {words.dtype} {words.shape}.")
     return _checked(path, "npz", words.tolist(), arrays["vectors"])
 
 
 def read_npy(path: str | os.PathLike[str]) -> Embedding:
-    """Read what `write_npy` wrote: vectors, and words from the list beside them."""
+    """Read files that `write_npy` wrote: the vectors, and their words from `words_file(path)`."""
     vectors = _load(path)
     if isinstance(vectors, dict):
-        raise DataError(f"{path} is an archive of arrays; read it with the format npz.")
+        raise DataError(f"{path} is an archive of arrays; read it with format='npz'.")
     with reading(words_file(path)) as file:
         try:
             words = file.read().decode().split("\n")[:-1]
@@ -65,12 +65,12 @@ def read_npy(path: str | os.PathLike[str]) -> Embedding:
 
 
 def words_file(path: str | os.PathLike[str]) -> Path:
-    """Return where the words of a .npy file are: ``vectors.npy`` has ``vectors.words.txt``."""
+    """Return the path of the words of a .npy file: ``vectors.words.txt`` for ``vectors.npy``."""
     return Path(path).with_suffix(".words.txt")
 
 
 def _load(path: str | os.PathLike[str]) -> NDArray[Any] | dict[str, NDArray[Any]]:
-    """Return the array of a .npy file, or all those of a .npz, without unpickling anything."""
+    """Return the array of a .npy file, or all arrays of a .npz file, without unpickling."""
     with reading(path) as file:
         try:
             loaded = np.load(file, allow_pickle=False)
@@ -83,6 +83,6 @@ def _checked(path: Any, file_format: str, words: list[str], vectors: NDArray[Any
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or len(vectors) != len(words):
         raise DataError(
             f"{path} has {len(words):,} words and {vectors.dtype} vectors of shape "
-            f"{vectors.shape}; it needs one row of numbers for each word."
+            f"{vectors.shape}; it needs one row of numbers per word."
         )
     return assemble(path, file_format, words, vectors.astype(np.float32, copy=False))

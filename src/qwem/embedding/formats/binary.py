@@ -25,7 +25,7 @@ _FLOAT = np.dtype("<f4")
 
 
 def write_binary(embedding: Embedding, path: str | os.PathLike[str]) -> None:
-    """Write as the C tool does, a newline behind each vector, which gensim reads as well."""
+    """Write as the C tool does, with a newline after each vector, which gensim reads too."""
     check_for_text(embedding)
     rows = embedding.vectors.astype(_FLOAT, copy=False)
     with writing(path) as file, progress("write", total=len(rows), unit="word") as bar:
@@ -38,7 +38,7 @@ def write_binary(embedding: Embedding, path: str | os.PathLike[str]) -> None:
 def read_binary(
     path: str | os.PathLike[str], *, limit: int | None = None, unicode_errors: str = "strict"
 ) -> Embedding:
-    """Read a word2vec binary file, or the first `limit` words of it."""
+    """Read a word2vec binary file, or its first `limit` words."""
     with reading(path) as file:
         line = file.readline(256)
         size, dim = parse_header(path, line)
@@ -69,15 +69,15 @@ def _fill(
                 offset += start
                 buffer, start = buffer[start:] + chunk, 0
                 continue
-            # The C tool ends a vector with a newline, which then stands before the next word.
+            # The C tool writes a newline after each vector, so before the next word.
             word = buffer[start:space].lstrip(b"\n")
             try:
                 words.append(word.decode("utf-8", unicode_errors))
             except UnicodeDecodeError as error:
                 raise DataError(
-                    f"{path}, byte {offset + start:,}: word {len(words) + 1:,} is not UTF-8 but "
-                    f"{word[:40]!r}; pass unicode_errors='replace' to read it all the same, "
-                    "unless the file is damaged."
+                    f"{path}, byte {offset + start:,}: word {len(words) + 1:,} is not UTF-8: "
+                    f"{word[:40]!r}; pass unicode_errors='replace' to read it anyway, unless the "
+                    "file is damaged."
                 ) from error
             vectors[len(words) - 1] = np.frombuffer(buffer, _FLOAT, vectors.shape[1], space + 1)
             start = space + 1 + width

@@ -1,4 +1,4 @@
-"""Opening and writing vector files, plain or compressed, and making an embedding of one."""
+"""Reading and writing vector files, plain or compressed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _logger = logging.getLogger(__name__)
 
 @contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, decompressing it where it is gzip."""
+    """Open a file for reading bytes, and decompress it if it is gzip."""
     try:
         with Path(path).open("rb") as raw:
             compressed = raw.peek(2)[:2] == _GZIP_MAGIC
@@ -43,10 +43,10 @@ def reading(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes, whole or not at all, compressed where it ends in ``.gz``."""
+    """Open a file for writing bytes, atomically, and compress it if its name ends in ``.gz``."""
     with writing_file(path) as raw:
         if str(path).endswith(".gz"):
-            # No name and no time in the header: the same vectors give the same file.
+            # Without a name and a time in the header, the same vectors give the same file.
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file:
                 yield cast("BinaryIO", file)
         else:
@@ -65,7 +65,7 @@ def parse_header(path: str | os.PathLike[str], line: bytes) -> tuple[int, int]:
 
 
 def header_of(line: bytes) -> tuple[int, int] | None:
-    """Return the two positive numbers of a word2vec header, or None where the line is no header."""
+    """Return the two positive numbers of a word2vec header, or None if the line is no header."""
     fields = line.split()
     if len(fields) != 2 or not all(field.isdigit() for field in fields):
         return None
@@ -81,9 +81,10 @@ def assemble(
     place: str = "word",
     places: Sequence[int] | None = None,
 ) -> Embedding:
-    """Make an embedding of what a file held; `places` are the lines (or so) of the words.
+    """Return the embedding of the words and vectors of a file.
 
-    A word that comes twice keeps its first vector, as in gensim, and the log says so.
+    `place` and `places` say where in the file each word is, for error messages: line 5, word 7. A
+    word that occurs twice keeps its first vector, as in gensim, and a warning is logged.
     """
     where = range(1, len(words) + 1) if places is None else places
     finite = np.isfinite(vectors).all(axis=1)
@@ -97,7 +98,7 @@ def assemble(
         kept = np.array(sorted(first.values()))
         row = next(row for row, word in enumerate(words) if first[word] != row)
         _logger.warning(
-            "%s holds %d words more than once (first %r, %s %d); the first vector of each counts.",
+            "%s contains %d words more than once (first %r, %s %d); their first vectors are used.",
             path,
             len(words) - len(first),
             words[row],

@@ -1,4 +1,4 @@
-"""To gensim's `KeyedVectors` and back."""
+"""Conversion to and from gensim's `KeyedVectors`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from qwem.errors import SettingError
 
 
 def to_gensim(embedding: Embedding) -> Any:
-    """Return the embedding as a gensim `KeyedVectors`, counts included where they are known.
+    """Return the embedding as a gensim `KeyedVectors`, with counts if they are known.
 
     >>> keyed = to_gensim(Embedding(["king", "queen"], [[1.0, 0.0], [1.0, 1.0]]))
     >>> keyed.index_to_key
@@ -22,7 +22,7 @@ def to_gensim(embedding: Embedding) -> Any:
     keyed = require("gensim.models", "demo").KeyedVectors(embedding.vector_size, dtype=np.float32)
     keyed.add_vectors(list(embedding.index_to_key), embedding.vectors)
     if embedding.vocabulary.counts.any():
-        # The argument of add_vectors that is meant for this does not work in gensim 4.
+        # The argument of add_vectors for this does not work in gensim 4.
         keyed.expandos["count"] = embedding.vocabulary.counts.copy()
     return keyed
 
@@ -40,8 +40,8 @@ def from_gensim(keyed: Any) -> Embedding:
     odd = next((word for word in words if not isinstance(word, str)), None)
     if odd is not None:
         raise SettingError(
-            f"An embedding needs strings for words; these KeyedVectors have {odd!r}."
+            f"The words of an embedding are strings; these KeyedVectors have the key {odd!r}."
         )
     counts = keyed.expandos.get("count", np.zeros(len(words), dtype=np.int64))
-    # gensim may hold more rows than words while a model is being built.
+    # gensim may have more rows than words while a model is being built.
     return Embedding(Vocabulary(tuple(words), counts), keyed.vectors[: len(words)])

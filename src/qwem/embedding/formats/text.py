@@ -1,4 +1,4 @@
-"""Vectors as text, one word a line: word2vec's format, with a header, and GloVe's, without."""
+"""Vectors as text, one word per line: word2vec's format, with a header, and GloVe's, without."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from qwem.embedding.embedding import Embedding
 
-# The characters that end a word for the C tool, for gensim or for the end of a line.
+# Characters that end a word or a line in word2vec's C code or in gensim.
 WHITESPACE = " \t\n\r\v\f"
 
 _BLOCK_NUMBERS = 1 << 21
@@ -29,14 +29,14 @@ _BLOCK_BYTES = 1 << 24
 
 
 def check_for_text(embedding: Embedding) -> None:
-    """Refuse words that could not be told from their neighbours in a file of words and numbers."""
+    """Refuse words that a file of words and numbers could not be split at."""
     check_words(embedding, WHITESPACE, "a word2vec or GloVe file, which ends words at white space")
     if "" in embedding:
-        raise SettingError("The empty word can't stand in a word2vec or GloVe file; drop it.")
+        raise SettingError("The empty word can't be part of a word2vec or GloVe file; drop it.")
 
 
 def write_text(embedding: Embedding, path: str | os.PathLike[str], *, header: bool) -> None:
-    """Write one word a line and its numbers, the shortest that read back to the same float32."""
+    """Write one word per line with its numbers, as short as they read back to the same float32."""
     check_for_text(embedding)
     words, vectors = embedding.index_to_key, embedding.vectors
     with writing(path) as file, progress("write", total=len(words), unit="word") as bar:
@@ -54,7 +54,7 @@ def read_text(
     limit: int | None = None,
     unicode_errors: str = "strict",
 ) -> Embedding:
-    """Read a word2vec (`header`) or GloVe text file, or the first `limit` words of it."""
+    """Read a word2vec file (with a header) or a GloVe file, or its first `limit` words."""
     words: list[str] = []
     places: list[int] = []
     blocks: list[NDArray[np.float32]] = []
@@ -62,7 +62,7 @@ def read_text(
         size, dim = parse_header(path, file.readline()) if header else (None, 0)
         with progress("read", total=size, unit="word") as bar:
             for block in _line_blocks(file, start=2 if header else 1, limit=limit):
-                # GloVe states no dimension; the first line shows it.
+                # A GloVe file does not state its dimension; the first line shows it.
                 dim = dim or len(block[0][1].split()) - 1
                 pairs = [_split(path, place, line, dim) for place, line in block]
                 here = [place for place, _ in block]
@@ -90,7 +90,7 @@ def _format_block(words: tuple[str, ...], vectors: NDArray[np.float32]) -> bytes
 def _line_blocks(
     file: BinaryIO, start: int, limit: int | None
 ) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield blocks of (line number, line) without blank lines, `limit` lines in all."""
+    """Yield blocks of (line number, line) without blank lines, `limit` lines in total."""
     left = limit
     while left != 0 and (lines := file.readlines(_BLOCK_BYTES)):
         numbered = ((start + i, line.rstrip()) for i, line in enumerate(lines))
@@ -103,16 +103,16 @@ def _line_blocks(
 
 
 def _split(path: Any, place: int, line: bytes, dim: int) -> tuple[bytes, bytes]:
-    """Return the word of a line and its numbers, which single spaces separate."""
+    """Return the word of a line, and its numbers separated by single spaces."""
     word, _, numbers = line.partition(b" ")
     if numbers.count(b" ") == dim - 1 and word and numbers:
         return word, numbers
-    # Tabs, doubled spaces, and the few words of published GloVe files that hold a space.
+    # Tabs, double spaces, and the few words of published GloVe files that contain a space.
     fields = line.split()
     if len(fields) <= dim or not dim or any(map(is_number, fields[1:-dim])):
         raise DataError(
-            f"{path}, line {place}: found {len(fields) - 1} numbers behind the word, "
-            f"where {dim} belong."
+            f"{path}, line {place}: found {len(fields) - 1} numbers after the word instead of "
+            f"{dim}; fetch the file again."
         )
     return b" ".join(fields[:-dim]), b" ".join(fields[-dim:])
 
@@ -135,7 +135,7 @@ def _parse(path: Any, places: list[int], numbers: list[bytes], dim: int) -> NDAr
         flat: NDArray[np.float32] = fields.cast(pa.float32()).to_numpy()
         return flat.reshape(-1, dim)
     except (pa.ArrowInvalid, UnicodeDecodeError):
-        # Spellings that Arrow does not take (+0.5), or a damaged line: one at a time, to name it.
+        # Numbers that Arrow does not read (+0.5), or a damaged line: read line by line to find it.
         return np.array(
             [_parse_line(path, *one) for one in zip(places, numbers, strict=True)], np.float32
         )
@@ -156,7 +156,7 @@ def _decode(path: Any, place: int, word: bytes, unicode_errors: str) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}, line {place}: the word {word!r} is not UTF-8; pass "
-            "unicode_errors='replace' to read it all the same."
+            "unicode_errors='replace' to read it anyway."
         ) from error
 
 
@@ -165,7 +165,7 @@ def _check_size(
 ) -> None:
     wanted = found if size is None else min(size, size if limit is None else limit)
     if not found:
-        raise DataError(f"{path} holds no vectors.")
+        raise DataError(f"{path} contains no vectors.")
     if found > wanted:
         raise DataError(
             f"{path}, line {places[wanted]}: more words than the {size:,} its header states."
