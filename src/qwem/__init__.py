@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from qwem._internal.lazy import lazy_names
 
 __version__ = "0.1.0.dev0"
 
@@ -39,25 +40,33 @@ __all__ = [
     "simclr_target",
 ]
 
-_ROOMS = {
-    "cooccurrence": ("Cooccurrence",),
-    "corpus": ("Corpus", "Vocabulary"),
-    "embedding": ("Embedding", "read_vectors"),
-    "errors": ("QwemError",),
-    "evaluation": ("evaluate",),
-    "model": ("Model", "Settings", "fit"),
-    "spectrum": ("Spectrum", "factorize"),
-    "target": ("Target", "contrastive_target", "mstar", "pmi", "ppmi", "simclr_target"),
-}
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name the first time it is used (PEP 562), so that `import qwem` is fast."""
-    if name in _HOME:
-        return getattr(importlib.import_module(f"qwem.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'qwem' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "cooccurrence": ("Cooccurrence",),
+        "corpus": ("Corpus", "Vocabulary"),
+        "embedding": ("Embedding", "read_vectors"),
+        "errors": ("QwemError",),
+        "evaluation": ("evaluate",),
+        "model": ("Model", "Settings", "fit"),
+        "spectrum": ("Spectrum", "factorize"),
+        "target": ("Target", "contrastive_target", "mstar", "pmi", "ppmi", "simclr_target"),
+    },
+    subpackages=(
+        "cooccurrence",
+        "corpus",
+        "dynamics",
+        "embedding",
+        "errors",
+        "evaluation",
+        "figures",
+        "interpretation",
+        "model",
+        "polish",
+        "recipes",
+        "report",
+        "spectrum",
+        "target",
+        "training",
+    ),
+)

@@ -97,7 +97,8 @@ def test_each_stage_can_be_handed_in(text: Path, tmp_path: Path, capsys: Capture
     json_of(capsys, "count", tmp_path / "corpus", "-o", tmp_path / "counts", "--window", 4)
     vectors = []
     for source in (text, tmp_path / "corpus", tmp_path / "counts"):
-        json_of(capsys, "fit", source, "-o", tmp_path / "m", "--dim", 4, "--window", 4)
+        window = () if source.name == "counts" else ("--window", 4)
+        json_of(capsys, "fit", source, "-o", tmp_path / "m", "--dim", 4, *window)
         vectors.append(Model.load(tmp_path / "m").embedding().vectors.tobytes())
     assert vectors[0] == vectors[1] == vectors[2]
 
@@ -138,8 +139,9 @@ def test_evaluation(model: Path, tmp_path: Path, capsys: Capture) -> None:
         (["fit", "missing.txt", "-o", "m"], "missing.txt"),
         (["fit", "TEXT", "-o", "m", "--dim", "5000"], "dim"),
         (["fit", "TEXT", "-o", "m", "--vocab-size", "5000"], "vocab"),
-        (["fit", "TEXT", "-o", "m", "--target", "ppmi", "--shrinkage", "2"], "belong to M*"),
+        (["fit", "TEXT", "-o", "m", "--target", "ppmi", "--shrinkage", "2"], "are settings of M*"),
         (["fit", "TEXT", "-o", "m", "--tokenizer", "regex:["], "pattern is not valid"),
+        (["fit", "COUNTS", "-o", "m", "--window", "5"], "settled when the counts were made"),
         (["similar", "nothing", "king"], "nothing"),
         (["similar", "MODEL", "kinq"], "close spellings: king"),
         (["similar", "MODEL", "king", "--dim", "99"], "dim"),

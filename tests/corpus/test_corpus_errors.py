@@ -98,7 +98,7 @@ def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("{", "Line 5 of .*a.jsonl is not valid JSON"),
         ("[1]", "Line 5 of .*a.jsonl is not a JSON object"),
         ('{"body": "a"}', "Line 5 of .*a.jsonl has no 'text'; it has 'body'"),
-        ('{"text": 3}', "The 'text' in line 5 of .*a.jsonl is no text but int"),
+        ('{"text": 3}', "The 'text' in line 5 of .*a.jsonl is an int, not text"),
         (r'{"text": "\ud800"}', "Document 2 of .*a.jsonl has half a surrogate pair"),
     ]:
         file.write_text(2 * good + line + "\n")
@@ -111,7 +111,7 @@ def test_bad_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.table({"title": ["a"], "number": [1]}), file)
     with expect_refusal("a.parquet has no column 'text'; it has 'title', 'number'"):
         Corpus.from_files(file)
-    with expect_refusal("The column 'number' of .*a.parquet is no text but int64"):
+    with expect_refusal("The column 'number' of .*a.parquet holds int64, not text"):
         Corpus.from_files(file, text_column="number")
     file.write_bytes(file.read_bytes()[:-10])
     with expect_refusal("a.parquet can't be read as Parquet"):
@@ -144,7 +144,7 @@ def test_a_damaged_compressed_file(tmp_path: Path, name: str, compress: Any) -> 
         (b"a text", "was given bytes"),
         ({"train": ["a"]}, "a mapping.*'train'"),
         (pa.table({"text": ["a"]}), "a table; pass its column"),
-        (Path("a.txt"), "by from_files"),
+        (Path("a.txt"), "files are read by from_files"),
     ],
 )
 def test_what_are_no_documents(documents: Any, message: str) -> None:
@@ -156,14 +156,14 @@ def test_what_are_no_documents(documents: Any, message: str) -> None:
     ("documents", "message"),
     [
         (["a", b"b"], "Document 1 is bytes; decode it"),
-        (["a", 3.5], "Document 1 is neither a text nor a list of words but float"),
+        (["a", 3.5], "Document 1 is a float, neither a text nor a list of words"),
         (["a", ["b"]], "Document 1 is a list of words after"),
         ([["a"], "b"], "Document 1 is a text after"),
         ([["a", b"b"]], "Document 0 has b'b' among its words"),
         ([{"body": "a"}], "Document 0 has no 'text'; it has 'body'"),
         (["a", "b\udc00"], "Document 1 has half a surrogate pair"),
         (datasets.Dataset.from_dict({"body": ["a"]}), "no column 'text'; it has 'body'"),
-        (datasets.Dataset.from_dict({"text": [1]}), "'text' of the dataset is no text but int64"),
+        (datasets.Dataset.from_dict({"text": [1]}), "'text' of the dataset holds int64, not text"),
     ],
 )
 def test_bad_documents(documents: Any, message: str) -> None:
@@ -174,9 +174,9 @@ def test_bad_documents(documents: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"vocab_size": 0}, "vocab_size must be at least 1, 'auto' or None, not 0"),
-        ({"min_count": 0}, "min_count must be at least 1, not 0"),
-        ({"min_tokens": -1}, "min_tokens must not be negative"),
+        ({"vocab_size": 0}, "vocab_size must be a whole number of at least 1, or None, not 0"),
+        ({"min_count": 0}, "min_count must be a whole number of at least 1, or 'auto', not 0"),
+        ({"min_tokens": -1}, "min_tokens must be a whole number of at least 0, not -1"),
         ({"oov": "skip"}, "oov must be 'drop' or 'mask', not 'skip'"),
         ({"errors": "ignore"}, "errors must be 'strict' or 'replace'"),
         ({"threads": 0}, "threads must be at least 1"),

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus, Vocabulary
-from qwem.corpus import batches, interner
+from qwem.corpus import batches, building, interner
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
@@ -168,8 +168,9 @@ def test_a_given_vocabulary_is_used_as_it_is() -> None:
 
 def test_real_text(shared_data: Path) -> None:
     file = shared_data / "enwiki-2M.parquet"
-    two = Corpus.from_files(file, tokenizer="ascii", min_tokens=500, threads=2)
-    one = Corpus.from_files(file, tokenizer="ascii", min_tokens=500, threads=1)
+    options: Any = {"tokenizer": "ascii", "min_tokens": 500, "vocab_size": 10_000}
+    two = Corpus.from_files(file, threads=2, **options)
+    one = Corpus.from_files(file, threads=1, **options)
     assert one.fingerprint == two.fingerprint
 
     texts = pq.read_table(file, columns=["text"]).column("text").to_pylist()
@@ -178,3 +179,41 @@ def test_real_text(shared_data: Path) -> None:
     assert list(one.vocabulary.words) == words
     assert one.vocabulary.counts.tolist() == counts
     assert split(one) == ids
+
+
+@pytest.mark.parametrize("oov", ["drop", "mask"])
+def test_restricting_equals_encoding_with_fewer_words(
+    oov: Literal["drop", "mask"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "_RESTRICTED_TOKENS", 7)
+    draw = np.random.default_rng(0)
+    documents = [
+        [str(word) for word in draw.geometric(0.1, size)] for size in draw.integers(0, 9, 40)
+    ]
+    whole = Corpus.from_documents(documents, oov=oov)
+    for size in (1, 5, len(whole.vocabulary)):
+        small = Corpus.from_documents(documents, oov=oov, vocab_size=size)
+        restricted = whole.restrict(size)
+        assert restricted.fingerprint == small.fingerprint
+        assert split(restricted) == split(small)
+        assert restricted.settings["words_kept"] == small.settings["words_kept"]
+
+
+@pytest.mark.parametrize(("times", "words", "expected"), [(5, 1000, 5), (3, 1000, 3), (9, 999, 1)])
+def test_min_count_adapts_to_the_text(times: int, words: int, expected: int) -> None:
+    """A thousand words are wanted; where there are fewer, every word is kept."""
+    often = [str(i) for i in range(words)]
+    corpus = Corpus.from_documents([often] * times + [["seldom"]])
+    assert corpus.settings["min_count"] == expected
+    assert ("seldom" in corpus.vocabulary) == (expected == 1)
+
+
+def test_with_a_given_vocabulary_nothing_is_needed() -> None:
+    vocabulary = Vocabulary(("the",), np.array([3]))
+    kinds: list[list[Any]] = [[], ["", "1"], [[], []]]
+    for documents in kinds:
+        corpus = Corpus.from_documents(documents, vocabulary=vocabulary)
+        assert split(corpus) == [[] for _ in documents] or not documents
+        assert len(corpus) == len(documents)
+        assert corpus.vocabulary.counts.tolist() == [0]
+        assert "min_count" not in corpus.settings

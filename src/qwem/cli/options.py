@@ -1,4 +1,4 @@
-"""Options that several subcommands share; their defaults are those of `qwem.model.Settings`."""
+"""Options that several subcommands share; their defaults are those of `qwem.Settings`."""
 
 from __future__ import annotations
 
@@ -11,61 +11,55 @@ from qwem.model import PRESETS
 if TYPE_CHECKING:
     import argparse
 
-_UNSET: dict[str, Any] = {"default": None}
-
 
 def add_corpus_options(parser: argparse.ArgumentParser) -> None:
-    """Add what decides how text is read."""
+    """Add the settings of reading."""
     group = parser.add_argument_group("reading")
     group.add_argument(
-        "--vocab-size", type=_vocab_size, metavar="N", **_UNSET,
-        help="keep the N most frequent words, or 'all' (default: 10000, or all if fewer)",
+        "--vocab-size", type=vocab_size, metavar="N",
+        help="keep the N most frequent words (default: all that occur often enough)",
     )  # fmt: skip
     group.add_argument(
-        "--min-count", type=int, metavar="N", **_UNSET,
-        help="keep words that occur at least N times",
+        "--min-count", type=int, metavar="N",
+        help="keep words that occur at least N times (default: 5, fewer for small text)",
     )  # fmt: skip
     group.add_argument(
-        "--min-tokens", type=int, metavar="N", **_UNSET,
+        "--min-tokens", type=int, metavar="N",
         help="leave out documents of fewer than N words (the paper: 500)",
     )  # fmt: skip
     group.add_argument(
-        "--tokenizer", **_UNSET, metavar="NAME",
+        "--tokenizer", metavar="NAME",
         help="letters (default), ascii, or regex:PATTERN",
     )  # fmt: skip
     group.add_argument(
-        "--documents", choices=("line", "file"), **_UNSET,
+        "--documents", choices=("line", "file"),
         help="whether each line of plain text is a document, or each file",
     )  # fmt: skip
+    group.add_argument("--text-column", metavar="NAME", help="the text in JSON and Parquet files")
     group.add_argument(
-        "--text-column", metavar="NAME", **_UNSET, help="the text in JSON and Parquet files"
-    )
-    group.add_argument(
-        "--oov", choices=("drop", "mask"), **_UNSET,
+        "--oov", choices=("drop", "mask"),
         help="drop other words, or keep their places as gaps",
     )  # fmt: skip
     group.add_argument(
-        "--errors", choices=("strict", "replace"), **_UNSET,
+        "--errors", choices=("strict", "replace"),
         help="what to do with invalid UTF-8",
     )  # fmt: skip
 
 
 def add_count_options(parser: argparse.ArgumentParser) -> None:
-    """Add what decides how pairs are counted."""
+    """Add the settings of counting."""
     group = parser.add_argument_group("counting")
+    group.add_argument("--window", type=int, metavar="L", help="words to either side (default: 16)")
     group.add_argument(
-        "--window", type=int, metavar="L", **_UNSET, help="words to either side (default: 16)"
-    )
-    group.add_argument(
-        "--weights", type=_weights, metavar="W", **_UNSET,
+        "--weights", type=weights, metavar="W",
         help="dynamic (L … 1, the default), flat, or numbers by distance: 3,2,1",
     )  # fmt: skip
     group.add_argument(
-        "--subsample", type=float, metavar="T", **_UNSET,
+        "--subsample", type=float, metavar="T",
         help="thin out words more frequent than T, such as 1e-3, before windowing",
     )  # fmt: skip
-    group.add_argument("--draws", type=int, metavar="K", **_UNSET, help="add up K subsamples")
-    group.add_argument("--seed", type=int, metavar="N", **_UNSET, help="for all that is random")
+    group.add_argument("--draws", type=int, metavar="K", help="add up K subsamples")
+    group.add_argument("--seed", type=int, metavar="N", help="for all that is random")
 
 
 def add_preset_option(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +98,7 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def source_of(inputs: list[str]) -> Any:
-    """Return what the inputs are: one encoded corpus, one set of counts, or files of text."""
+    """Load the inputs: one encoded corpus, one set of counts, or else paths of text."""
     from pathlib import Path
 
     from qwem._internal.artefact import kind_of
@@ -119,9 +113,11 @@ def source_of(inputs: list[str]) -> Any:
     return [Path(item) for item in inputs]
 
 
-def _vocab_size(text: str) -> int | str:
+def vocab_size(text: str) -> int | str:
+    """Return a number of words, or "all"; the name is what argparse's errors call it."""
     return text if text == "all" else int(text)
 
 
-def _weights(text: str) -> str | list[int]:
+def weights(text: str) -> str | list[int]:
+    """Return the name of weights, or numbers separated by commas."""
     return text if text.isalpha() else [int(weight) for weight in text.split(",")]

@@ -1,7 +1,35 @@
 """Text to `Corpus`: readers, tokenizers, the vocabulary, and the encoded store on disk."""
 
-from qwem.corpus.corpus import Corpus
-from qwem.corpus.tokenizer import tokenizer_name
-from qwem.corpus.vocabulary import Vocabulary, frequency_order
+from __future__ import annotations
 
-__all__ = ["Corpus", "Vocabulary", "frequency_order", "tokenizer_name"]
+from typing import TYPE_CHECKING
+
+from qwem._internal.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from qwem.corpus.corpus import Corpus
+    from qwem.corpus.reading import Documents, Errors, Reading, ReadingOptions
+    from qwem.corpus.tokenizer import tokenizer_name
+    from qwem.corpus.vocabulary import Vocabulary, frequency_order
+
+__all__ = [
+    "Corpus",
+    "Documents",
+    "Errors",
+    "Reading",
+    "ReadingOptions",
+    "Vocabulary",
+    "frequency_order",
+    "tokenizer_name",
+]
+
+# Settings alone don't need NumPy.
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "corpus": ("Corpus",),
+        "reading": ("Documents", "Errors", "Reading", "ReadingOptions"),
+        "tokenizer": ("tokenizer_name",),
+        "vocabulary": ("Vocabulary", "frequency_order"),
+    },
+)

@@ -1,4 +1,4 @@
-"""Pieces of text on their way to the encoder."""
+"""Batches of documents: what readers hand to the encoder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.corpus.utf8 import Errors, valid_text
+from qwem.corpus.utf8 import valid_text
 from qwem.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -15,18 +15,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from qwem.corpus.reading import Errors
     from qwem.corpus.tokenizer import Split
 
-BATCH_BYTES = 1 << 22  # long enough for the compiled loops, and small beside the caches
+BATCH_BYTES = 1 << 22
+"""How much text a batch has: enough for the compiled loops, and little memory."""
 
 
 @dataclass(frozen=True)
 class TextBatch:
-    """The UTF-8 of documents that lie one behind the other.
+    """The UTF-8 of contiguous documents.
 
-    ``ends[d]`` is where document d ends. What lies behind the last end is the beginning of a
-    document that goes on in the next batch; it ends with a character that is no letter, so that no
-    word is torn. `progress` is how much of the input was used up for it.
+    ``ends[d]`` is where document d ends. Text after the last end is the beginning of a document
+    that continues in the next batch; it ends with a character that is not a letter, so that no word
+    is split. `progress` is how many bytes of the input were read for this batch.
     """
 
     text: NDArray[np.uint8]
@@ -36,7 +38,7 @@ class TextBatch:
 
 @dataclass(frozen=True)
 class WordBatch:
-    """Documents that are cut into words: ``word_ends`` in the text, ``ends`` in the words."""
+    """Documents as words: word i ends at ``word_ends[i]``, document d at word ``ends[d]``."""
 
     text: NDArray[np.uint8]
     word_ends: NDArray[np.int64]
@@ -44,7 +46,7 @@ class WordBatch:
     progress: int = 0
 
 
-Batch = TextBatch | WordBatch
+DocumentBatch = TextBatch | WordBatch
 
 
 def from_arrow(array: Any, progress: int = 0) -> TextBatch:
@@ -65,7 +67,7 @@ def from_arrow(array: Any, progress: int = 0) -> TextBatch:
 def from_texts(
     texts: Sequence[str | None], errors: Errors, name: Callable[[int], str]
 ) -> TextBatch:
-    """Return the batch of some documents; `name` says in an error which one it is about."""
+    """Return the batch of some texts; `name` gives the name of one of them for an error message."""
     import pyarrow as pa
 
     try:
@@ -75,8 +77,8 @@ def from_texts(
             return from_texts([text and valid_text(text) for text in texts], errors, name)
         bad = next(i for i, text in enumerate(texts) if text and valid_text(text) != text)
         raise CorpusError(
-            f"{name(bad)} has half a surrogate pair in it, which is no character; pass "
-            "errors='replace' to go on."
+            f"{name(bad)} has half a surrogate pair in it, which is not a character; "
+            "pass errors='replace' to put ? in its place."
         ) from None
 
 
@@ -91,13 +93,13 @@ def from_words(documents: list[list[str]], errors: Errors, first: int) -> WordBa
 
     batch = from_texts(words, errors, name)
     if np.isin(batch.text, [ord("\n"), ord("\r")]).any():
-        torn = next(i for i, word in enumerate(words) if "\n" in word or "\r" in word)
-        raise CorpusError(f"{name(torn)} has a line break in it; a word must fit on a line.")
+        broken = next(i for i, word in enumerate(words) if "\n" in word or "\r" in word)
+        raise CorpusError(f"{name(broken)} has a line break in it; a word must fit on one line.")
     return WordBatch(batch.text, batch.ends, ends, batch.text.size)
 
 
 def split_words(batches: Iterable[TextBatch], split: Split, errors: Errors) -> Iterator[WordBatch]:
-    """Cut the documents of `batches` into words, one document after the other."""
+    """Split the documents of `batches` into words, one document at a time."""
     first_document = 0
     rest = b""
     for batch in batches:
@@ -115,19 +117,19 @@ def split_words(batches: Iterable[TextBatch], split: Split, errors: Errors) -> I
 
 
 def checked_words(words: Iterable[object], document: int) -> list[str]:
-    """Return the words of a document as a list, having made sure that they are text."""
+    """Return the words of a document as a list, after checking that they are text."""
     checked = list(words)
     for word in checked:
         if not isinstance(word, str):
             raise CorpusError(
-                f"Document {document} has {word!r} among its words, which is no text but "
-                f"{type(word).__name__}."
+                f"Document {document} has {word!r} among its words, which is "
+                f"{kind_of_value(word)}, not text."
             )
     return checked  # type: ignore[return-value]
 
 
 def gather(batches: Iterable[TextBatch]) -> Iterator[TextBatch]:
-    """Join small batches, so that many small files cost no more than a large one."""
+    """Join small batches, so that many small files cost no more than one large file."""
     waiting: list[TextBatch] = []
     size = 0
     for batch in batches:
@@ -149,6 +151,12 @@ def _joined(batches: list[TextBatch]) -> TextBatch:
         np.concatenate([batch.ends + start for batch, start in zip(batches, before, strict=True)]),
         sum(batch.progress for batch in batches),
     )
+
+
+def kind_of_value(value: object) -> str:
+    """Return the name of a value's type with its article: an int, a list."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def _without_line_end(text: str) -> str:

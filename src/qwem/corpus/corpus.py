@@ -6,11 +6,12 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from qwem._internal import artefact
+from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import ArtefactError, SettingError
 
@@ -19,11 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus.encoder import VocabSize
     from qwem.corpus.files import PathLike
-    from qwem.corpus.readers import Documents
-    from qwem.corpus.tokenizer import TokenizerLike
-    from qwem.corpus.utf8 import Errors
+    from qwem.corpus.reading import Documents, ReadingOptions
 
 KIND = "corpus"
 TOKENS_FILE = "tokens.bin"
@@ -34,13 +32,13 @@ _HASHED_TOKENS = 1 << 24
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
-    """Documents as token ids, which stand for the words of a vocabulary.
+    """Documents as token ids, each standing for a word of a vocabulary.
 
     The ids of document d are ``tokens[offsets[d]:offsets[d + 1]]``. Words outside the vocabulary
     were left out, or (``settings["oov"] == "mask"``) have the id `mask_id`. A document that lost
-    all its words is still there, empty. `tokens` is usually a memory map and may be larger than
-    memory. ``first_document`` is the number of the first document in the whole of which this corpus
-    is a part; see `documents`.
+    all its words remains as an empty document. `tokens` is usually a memory map and may be larger
+    than memory. `settings` says how the corpus was made. `first_document` is the number of its
+    first document in the corpus of which it is a part; see `documents`.
 
     >>> corpus = Corpus.from_documents(["the king", "The queen, the king"])
     >>> corpus.vocabulary.words, corpus.tokens.tolist(), corpus.offsets.tolist()
@@ -79,7 +77,7 @@ class Corpus:
                 f"The offsets of a corpus must rise from 0 to its {tokens.size:,} tokens."
             )
         known = len(self.vocabulary) + (self.mask_id is not None)
-        in_memory = not isinstance(tokens, np.memmap)  # a map may be too large to look through
+        in_memory = not isinstance(tokens, np.memmap)  # a map may be too large to scan
         if in_memory and tokens.size and int(tokens.max()) >= known:
             raise SettingError(
                 f"The corpus has the token id {tokens.max()}, but its vocabulary has only "
@@ -91,55 +89,34 @@ class Corpus:
         cls,
         paths: PathLike | Iterable[PathLike],
         *,
-        vocab_size: VocabSize = "auto",
-        min_count: int = 1,
-        min_tokens: int = 0,
-        tokenizer: TokenizerLike = "letters",
         documents: Documents = "line",
-        text_column: str = "text",
-        oov: Literal["drop", "mask"] = "drop",
         vocabulary: Vocabulary | None = None,
-        errors: Errors = "strict",
         threads: int | None = None,
         directory: PathLike | None = None,
+        **options: Unpack[ReadingOptions],
     ) -> Corpus:
         r"""Read text files, choose the vocabulary, and encode the text with it.
 
         Parameters
         ----------
         paths
-            One or several files, directories (all files below, sorted, but hidden ones) or
+            One or several files, directories (all files below, sorted, except hidden ones) or
             patterns such as ``"wiki/*.txt.gz"``. By its name a file is Parquet (``.parquet``),
             JSON lines (``.jsonl``, ``.ndjson``, ``.json``) or plain text; text and JSON may be
             compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A named file must not be empty.
-        vocab_size
-            How many words to keep, the most frequent, ties by spelling; there must be as many.
-            "auto" keeps 10,000, or all where there are fewer; None keeps every word.
-        min_count
-            How often a word must occur to be kept.
-        min_tokens
-            Documents with fewer words than this are left out before anything is counted.
-        tokenizer
-            What a word is. "letters": every character that is no letter becomes a space, the rest
-            is lower-cased and split. "ascii": the same with a–z as the only letters. A regular
-            expression: what it matches, as it stands. A function from a text to its words, which
-            is called on one document after the other, never in two threads at once.
         documents
             Whether each line of plain text is a document (ended by ``\n``; an empty line is an
             empty document), or each file.
-        text_column
-            Where JSON and Parquet have the text; null is an empty document.
-        oov
-            What becomes of the other words: "drop" removes them, "mask" keeps them as a gap.
         vocabulary
             Encode with these words instead of choosing some; the result has their counts here.
-        errors
-            "strict" refuses text that is not valid UTF-8; "replace" goes on with U+FFFD.
         threads
             How many threads to use, by default as many as there are cores. The result is the same.
         directory
-            Where to save the corpus. Otherwise it lies in temporary files, about six bytes for
-            each word of the text while it is read and two or four after, which are gone with it.
+            Where to save the corpus. By default it is kept in temporary files, about six bytes
+            per word of the text while it is read and two or four after, which vanish with it.
+        options
+            Any field of `Reading`: ``vocab_size``, ``min_count``, ``min_tokens``, ``tokenizer``,
+            ``text_column``, ``oov``, ``errors``.
 
         >>> import tempfile, pathlib
         >>> file = pathlib.Path(tempfile.mkdtemp(), "kings.txt")
@@ -148,64 +125,36 @@ class Corpus:
         >>> Corpus.from_files(file, vocab_size=2).vocabulary.words
         ('the', 'king')
         """
-        from qwem.corpus.builder import build_from_files
+        from qwem.corpus.building import build, open_files
 
-        return build_from_files(
-            paths,
-            vocab_size=vocab_size,
-            min_count=min_count,
-            min_tokens=min_tokens,
-            tokenizer=tokenizer,
-            documents=documents,
-            text_column=text_column,
-            oov=oov,
-            vocabulary=vocabulary,
-            errors=errors,
-            threads=threads,
-            directory=directory,
-        )
+        reading = Reading.of(**options)
+        text = open_files(paths, documents, reading)
+        return build(text, reading, vocabulary, threads, directory)
 
     @classmethod
     def from_documents(
         cls,
         documents: Iterable[Any],
         *,
-        vocab_size: VocabSize = None,
-        min_count: int = 1,
-        min_tokens: int = 0,
-        tokenizer: TokenizerLike = "letters",
-        text_column: str = "text",
-        oov: Literal["drop", "mask"] = "drop",
         vocabulary: Vocabulary | None = None,
-        errors: Errors = "strict",
         threads: int | None = None,
         directory: PathLike | None = None,
+        **options: Unpack[ReadingOptions],
     ) -> Corpus:
         """Encode documents: texts, lists of words, mappings with a `text_column`, or a dataset.
 
-        Any iterable will do, also a generator, which is gone through once. Lists of words are
+        Any iterable will do, including a generator, which is consumed once. Lists of words are
         taken as they are; None is an empty document. A Hugging Face `Dataset` or `IterableDataset`
-        is read from its Arrow tables. The other parameters are those of `from_files`, except that
-        every word is kept by default.
+        is read from its Arrow tables. The other parameters are those of `from_files`.
 
         >>> Corpus.from_documents([["New York", "is", "big"], ["is", "it"]], min_count=2).vocabulary
         Vocabulary(1 words: is)
         """
-        from qwem.corpus.builder import build_from_documents
+        from qwem.corpus.building import build, open_documents
 
-        return build_from_documents(
-            documents,
-            vocab_size=vocab_size,
-            min_count=min_count,
-            min_tokens=min_tokens,
-            tokenizer=tokenizer,
-            text_column=text_column,
-            oov=oov,
-            vocabulary=vocabulary,
-            errors=errors,
-            threads=threads,
-            directory=directory,
-        )
+        reading = Reading.of(**options)
+        text = open_documents(documents, reading)
+        return build(text, reading, vocabulary, threads, directory)
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -233,8 +182,8 @@ class Corpus:
     def documents(self, start: int, stop: int) -> Corpus:
         """Return the part of the corpus from document `start` up to `stop`, without copying it.
 
-        It shares the vocabulary, with the counts of the whole, and its `first_document` says where
-        in the whole it begins: what depends on a document's number is the same for any split.
+        The part shares the vocabulary, with the counts of the whole, and its `first_document` says
+        where it begins, so that what depends on a document's number is the same for any split.
 
         >>> corpus = Corpus.from_documents(["a b", "b c", "c"])
         >>> part = corpus.documents(1, 3)
@@ -252,6 +201,17 @@ class Corpus:
             offsets=self.offsets[start : stop + 1] - first,
             first_document=self.first_document + start,
         )
+
+    def restrict(self, vocab_size: int) -> Corpus:
+        """Return the corpus of the `vocab_size` most frequent words, as if encoded with them alone.
+
+        >>> corpus = Corpus.from_documents(["the king", "the queen, the king"])
+        >>> corpus.restrict(2).tokens.tolist()
+        [0, 1, 0, 0, 1]
+        """
+        from qwem.corpus.building import restrict
+
+        return self if vocab_size == len(self.vocabulary) else restrict(self, vocab_size)
 
     def save(self, path: PathLike) -> None:
         """Save the corpus to a directory, whole or not at all.
@@ -296,12 +256,12 @@ def finish_fingerprint(digest: Any, corpus: Corpus) -> str:
 
 
 def remember_fingerprint(corpus: Corpus, fingerprint: str) -> None:
-    """Note the fingerprint that was computed when the corpus was written."""
+    """Store the fingerprint that was computed while the corpus was written."""
     corpus.__dict__["fingerprint"] = fingerprint
 
 
 def write_description(directory: Path, corpus: Corpus) -> None:
-    """Write all that belongs to a saved corpus except its tokens."""
+    """Write everything of a saved corpus except its tokens."""
     arrays = {"offsets": corpus.offsets, "counts": corpus.vocabulary.counts}
     artefact.write_arrays(directory / _ARRAYS_FILE, arrays)
     artefact.write_words(directory / _WORDS_FILE, corpus.vocabulary.words)
@@ -323,11 +283,11 @@ def map_tokens(
     try:
         found = file.stat().st_size
     except FileNotFoundError as error:
-        raise ArtefactError(f"{file} is missing; the corpus must be made again.") from error
+        raise ArtefactError(f"{file} is missing; make the corpus again.") from error
     if found != size * dtype.itemsize:
         raise ArtefactError(
-            f"{file} has {found:,} bytes instead of {size * dtype.itemsize:,}; it was cut short or "
-            "changed, and the corpus must be made again."
+            f"{file} has {found:,} bytes instead of {size * dtype.itemsize:,}; it was cut short "
+            "or changed; make the corpus again."
         )
     if not size:
         return np.empty(0, dtype=dtype)

@@ -1,29 +1,33 @@
-"""From things in memory to batches: texts, lists of words, mappings, Hugging Face datasets."""
+"""Batches from documents in memory: texts, lists of words, mappings, Hugging Face datasets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from qwem.corpus import batches as sizes
+from qwem.corpus import batches
 from qwem.corpus.batches import (
-    Batch,
+    DocumentBatch,
     TextBatch,
     checked_words,
     from_arrow,
     from_texts,
     from_words,
+    kind_of_value,
 )
-from qwem.corpus.utf8 import Errors, valid_array
+from qwem.corpus.utf8 import valid_array
 from qwem.errors import CorpusError, SettingError
+
+if TYPE_CHECKING:
+    from qwem.corpus.reading import Errors
 
 _BATCH_DOCUMENTS = 1 << 16
 _DATASET_ROWS = 1000
 
 
 def check_documents(documents: object) -> None:
-    """Refuse what can be iterated over, or looks like it, but gives no documents."""
+    """Refuse things that are not documents, although some of them can be iterated over."""
     if isinstance(documents, str):
         raise SettingError(
             "from_documents was given one string, whose characters would each be a document; pass "
@@ -40,24 +44,24 @@ def check_documents(documents: object) -> None:
         raise SettingError("from_documents was given a table; pass its column of texts.")
     if not isinstance(documents, Iterable):
         raise SettingError(
-            f"from_documents needs documents to go through, not {type(documents).__name__}; the "
-            "text of a file is read by from_files."
+            f"from_documents takes an iterable of documents, not {type(documents).__name__}; files "
+            "are read by from_files."
         )
 
 
 def is_dataset(documents: object) -> bool:
-    """Tell whether this is a dataset of the Hugging Face library `datasets`."""
+    """Return whether this is a dataset of the Hugging Face library `datasets`."""
     return type(documents).__module__.partition(".")[0] == "datasets" and hasattr(
         documents, "with_format"
     )
 
 
 def read_dataset(dataset: Any, text_column: str, errors: Errors) -> Iterator[TextBatch]:
-    """Yield the documents of a dataset straight from its Arrow tables."""
+    """Yield the documents of a dataset directly from its Arrow tables."""
     if dataset.column_names is not None and text_column not in dataset.column_names:
         raise CorpusError(
             f"The dataset has no column {text_column!r}; it has "
-            f"{', '.join(map(repr, dataset.column_names))}: say which is the text by text_column."
+            f"{', '.join(map(repr, dataset.column_names))}; name the text by text_column."
         )
     row = 0
     columns = dataset.select_columns([text_column]).with_format("arrow")
@@ -70,10 +74,10 @@ def read_dataset(dataset: Any, text_column: str, errors: Errors) -> Iterator[Tex
 
 def read_documents(
     documents: Iterable[object], text_column: str, errors: Errors
-) -> tuple[bool, Iterator[Batch]]:
+) -> tuple[bool, Iterator[DocumentBatch]]:
     """Return whether the documents are given as lists of words, and their batches.
 
-    They are gone through once, so that a generator will do.
+    They are iterated over once, so a generator will do.
     """
     contents = (_content(item, i, text_column) for i, item in enumerate(documents))
     first = next(contents, None)
@@ -90,7 +94,7 @@ def _content(item: Any, number: int, text_column: str) -> str | list[str]:
         if text_column not in item:
             raise CorpusError(
                 f"Document {number} has no {text_column!r}; it has "
-                f"{', '.join(map(repr, item)) or 'nothing'}: say which is the text by text_column."
+                f"{', '.join(map(repr, item)) or 'nothing'}; name the text by text_column."
             )
         item = item[text_column]
     if item is None:
@@ -102,7 +106,7 @@ def _content(item: Any, number: int, text_column: str) -> str | list[str]:
     if isinstance(item, Iterable):
         return checked_words(item, number)
     raise CorpusError(
-        f"Document {number} is neither a text nor a list of words but {type(item).__name__}."
+        f"Document {number} is {kind_of_value(item)}, neither a text nor a list of words."
     )
 
 
@@ -112,12 +116,12 @@ def _text_batches(documents: Iterable[str | list[str]], errors: Errors) -> Itera
     for number, document in enumerate(documents, 1):
         if not isinstance(document, str):
             raise CorpusError(
-                f"Document {number - 1} is a list of words after documents that are texts; they "
-                "must all be of one kind."
+                f"Document {number - 1} is a list of words after documents that are texts; "
+                "give all documents in one form."
             )
         texts.append(document)
         size += len(document)
-        if size >= sizes.BATCH_BYTES or len(texts) >= _BATCH_DOCUMENTS:
+        if size >= batches.BATCH_BYTES or len(texts) >= _BATCH_DOCUMENTS:
             yield _text_batch(texts, errors, number - len(texts))
             texts, size = [], 0
     if texts:
@@ -129,18 +133,18 @@ def _text_batch(texts: list[str], errors: Errors, first: int) -> TextBatch:
     return TextBatch(batch.text, batch.ends, batch.text.size)
 
 
-def _word_batches(documents: Iterable[str | list[str]], errors: Errors) -> Iterator[Batch]:
+def _word_batches(documents: Iterable[str | list[str]], errors: Errors) -> Iterator[DocumentBatch]:
     lists: list[list[str]] = []
     size = number = 0
     for number, document in enumerate(documents, 1):
         if document and isinstance(document, str):
             raise CorpusError(
-                f"Document {number - 1} is a text after documents that are lists of words; they "
-                "must all be of one kind."
+                f"Document {number - 1} is a text after documents that are lists of words; "
+                "give all documents in one form."
             )
         lists.append(list(document))
         size += sum(map(len, document))
-        if size >= sizes.BATCH_BYTES or len(lists) >= _BATCH_DOCUMENTS:
+        if size >= batches.BATCH_BYTES or len(lists) >= _BATCH_DOCUMENTS:
             yield from_words(lists, errors, number - len(lists))
             lists, size = [], 0
     if lists:

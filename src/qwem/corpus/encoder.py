@@ -1,10 +1,10 @@
-"""From batches of text to the encoded store: number the words, choose the vocabulary, renumber.
+"""The encoder: number the words of batches, choose the vocabulary, renumber.
 
-Text is cut into words once. Each worker numbers the words of its batches in its own way and puts
-the numbers in a spool file; when all text has been read, the words of all workers are counted
-together, the vocabulary is chosen, and the spooled numbers are replaced by those of the vocabulary,
-batch by batch in the order of the text. So the result is the same for any number of workers and any
-size of batches, and only the distinct words need to fit in memory.
+Text is split into words once. Each worker numbers the words of its batches in its own way and
+writes the numbers to a spool file. When all text has been read, the words of all workers are
+counted together, the vocabulary is chosen, and the spooled numbers are replaced by those of the
+vocabulary, batch by batch in the order of the text. So the result is the same for any number of
+workers and any size of batches, and only the distinct words need to fit in memory.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import LifoQueue
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from qwem._internal.progress import progress
 from qwem.corpus import kernels
-from qwem.corpus.batches import Batch, TextBatch
+from qwem.corpus.batches import DocumentBatch, TextBatch
 from qwem.corpus.interner import Interner, packed
 from qwem.corpus.vocabulary import Vocabulary, frequency_order
 from qwem.errors import CorpusError, SettingError
@@ -31,32 +31,26 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-VocabSize = int | Literal["auto"] | None
-"""How many words to keep: a number, at most `AUTO_VOCAB_SIZE`, or all of them."""
-AUTO_VOCAB_SIZE = 10_000
+    from qwem.corpus.reading import Reading
+
+AUTO_MIN_COUNT = 5
+"""How often a word must occur where ``min_count="auto"`` and there is enough text."""
+AUTO_WORDS = 1_000
+"""The words that ``min_count="auto"`` tries to keep by asking for fewer occurrences."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Rules:
-    """Which documents and words a corpus keeps."""
-
-    vocab_size: VocabSize
-    min_count: int
-    min_tokens: int
-    oov: Literal["drop", "mask"]
-    vocabulary: Vocabulary | None
-
-
-@dataclass(frozen=True)
 class Encoded:
-    """What was made of the text, apart from the token ids, which are in a file."""
+    """The result of encoding, apart from the token ids, which are in a file."""
 
     dtype: np.dtype[Any]
     offsets: NDArray[np.int64]
     vocabulary: Vocabulary
+    min_count: int | None
+    """How often a word had to occur; None where the vocabulary was given."""
     digest: Any
     statistics: dict[str, int]
 
@@ -72,7 +66,7 @@ class _Run:
 
 
 class _Worker:
-    """Numbers of its own for the words it meets, and the file where it spools them."""
+    """One thread's numbering of words, and the file where it spools the numbers."""
 
     def __init__(self, spool: Path) -> None:
         self.interner = Interner()
@@ -80,10 +74,10 @@ class _Worker:
         self._spooled = 0
         spool.touch()
 
-    def take(self, batch: Batch, letters: NDArray[np.int32]) -> _Run:
+    def take(self, batch: DocumentBatch, letters: NDArray[np.int32]) -> _Run:
         """Spool the numbers of the words of a batch."""
         if isinstance(batch, TextBatch):
-            ids, token_ends = self.interner.tokenise(batch.text, batch.ends, letters)
+            ids, token_ends = self.interner.tokenize(batch.text, batch.ends, letters)
         else:
             ids = self.interner.intern(batch.text, batch.word_ends)
             token_ends = batch.ends
@@ -103,30 +97,37 @@ class _Worker:
 
 
 def encode(
-    batches: Iterable[Batch],
+    batches: Iterable[DocumentBatch],
     letters: NDArray[np.int32],
-    rules: Rules,
+    reading: Reading,
+    vocabulary: Vocabulary | None,
     *,
     threads: int,
     total: int | None,
     directory: Path,
     tokens_file: Path,
 ) -> Encoded:
-    """Encode text into `tokens_file`, with spools in `directory` that are gone at the end.
+    """Encode text into `tokens_file`, with spools in `directory` that are removed at the end.
 
-    `letters` is the table of a compiled tokenizer; batches of words don't use it. `total` is how
-    far the batches' progress will go, for the bar.
+    `letters` is the table of a compiled tokenizer; batches of words don't use it. `total` is the
+    sum of the batches' `progress`, for the progress bar.
     """
     workers = [_Worker(directory / f"spool-{number}") for number in range(threads)]
     try:
         runs, text_bytes = _spool(batches, letters, workers, threads, total)
         lengths = _document_lengths(runs)
-        kept = lengths >= rules.min_tokens
-        _check_documents(lengths, kept, rules.min_tokens)
+        kept = lengths >= reading.min_tokens
+        min_count = None
+        if vocabulary is None:
+            _check_documents(lengths, kept, reading.min_tokens)
         kept_of = _split_by_run(kept, runs)
-        numbers, vocabulary = _choose(workers, _counts(workers, runs, kept_of, threads), rules)
-        ids = len(vocabulary) + (rules.oov == "mask")
-        dtype = np.dtype("<u2" if ids <= 1 << 16 else "<u4")
+        words = _Words(workers, _counts(workers, runs, kept_of, threads))
+        if vocabulary is None:
+            vocabulary, min_count = words.choose(reading)
+        else:
+            vocabulary = words.count(vocabulary)
+        numbers = words.numbers(vocabulary, mask=reading.oov == "mask")
+        dtype = id_dtype(len(vocabulary) + (reading.oov == "mask"))
 
         def renumber(
             task: tuple[_Run, NDArray[np.bool_]],
@@ -151,6 +152,7 @@ def encode(
         dtype,
         np.concatenate(offsets),
         vocabulary,
+        min_count,
         digest,
         {
             "text_bytes": text_bytes,
@@ -163,12 +165,17 @@ def encode(
     )
 
 
+def id_dtype(ids: int) -> np.dtype[Any]:
+    """Return the type of token ids below `ids`."""
+    return np.dtype("<u2" if ids <= 1 << 16 else "<u4")
+
+
 def in_order(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """Apply `function` to each of `items` in several threads, and yield the results in order.
 
-    Only a few items are taken ahead of the results.
+    Items are taken only a few ahead of the results.
     """
     if threads == 1:
         yield from map(function, items)
@@ -188,7 +195,7 @@ def in_order(
 
 
 def _spool(
-    batches: Iterable[Batch],
+    batches: Iterable[DocumentBatch],
     letters: NDArray[np.int32],
     workers: list[_Worker],
     threads: int,
@@ -199,7 +206,7 @@ def _spool(
     for worker in reversed(workers):
         idle.put(worker)
 
-    def take(batch: Batch) -> tuple[_Run, int, int]:
+    def take(batch: DocumentBatch) -> tuple[_Run, int, int]:
         worker = idle.get()
         try:
             return worker.take(batch, letters), batch.text.size, batch.progress
@@ -223,7 +230,7 @@ def _document_lengths(runs: list[_Run]) -> NDArray[np.int64]:
 
 
 def _split_by_run(kept: NDArray[np.bool_], runs: list[_Run]) -> list[NDArray[np.bool_]]:
-    """Return for each batch which of its documents are kept, and of the one that goes on behind."""
+    """Return for each batch which of its documents are kept, the one that continues included."""
     padded = np.append(kept, True)
     ends = np.cumsum([run.token_ends.size for run in runs])
     return [
@@ -258,55 +265,69 @@ def _counts(
     return dict(zip(workers, in_order(count, workers, threads), strict=True))
 
 
-def _choose(
-    workers: list[_Worker], counts: dict[_Worker, NDArray[np.int64]], rules: Rules
-) -> tuple[dict[_Worker, NDArray[np.uint32]], Vocabulary]:
-    """Return the vocabulary, and for each worker the number in it of each word it met."""
-    first, *others = workers
-    merged = first.interner
-    places = {first: np.arange(len(merged))}
-    for other in others:
-        ids = merged.intern(other.interner.spellings, other.interner.ends, amount=0)
-        places[other] = ids.astype(np.int64)
-    if rules.vocabulary is not None:
-        chosen = merged.intern(*packed(rules.vocabulary.words), amount=0).astype(np.int64)
-    totals = np.zeros(len(merged), dtype=np.int64)
-    for worker, place in places.items():
-        totals[place] += counts[worker]
-    if rules.vocabulary is None:
-        chosen = _most_frequent(merged, totals, rules)
-        vocabulary = Vocabulary(tuple(merged.words(chosen)), totals[chosen])
-    else:
-        vocabulary = Vocabulary(rules.vocabulary.words, totals[chosen])
-    others_number = len(vocabulary) if rules.oov == "mask" else kernels.DROPPED
-    number = np.full(len(merged), others_number, dtype=np.uint32)
-    number[chosen] = np.arange(chosen.size, dtype=np.uint32)
-    return {worker: number[place] for worker, place in places.items()}, vocabulary
+class _Words:
+    """The words of all workers together, with their counts."""
 
+    def __init__(self, workers: list[_Worker], counts: dict[_Worker, NDArray[np.int64]]) -> None:
+        first, *others = workers
+        self._interner = first.interner
+        self._places = {first: np.arange(len(self._interner))}
+        for other in others:
+            spelled = other.interner.spellings, other.interner.ends
+            self._places[other] = self._interner.intern(*spelled, amount=0).astype(np.int64)
+        self._counts = np.zeros(len(self._interner), dtype=np.int64)
+        for worker, place in self._places.items():
+            self._counts[place] += counts[worker]
 
-def _most_frequent(
-    interner: Interner, counts: NDArray[np.int64], rules: Rules
-) -> NDArray[np.int64]:
-    """Return the words for the vocabulary, the most frequent first, ties by spelling."""
-    candidates = np.flatnonzero(counts >= max(rules.min_count, 1))
-    size = candidates.size
-    if rules.vocab_size == "auto":
-        size = min(size, AUTO_VOCAB_SIZE)
-    elif rules.vocab_size is not None:
-        size = rules.vocab_size
-    often = f" that occur {rules.min_count} times" if rules.min_count > 1 else ""
-    if not candidates.size:
-        raise CorpusError(f"No word is left: there are none{often}; lower min_count.")
-    if size > candidates.size:
-        raise SettingError(
-            f"vocab_size is {size:,}, larger than the corpus, which has {candidates.size:,} words"
-            f"{often}; lower it, or pass vocab_size=None to keep them all."
-        )
-    # Only words that may be chosen are spelled out: those as frequent as the last one chosen.
-    least = np.partition(counts[candidates], candidates.size - size)[candidates.size - size]
-    candidates = candidates[counts[candidates] >= least]
-    order = frequency_order(interner.words(candidates), counts[candidates])
-    return candidates[order[:size]]
+    def choose(self, reading: Reading) -> tuple[Vocabulary, int]:
+        """Return the most frequent words, ties by spelling, and how often one had to occur."""
+        counts = self._counts
+        min_count = self._min_count(reading)
+        candidates = np.flatnonzero(counts >= min_count)
+        often = f" that occur {min_count} times" if min_count > 1 else ""
+        if not candidates.size:
+            raise CorpusError(f"No word is left: there are none{often}; lower min_count.")
+        size = candidates.size if reading.vocab_size is None else reading.vocab_size
+        if size > candidates.size:
+            raise SettingError(
+                f"vocab_size is {size:,}, larger than the corpus, which has {candidates.size:,} "
+                f"words{often}; lower it, or pass vocab_size=None to keep them all."
+            )
+        # Only words that may be chosen are spelled out: those as frequent as the last one chosen.
+        least = np.partition(counts[candidates], candidates.size - size)[candidates.size - size]
+        candidates = candidates[counts[candidates] >= least]
+        order = frequency_order(self._interner.words(candidates), counts[candidates])
+        chosen = candidates[order[:size]]
+        return Vocabulary(tuple(self._interner.words(chosen)), counts[chosen]), min_count
+
+    def count(self, vocabulary: Vocabulary) -> Vocabulary:
+        """Return the words of `vocabulary` with their counts here."""
+        place = self._place(vocabulary)
+        known = place < self._counts.size
+        counts = np.zeros(len(vocabulary), dtype=np.int64)
+        counts[known] = self._counts[place[known]]
+        return Vocabulary(vocabulary.words, counts)
+
+    def numbers(self, vocabulary: Vocabulary, *, mask: bool) -> dict[_Worker, NDArray[np.uint32]]:
+        """Return for each worker the number in `vocabulary` of each word that it met."""
+        chosen = self._place(vocabulary)
+        others = len(vocabulary) if mask else kernels.DROPPED
+        number = np.full(len(self._interner), others, dtype=np.uint32)
+        number[chosen] = np.arange(chosen.size, dtype=np.uint32)
+        return {worker: number[place] for worker, place in self._places.items()}
+
+    def _place(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
+        """Return the place of each word of `vocabulary`, after all others where it is new."""
+        return self._interner.intern(*packed(vocabulary.words), amount=0).astype(np.int64)
+
+    def _min_count(self, reading: Reading) -> int:
+        if reading.min_count != "auto":
+            return reading.min_count
+        enough = reading.vocab_size or AUTO_WORDS
+        for least in range(AUTO_MIN_COUNT, 1, -1):
+            if np.count_nonzero(self._counts >= least) >= enough:
+                return least
+        return 1
 
 
 def _renumber(
@@ -315,7 +336,7 @@ def _renumber(
     numbers: NDArray[np.uint32],
     dtype: np.dtype[Any],
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the token ids of a batch, and where the kept documents that end in it end in them."""
+    """Return the token ids of a batch, and where in them the kept documents end."""
     out = np.empty(run.tokens + 1, dtype=dtype)
     out_ends = np.empty(run.token_ends.size, dtype=np.int64)
     ids = run.worker.give(run)

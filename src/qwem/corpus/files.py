@@ -1,4 +1,4 @@
-"""Which files are meant, and how to open them."""
+"""Input files: finding and opening them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 
 
 @dataclass(frozen=True)
-class Source:
-    """A file to read. `named` tells one that was asked for by name from one that was found."""
+class InputFile:
+    """A file to read; `named` where it was asked for by its own name, not found in a directory."""
 
     path: Path
     named: bool
 
     @property
     def format(self) -> str:
-        """What is in the file, by its name: "text", "json" or "parquet"."""
+        """The format, by the file's name: "text", "json" or "parquet"."""
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
         if suffixes and suffixes[-1] in _COMPRESSED:
             suffixes.pop()
@@ -41,24 +41,23 @@ class Source:
         return "json" if last in _JSON_LINES else "parquet" if last == ".parquet" else "text"
 
 
-def find_sources(paths: PathLike | Iterable[PathLike]) -> list[Source]:
-    """Return the files that are meant by paths, directories and patterns.
+def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
+    """Return the files that paths, directories and patterns stand for.
 
-    Directories are searched to the bottom, and what is found is sorted; hidden files are passed
-    over there.
+    Directories are searched recursively, hidden files excepted, and what is found is sorted.
     """
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    sources = [source for path in several for source in _expand(Path(path))]
-    if not sources:
+    files = [file for path in several for file in _expand(Path(path))]
+    if not files:
         raise CorpusError("There is no file to read: the list of paths is empty.")
-    return sources
+    return files
 
 
 @contextmanager
 def open_stream(path: Path) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
-    """Yield the decompressed bytes of a file, and a function that tells how far it has been read.
+    """Yield a file's decompressed stream, and a function that returns how far it has been read.
 
-    What is wrong with the compression, also a file that was cut short, is a `CorpusError`.
+    Bad compression, including a file that was cut short, is a `CorpusError`.
     """
     try:
         with path.open("rb") as raw:
@@ -85,7 +84,7 @@ def _decompressed(raw: IO[bytes], suffix: str) -> Any:
     return raw
 
 
-def _expand(path: Path) -> Iterator[Source]:
+def _expand(path: Path) -> Iterator[InputFile]:
     if path.is_dir():
         found = sorted(
             file
@@ -94,15 +93,15 @@ def _expand(path: Path) -> Iterator[Source]:
         )
         if not found:
             raise CorpusError(f"The directory {path} has no files in it.")
-        yield from (Source(file, named=False) for file in found)
+        yield from (InputFile(file, named=False) for file in found)
     elif path.exists():
-        yield Source(path, named=True)
+        yield InputFile(path, named=True)
     elif glob.has_magic(str(path)):
         matches = sorted(glob.glob(str(path), recursive=True))
         if not matches:
             raise CorpusError(f"No file matches the pattern {path}.")
         for match in matches:
             if Path(match).is_file():
-                yield Source(Path(match), named=False)
+                yield InputFile(Path(match), named=False)
     else:
         raise CorpusError(f"There is no file or directory {path}.")

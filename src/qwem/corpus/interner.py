@@ -1,4 +1,4 @@
-"""Numbers for words, given in the order in which the words are first met."""
+"""A growing table of distinct words, numbered in the order in which they are first met."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIRST_WORDS = 1 << 15
 
 
 class Interner:
-    """A growing list of distinct words with their counts; not for use by two threads at once."""
+    """Distinct words with their counts; not for use by two threads at once."""
 
     def __init__(self) -> None:
         self._table = np.zeros(2 * FIRST_WORDS, dtype=np.uint64)
@@ -46,7 +46,7 @@ class Interner:
 
     @property
     def spellings(self) -> NDArray[np.uint8]:
-        """The UTF-8 of all words, one behind the other."""
+        """The UTF-8 of all words, contiguous."""
         return self._arena[: self._bytes]
 
     def words(self, numbers: NDArray[np.int64]) -> list[str]:
@@ -59,7 +59,7 @@ class Interner:
             for start, end in zip(starts[numbers].tolist(), ends[numbers].tolist(), strict=True)
         ]
 
-    def tokenise(
+    def tokenize(
         self, text: NDArray[np.uint8], ends: NDArray[np.int64], letters: NDArray[np.int32]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return the numbers of the words in `text`, and how many there are up to each of `ends`.
@@ -71,7 +71,7 @@ class Interner:
         text, ends, letters = _frozen(text), _frozen(ends), _frozen(letters)
         token_ends = np.empty(ends.size, dtype=np.int64)
         state = np.array([self._words, 0, 0, 0], dtype=np.int64)
-        while not kernels.tokenise(
+        while not kernels.tokenize(
             text,
             ends,
             letters,
@@ -108,7 +108,7 @@ class Interner:
         return int(self._entries[self._words - 1, kernels.END]) if self._words else 0
 
     def _make_room(self, text_bytes: int, tokens: int) -> None:
-        """Make sure that a batch fits, whatever it holds; memory is taken up only as it is used."""
+        """Reserve space for any batch of this size; untouched space costs no memory."""
         if self._ids.size < tokens:
             self._ids = np.empty(tokens, dtype=np.uint32)
         needed = self._bytes + _GROWTH * text_bytes + _SLACK
@@ -126,14 +126,14 @@ class Interner:
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a read-only view; the compiled loops are compiled again for arrays that are not."""
+    """Return a read-only view: kernels would be compiled a second time for writable arrays."""
     view = array.view()
     view.setflags(write=False)
     return view
 
 
 def packed(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the UTF-8 of words, one behind the other, and where each ends."""
+    """Return the contiguous UTF-8 of words, and where each ends."""
     spelled = [word.encode("utf-8") for word in words]
     ends = np.cumsum([len(word) for word in spelled], dtype=np.int64)
     return np.frombuffer(b"".join(spelled), dtype=np.uint8), ends

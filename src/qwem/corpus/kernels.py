@@ -1,14 +1,14 @@
 # mypy: allow-untyped-defs, allow-untyped-calls
-"""Compiled loops over text: find the words, number them, and renumber them to a vocabulary.
+"""Compiled loops over text: find words, number them, and renumber them to a vocabulary.
 
 Words are numbered in the order in which they are first met. `entries` has a row for each of them:
 two numbers that stand for its spelling (see `_keys`), its count, and where its spelling ends in
-`arena`, in which the spellings lie one behind the other; the bytes behind the last one are scratch
-space for the word being read. `table` is an open-addressing hash table of their numbers.
+`arena`, which holds all spellings contiguously; the bytes after the last one are scratch space for
+the word being read. `table` is an open-addressing hash table of their numbers.
 
-English text takes two turns for each block of words: first find them, eight bytes at a time, then
+English text takes two passes for each block of words: first find them, eight bytes at a time, then
 look them up. Kept apart, the two don't wait for each other's cache misses and branches. A word with
-a letter outside a–z is folded to lower case letter by letter. UTF-8 must have been checked before.
+a letter outside a–z is folded to lower case letter by letter. UTF-8 must be valid already.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
     Integers = NDArray[np.int64]
 
-# Columns of `entries`, and the state that survives a call that stopped half-way.
+# Columns of `entries`, and the state kept between a call that stopped early and the next.
 KEY, REST, COUNT, END = range(4)
-SLOT, LENGTH = 2, 3  # what stands in their place in a block of words not yet looked up
+SLOT, LENGTH = 2, 3  # the same columns in a block of words not yet looked up
 WORDS, DOCUMENT, POSITION, TOKENS = range(4)
 
 # An entry of the letter table: the lower case in the low bits; above them what the letter does to a
-# capital sigma beside it (Unicode's "cased", or passed over as "case-ignorable", or neither).
+# capital sigma next to it (Unicode's "cased", or passed over as "case-ignorable", or neither).
 CODE_POINT = 0x1FFFFF
 CASED = 1 << 21
 IGNORABLE = 1 << 22
@@ -83,7 +83,7 @@ def _first_byte(typing_context, flags):
 
 @njit(nogil=True, cache=True)
 def _load8_within(text, position):
-    """Return eight bytes of `text`, with zeros for those behind its end."""
+    """Return eight bytes of `text`, with zeros for those after its end."""
     if position + 8 <= text.size:
         return _load8(text, position)
     word = np.uint64(0)
@@ -101,7 +101,7 @@ def _letters(word):
 
 @njit(nogil=True, cache=True)
 def _leading_letters(word):
-    """Return how many of eight bytes are ASCII letters before the first that is none."""
+    """Return how many of eight bytes are ASCII letters before the first that is not."""
     return _first_byte(~_letters(word) & _HIGH_BITS)
 
 
@@ -141,7 +141,7 @@ def _keys(arena, start, length):
 
 @njit(nogil=True, cache=True)
 def _same_spelling(entries, arena, number, words, length):
-    """Tell whether a long word is spelled like the one behind the last, in scratch space."""
+    """Return whether a long word has the same spelling as the one in scratch space."""
     start = np.int64(entries[number, END]) - length
     tail = np.int64(entries[words - 1, END])
     same = True
@@ -154,7 +154,7 @@ def _same_spelling(entries, arena, number, words, length):
 def _find(table, entries, arena, words, key, rest, length, amount):
     """Return the number of the word with these keys, which is `words` where it is new.
 
-    Its count grows by `amount`. The spelling of a long word must stand in scratch space.
+    Its count grows by `amount`. The spelling of a long word must be in scratch space.
     """
     mask = np.uint64(table.size - 1)
     hashed = _hash(key, rest)
@@ -186,7 +186,7 @@ def _find(table, entries, arena, words, key, rest, length, amount):
 
 @njit(nogil=True, cache=True)
 def _find_block(table, entries, arena, words, block, size, ids, tokens):
-    """Look up the short words of a block, and return how many words are known now."""
+    """Look up the short words of a block, and return how many words are known afterwards."""
     mask = np.uint64(table.size - 1)
     for i in range(size):
         block[i, SLOT] = table[_hash(block[i, KEY], block[i, REST]) & mask]
@@ -206,7 +206,7 @@ def _find_block(table, entries, arena, words, block, size, ids, tokens):
 
 @njit(nogil=True, cache=True)
 def _encode(code_point, arena, at):
-    """Write a code point as UTF-8 and return the position behind it."""
+    """Write a code point as UTF-8 and return the position after it."""
     if code_point < 0x80:
         arena[at] = code_point
         return at + 1
@@ -242,7 +242,7 @@ def _decode(text, position):
 def _fold_word(text, position, end, letters, arena, tail):
     """Write the word at `position` in lower case at `tail`; return where it ends, here and there.
 
-    Where there is no letter at `position`, nothing is written and that character is passed over.
+    Where there is no letter at `position`, nothing is written and that character is skipped.
     A capital sigma becomes ς where it ends a word and σ elsewhere, by the rule of `str.lower`: it
     is final if a cased letter comes before it and none after it, case-ignorable ones apart.
     """
@@ -271,7 +271,7 @@ def _fold_word(text, position, end, letters, arena, tail):
 
 
 @njit(nogil=True, cache=True)
-def tokenise(
+def tokenize(
     text: Bytes,
     ends: Integers,
     letters: NDArray[np.int32],
@@ -282,13 +282,13 @@ def tokenise(
     token_ends: Integers,
     state: Integers,
 ) -> bool:
-    """Find and number the words of documents that lie one behind the other in `text`.
+    """Find and number the words of the contiguous documents in `text`.
 
-    ``ends[d]`` is where document d ends; what lies behind the last end belongs to a document that
-    goes on in the next batch. Word numbers go to `ids`, and how many there are up to the end of
+    ``ends[d]`` is where document d ends; text after the last end belongs to a document that
+    continues in the next batch. Word numbers go to `ids`, and how many there are up to the end of
     document d to ``token_ends[d]``. `letters` is `tokenizer.letter_table()`; where it is empty only
     a–z are letters. Returns False where the hash table is half full: make room and call again with
-    the same `state`, and the work goes on where it stopped.
+    the same `state`, and the work continues where it stopped.
     """
     words, document, position, tokens = state
     limit = entries.shape[0] - BLOCK
@@ -379,7 +379,7 @@ def intern(
 ) -> bool:
     """Look up words that are given one by one: word i is ``text[ends[i - 1]:ends[i]]``.
 
-    Their counts grow by `amount`. Returns False where the hash table is half full, as `tokenise`.
+    Their counts grow by `amount`. Returns False where the hash table is half full, as `tokenize`.
     """
     words, _, position, tokens = state
     while tokens < ends.size:
@@ -419,9 +419,9 @@ def subtract_documents(
     dropped: NDArray[np.bool_],
     counts: Integers,
 ) -> None:
-    """Take the words of the documents that are `dropped` off the counts.
+    """Subtract the words of `dropped` documents from the counts.
 
-    `dropped` has one more entry than `token_ends`, for the document that goes on behind the last.
+    `dropped` has one more entry than `token_ends`, for the document that continues after the last.
     """
     start = 0
     for document in range(dropped.size):
@@ -445,7 +445,7 @@ def renumber(
 
     ``numbers[i]`` is the new number of word i, or `DROPPED`. ``out_ends[d]`` gets how many were
     written up to the end of document d. `out` needs room for one more number than `ids` has, and
-    `kept` has one more entry than `token_ends`, for the document that goes on behind the last.
+    `kept` has one more entry than `token_ends`, for the document that continues after the last.
     """
     start = 0
     written = 0

@@ -1,31 +1,32 @@
-"""From files to batches of text: plain text, JSON lines and Parquet, compressed or not."""
+"""Batches of text from files: plain text, JSON lines and Parquet, compressed or not."""
 
 from __future__ import annotations
 
 import json
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.corpus import batches as sizes
-from qwem.corpus.batches import TextBatch, from_arrow, from_texts
-from qwem.corpus.files import Source, open_stream
-from qwem.corpus.utf8 import Errors, valid_array, valid_bytes
+from qwem.corpus import batches
+from qwem.corpus.batches import TextBatch, from_arrow, from_texts, kind_of_value
+from qwem.corpus.files import open_stream
+from qwem.corpus.utf8 import valid_array, valid_bytes
 from qwem.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-Documents = Literal["line", "file"]
+    from qwem.corpus.files import InputFile
+    from qwem.corpus.reading import Documents, Errors
 
 _NO_TEXT = np.empty(0, dtype=np.uint8)
 _END_HERE = np.zeros(1, dtype=np.int64)
 
 
-def read_sources(
-    sources: Sequence[Source],
+def read_files(
+    files: Sequence[InputFile],
     *,
     documents: Documents,
     text_column: str,
@@ -34,24 +35,23 @@ def read_sources(
 ) -> Iterator[TextBatch]:
     """Yield the documents of all files, in order.
 
-    `documents` says whether a line or the whole file is a document of plain text. Unless documents
-    must be `whole`, one that is larger than a batch comes in pieces.
+    Unless documents must be `whole`, one that is larger than a batch comes in pieces.
     """
-    for source in sources:
-        if source.format == "parquet":
-            batches = _read_parquet(source.path, text_column, errors)
-        elif source.format == "json":
-            batches = _read_json_lines(source.path, text_column, errors)
+    for file in files:
+        if file.format == "parquet":
+            read = _read_parquet(file.path, text_column, errors)
+        elif file.format == "json":
+            read = _read_json_lines(file.path, text_column, errors)
         else:
-            batches = _read_text(source.path, documents, errors, whole)
+            read = _read_text(file.path, documents, errors, whole)
         empty = True
         before = 0
-        for batch in batches:
+        for batch in read:
             empty = empty and not batch.text.size and not batch.ends.size
             yield TextBatch(batch.text, batch.ends, batch.progress - before)
             before = batch.progress
-        if empty and source.named:
-            raise CorpusError(f"{source.path} is empty; there is no text in it to read.")
+        if empty and file.named:
+            raise CorpusError(f"{file.path} is empty: there is no text to read.")
 
 
 def _read_text(
@@ -103,12 +103,12 @@ def _json_text(line: bytes, column: str, path: Path, number: int) -> str | None:
     if column not in fields:
         raise CorpusError(
             f"Line {number} of {path} has no {column!r}; it has {_names(fields)}: "
-            "say which is the text by text_column."
+            "name the one with the text by text_column."
         )
     text = fields[column]
     if not isinstance(text, str | None):
         raise CorpusError(
-            f"The {column!r} in line {number} of {path} is no text but {type(text).__name__}."
+            f"The {column!r} in line {number} of {path} is {kind_of_value(text)}, not text."
         )
     return text
 
@@ -122,7 +122,7 @@ def _read_parquet(path: Path, column: str, errors: Errors) -> Iterator[TextBatch
             if column not in file.schema_arrow.names:
                 raise CorpusError(
                     f"{path} has no column {column!r}; it has {_names(file.schema_arrow.names)}: "
-                    "say which is the text by text_column."
+                    "name the one with the text by text_column."
                 )
             bytes_per_row = path.stat().st_size / max(file.metadata.num_rows, 1)
             row = 0
@@ -135,24 +135,24 @@ def _read_parquet(path: Path, column: str, errors: Errors) -> Iterator[TextBatch
 
 
 def _batch_rows(file: Any, column: str) -> int:
-    """Return how many rows make a batch, from the sizes that the file states."""
+    """Return how many rows make a batch, from the sizes in the file's metadata."""
     metadata = file.metadata
     index = metadata.schema.names.index(column)
     size = sum(
         metadata.row_group(group).column(index).total_uncompressed_size
         for group in range(metadata.num_row_groups)
     )
-    return int(np.clip(sizes.BATCH_BYTES * metadata.num_rows // max(size, 1), 1, 1 << 16))
+    return int(np.clip(batches.BATCH_BYTES * metadata.num_rows // max(size, 1), 1, 1 << 16))
 
 
 def _chunks(stream: IO[bytes], *, lines: bool, spaces: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield the bytes of a file in pieces, with their positions; cut behind a line or a space.
+    """Yield the bytes of a file in pieces, with their positions, cut after a line or a space.
 
-    Where neither is allowed or found, a piece grows until there is one, or to the end of the file.
+    Where neither is allowed or found, a piece grows until one is, or to the end of the file.
     """
     position = 0
     rest = b""
-    while block := stream.read(max(sizes.BATCH_BYTES, len(rest))):
+    while block := stream.read(max(batches.BATCH_BYTES, len(rest))):
         data = rest + block
         cut = data.rfind(b"\n") + 1 if lines else 0
         if not cut and spaces:

@@ -1,4 +1,4 @@
-"""What a word is: letters in the Unicode sense, a–z only, a regular expression, or any function."""
+"""Tokenizers: Unicode letters, a–z only, a regular expression, or any function."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ TokenizerLike = str | re.Pattern[str] | Split
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A way to cut text into words, and the name under which a corpus records it.
+    """A way to split text into words, and the name under which a corpus records it.
 
-    The compiled tokenizers have `letters`, the table for `kernels.tokenise`; the others have
-    `split`, which makes a list of words from a document.
+    The compiled tokenizers have `letters`, the table for `kernels.tokenize`; the others have
+    `split`, which returns the words of a document.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Tokenizer:
 
 
 def resolve(tokenizer: TokenizerLike) -> Tokenizer:
-    """Return the tokenizer that was asked for by name, by regular expression or as a function.
+    """Return the tokenizer given by name, by regular expression or as a function.
 
     "letters" equals, for every text,
     ``"".join(c if c.isalpha() else " " for c in text).lower().split()``; "ascii" does the same with
@@ -60,7 +60,7 @@ def resolve(tokenizer: TokenizerLike) -> Tokenizer:
 
 
 def tokenizer_name(tokenizer: TokenizerLike) -> str:
-    """Return the name under which a corpus records a tokenizer.
+    """Return the name under which a corpus records this tokenizer.
 
     >>> tokenizer_name(re.compile("[a-z]+")), tokenizer_name(str.split)
     ('pattern [a-z]+', 'function builtins.str.split')
@@ -71,7 +71,7 @@ def tokenizer_name(tokenizer: TokenizerLike) -> str:
 
 
 def _compile(expression: str) -> re.Pattern[str]:
-    if expression.isalnum():  # no pattern that anyone would want, but what a slip of the pen gives
+    if expression.isalnum():  # a misspelled name rather than a pattern
         raise SettingError(
             f"There is no tokenizer {expression!r}: pass 'letters', 'ascii', a function, or a "
             "regular expression such as r'\\w+'."
@@ -103,9 +103,9 @@ def _from_pattern(pattern: re.Pattern[Any]) -> Tokenizer:
 def letter_table() -> NDArray[np.int32]:
     """Return, for each code point up to the last letter, its lower case and class, or 0.
 
-    All of it is asked from Python's own `str`, so that the compiled tokenizer and Python agree
-    whatever version of Unicode Python has. How a letter acts on a capital sigma behind it is seen
-    from what `str.lower` makes of the two.
+    The table is made by Python's own `str`, so that the compiled tokenizer and Python agree in any
+    version of Unicode. What a letter does to a capital sigma after it is found by asking
+    `str.lower` for the lower case of the two.
     """
     from qwem.corpus.kernels import CASED, DOTTED_CAPITAL_I, IGNORABLE
 

@@ -41,11 +41,11 @@ class Vocabulary:
             )
         if len(self._index) != len(self.words):
             twice = next(word for i, word in enumerate(self.words) if self._index[word] != i)
-            raise SettingError(f"The word {twice!r} stands in the vocabulary twice.")
+            raise SettingError(f"The word {twice!r} is in the vocabulary twice.")
 
     @classmethod
     def from_counts(cls, counts: Mapping[str, int]) -> Vocabulary:
-        """Return the vocabulary of these word counts, in the order of the rule."""
+        """Return the vocabulary of these word counts, the most frequent word first."""
         words = tuple(counts)
         order = frequency_order(words, list(counts.values()))
         return cls(tuple(words[i] for i in order), np.array(list(counts.values()))[order])
@@ -84,9 +84,13 @@ class Vocabulary:
             return self._index[word]
         except KeyError:
             close = difflib.get_close_matches(word, self.words, n=3)
-            hint = f"close spellings: {', '.join(close)}" if close else "nothing is spelled like it"
+            hint = (
+                f"close spellings: {', '.join(close)}"
+                if close
+                else "no known word is spelled similarly"
+            )
             raise UnknownWordError(
-                f"The word {word!r} is not among the {len(self):,} words known; {hint}."
+                f"The word {word!r} is not one of the {len(self):,} known words; {hint}."
             ) from None
 
     def indices(self, words: Iterable[str]) -> NDArray[np.int64]:
@@ -97,7 +101,7 @@ class Vocabulary:
         """Return the first `size` words."""
         if not 0 < size <= len(self):
             raise SettingError(
-                f"vocab_size must be between 1 and {len(self):,}, the words there are, not {size}."
+                f"vocab_size must be between 1 and {len(self):,}, the number of words, not {size}."
             )
         return self if size == len(self) else Vocabulary(self.words[:size], self.counts[:size])
 

@@ -1,27 +1,39 @@
-"""The whole corridor in one call: text in, a saved model out."""
+"""Text to a saved model in one call: settings, `fit`, `Model`, and the scikit-learn estimator."""
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from qwem.model.settings import PRESETS, Settings
+from qwem._internal.lazy import lazy_names
 
 if TYPE_CHECKING:
     from qwem.model.fitting import count, fit, read
     from qwem.model.model import Model
+    from qwem.model.provenance import refuse_settled
+    from qwem.model.settings import PRESETS, Preset, SettingChanges, Settings
+    from qwem.model.vectorizer import QwemVectorizer
 
-__all__ = ["PRESETS", "Model", "Settings", "count", "fit", "read"]
+__all__ = [
+    "PRESETS",
+    "Model",
+    "Preset",
+    "QwemVectorizer",
+    "SettingChanges",
+    "Settings",
+    "count",
+    "fit",
+    "read",
+    "refuse_settled",
+]
 
-_MODULES = {"Model": "model", "count": "fitting", "fit": "fitting", "read": "fitting"}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name the first time it is used: settings alone must not cost SciPy (PEP 562)."""
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"qwem.model.{_MODULES[name]}"), name)
-    raise AttributeError(f"module 'qwem.model' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# Settings alone don't need SciPy, nor fits scikit-learn.
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "fitting": ("count", "fit", "read"),
+        "model": ("Model",),
+        "provenance": ("refuse_settled",),
+        "settings": ("PRESETS", "Preset", "SettingChanges", "Settings"),
+        "vectorizer": ("QwemVectorizer",),
+    },
+)

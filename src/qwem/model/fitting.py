@@ -1,9 +1,9 @@
-"""From text to a model: the five rooms in a row, nothing more."""
+"""Text to a model: the five stages in a row."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from qwem._internal.resources import blas_threads
 from qwem._internal.stopwatch import Stopwatch
@@ -11,14 +11,21 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import SettingError
 from qwem.model.model import Model
+from qwem.model.provenance import refuse_settled, settings_of
 from qwem.model.settings import Settings
 
 if TYPE_CHECKING:
+    from qwem.model.settings import Preset, SettingChanges
     from qwem.target import Target
 
 
 def fit(
-    source: Any, *, preset: str | None = None, threads: int | None = None, **changes: Any
+    source: Any,
+    settings: Settings | None = None,
+    *,
+    preset: Preset | None = None,
+    threads: int | None = None,
+    **changes: Unpack[SettingChanges],
 ) -> Model:
     """Learn word embeddings in closed form.
 
@@ -27,20 +34,26 @@ def fit(
     source
         What to learn from: a path or several, documents (strings or lists of words), or the result
         of an earlier stage, a `Corpus` or a `Cooccurrence`.
+    settings
+        All settings in one object, instead of a preset.
     preset
         ``"paper"``: the paper's settings; ``"practical"``: those that serve best on the tens of
         millions of words that most people have.
     threads
         How many to use; all cores by default.
     changes
-        Any field of `qwem.Settings`, such as ``dim=100`` or ``window=5``.
+        Any field of `qwem.Settings`, such as ``dim=100`` or ``window=5``. A setting of a stage that
+        is handed in ready-made is refused, and is passed over in `settings` and presets.
 
     >>> documents = ["the king and the queen"] * 9 + ["a cat and a dog"] * 9
     >>> words = fit(documents, dim=1).embedding()
     >>> words.similarity("king", "queen") > words.similarity("king", "cat")
     True
     """
-    settings = Settings.of(preset, **changes)
+    if settings is not None and preset is not None:
+        raise SettingError("Both settings and a preset were given; pass one of the two.")
+    settings = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
+    refuse_settled(source, changes)
     watch = Stopwatch()
     counts = source
     corpus = None
@@ -50,7 +63,7 @@ def fit(
         with watch.stage("count"):
             counts = count(corpus, settings, threads)
     with watch.stage("target"):
-        target = build_target(counts, settings, threads)
+        target = _target(counts, settings, threads)
     with watch.stage("factorize"), blas_threads(threads):
         from qwem.spectrum import factorize
 
@@ -67,19 +80,17 @@ def fit(
     about: dict[str, Any] = {"counts": list(counts.sources)}
     if corpus is not None:
         about |= {"fingerprint": corpus.fingerprint, **corpus.settings}
-    return Model(spectrum, settings.to_dict(), about, polished, watch.seconds)
+    made = settings_of(corpus, counts, spectrum, settings)
+    return Model(spectrum, made, about, polished, watch.seconds)
 
 
 def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:
     """Encode text: paths to files, or documents."""
-    common: dict[str, Any] = {
-        name: getattr(settings, name)
-        for name in ("vocab_size", "min_count", "min_tokens", "tokenizer", "text_column", "oov")
-    }
-    common |= {"errors": settings.errors, "threads": threads}
     if _are_paths(source):
-        return Corpus.from_files(source, documents=settings.documents, **common)
-    return Corpus.from_documents(source, **common)
+        return Corpus.from_files(
+            source, documents=settings.documents, threads=threads, **settings.reading
+        )
+    return Corpus.from_documents(source, threads=threads, **settings.reading)
 
 
 def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Cooccurrence:
@@ -95,37 +106,31 @@ def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Coo
     )
 
 
-def build_target(counts: Cooccurrence, settings: Settings, threads: int | None = None) -> Target:
-    """Build the target matrix that the settings name."""
+def _target(counts: Cooccurrence, settings: Settings, threads: int | None) -> Target:
     from qwem.target import mstar, pmi, ppmi, rank_one, setting31, word_probability
 
-    if settings.target == "mstar":
-        reweighting = setting31()
-        if settings.coupling:
-            reweighting *= rank_one(word_probability(counts) ** settings.coupling)
-        return mstar(
-            counts,
-            negatives=settings.negatives,
-            shrinkage=settings.shrinkage,
-            reweighting=reweighting,
-            threads=threads,
-        )
-    if settings.shrinkage or settings.coupling or settings.negatives != 1:
-        raise SettingError(
-            f"negatives, shrinkage and coupling belong to M*, not to {settings.target}."
-        )
     if settings.target == "pmi":
         return pmi(counts, threads=threads)
     if settings.target == "ppmi":
         return ppmi(counts, threads=threads)
-    raise SettingError(f"target must be mstar, pmi or ppmi, not {settings.target!r}.")
+    reweighting = setting31()
+    if settings.coupling:
+        reweighting *= rank_one(word_probability(counts) ** settings.coupling)
+    return mstar(
+        counts,
+        negatives=settings.negatives,
+        shrinkage=settings.shrinkage,
+        reweighting=reweighting,
+        threads=threads,
+    )
 
 
 def _are_paths(source: Any) -> bool:
+    """Return whether `source` is a path or a list of paths; strings are paths if all exist."""
     if isinstance(source, str | os.PathLike):
         return True
-    return (
-        isinstance(source, list | tuple)
-        and len(source) > 0
-        and all(isinstance(item, os.PathLike) for item in source)
+    if not isinstance(source, list | tuple) or not source:
+        return False
+    return all(isinstance(item, os.PathLike) for item in source) or all(
+        isinstance(item, str) and os.path.exists(item) for item in source
     )

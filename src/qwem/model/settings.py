@@ -1,62 +1,123 @@
-"""Everything that a fit depends on, and the named sets of choices."""
+"""Settings of a fit, and the named sets of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
+from qwem._internal.checks import require_choice, require_whole
+from qwem.corpus import Documents, Reading, ReadingOptions
 from qwem.errors import SettingError
 
-TargetName = Literal["mstar", "pmi", "ppmi"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FitTarget = Literal["mstar", "pmi", "ppmi"]
+Preset = Literal["paper", "practical"]
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What to read, how to count, which target to build and what to keep of its spectrum.
+class SettingChanges(ReadingOptions, total=False):
+    """The fields of `Settings` as keyword arguments, all optional."""
 
-    The defaults are the paper's model on all that is given to it.
+    documents: Documents
+    window: int
+    weights: str | Sequence[int]
+    subsample: float | None
+    draws: int
+    target: FitTarget
+    negatives: float
+    shrinkage: float
+    coupling: float
+    dim: int
+    signed: bool
+    tol: float
+    seed: int
+    polish: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Reading):
+    """Settings of a fit: what to read, how to count, which target to build, what to keep of it.
+
+    The first fields are those of `qwem.corpus.Reading`.
 
     >>> Settings.of("practical", dim=100).window
     5
     """
 
-    # corpus
-    vocab_size: int | Literal["auto"] | None = "auto"
-    min_count: int = 1
-    min_tokens: int = 0
-    tokenizer: Any = "letters"
-    documents: Literal["line", "file"] = "line"
-    text_column: str = "text"
-    oov: Literal["drop", "mask"] = "drop"
-    errors: Literal["strict", "replace"] = "strict"
-    # co-occurrence
+    documents: Documents = "line"
+    """Whether each line of a plain text file is a document, or each file."""
     window: int = 16
-    weights: Any = "dynamic"
+    """How far apart two words may be and still count as a pair; the paper's L is twice that."""
+    weights: str | Sequence[int] = "dynamic"
+    """What a pair counts by its distance: see `Cooccurrence.count`."""
     subsample: float | None = None
+    """word2vec's threshold t: words more frequent than that are thinned out before counting."""
     draws: int = 1
-    # target
-    target: TargetName = "mstar"
+    """How many such subsamples are added up."""
+    target: FitTarget = "mstar"
+    """The matrix made of the counts."""
     negatives: float = 1.0
+    """word2vec's k, the weight of the negative term of M*."""
     shrinkage: float = 0.0
+    """The evidence that a pair must overcome before M* trusts it."""
     coupling: float = 0.0
-    # spectrum
+    """Word i weighs P_i to this power (Proposition 3.3); below 0 in favour of rare words."""
     dim: int = 200
+    """The dimension of the embedding."""
     signed: bool = False
+    """Whether negative eigenvalues are used too, as an untied model does."""
     tol: float = 1e-3
+    """The largest residual of an eigenpair, relative to the largest eigenvalue."""
     seed: int = 0
-    # dynamics
+    """For everything that is random."""
     polish: bool = False
+    """Whether to continue with a few steps of word2vec's own loss: see `qwem.polish`."""
+
+    _OTHER_NAMES: ClassVar[Mapping[str, str]] = {
+        "alpha": "shrinkage",
+        "dimension": "dim",
+        "k": "negatives",
+        "max_final_vocab": "vocab_size",
+        "n_components": "dim",
+        "negative": "negatives",
+        "sample": "subsample",
+        "size": "dim",
+        "vector_size": "dim",
+        "workers": "threads",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_choice("documents", self.documents, ("line", "file"))
+        for name, least in (("window", 1), ("draws", 1), ("dim", 1), ("seed", 0)):
+            require_whole(name, getattr(self, name), least=least)
+        require_choice("target", self.target, ("mstar", "pmi", "ppmi"))
+        if self.target != "mstar" and (self.shrinkage or self.coupling or self.negatives != 1):
+            raise SettingError(
+                f"negatives, shrinkage and coupling are settings of M*, not of {self.target}."
+            )
 
     @classmethod
-    def of(cls, preset: str | None = None, **changes: Any) -> Settings:
-        """Return the settings of `preset` with `changes` to them."""
+    def of(cls, preset: str | None = None, **changes: Unpack[SettingChanges]) -> Self:
+        """Return the settings of `preset`, with `changes` to them."""
         if preset is not None and preset not in PRESETS:
             raise SettingError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
-        known = {field.name for field in fields(cls)}
-        for name in changes:
-            if name not in known:
-                raise SettingError(f"There is no setting {name!r}; there are {', '.join(known)}.")
-        return replace(cls(), **{**(PRESETS[preset] if preset else {}), **changes})
+        cls.refuse_unknown(changes)
+        row: SettingChanges = PRESETS[preset] if preset else {}
+        merged: SettingChanges = {**row, **changes}
+        return cls(**merged)
+
+    def changed(self, **changes: Unpack[SettingChanges]) -> Self:
+        """Return these settings with `changes` to them."""
+        self.refuse_unknown(changes)
+        return replace(self, **changes)
+
+    @property
+    def reading(self) -> ReadingOptions:
+        """The settings of `qwem.corpus.Reading`, as keyword arguments."""
+        options: Any = {field.name: getattr(self, field.name) for field in fields(Reading)}
+        return options
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -65,7 +126,7 @@ class Settings:
         return {**vars(self), "tokenizer": tokenizer_name(self.tokenizer)}
 
 
-PRESETS: dict[str, dict[str, Any]] = {
+PRESETS: dict[str, SettingChanges] = {
     # The paper's Wikipedia experiments: articles of at least 500 words, letters a to z.
     "paper": {"tokenizer": "ascii", "min_tokens": 500},
     # What serves best on tens of millions of words; docs/closed-form-choices.md has the trials.
@@ -77,4 +138,4 @@ PRESETS: dict[str, dict[str, Any]] = {
         "signed": True,
     },
 }
-"""Named choices, each a few changes to the defaults of `Settings`."""
+"""Named sets of settings: the changes of each to the defaults of `Settings`."""

@@ -74,7 +74,7 @@ def run_demo(
             model = _loaded(Model, model_path)
     if model is None:
         # A text of few words has fewer than the demo's, and then all of them are kept.
-        settings = {**DEMO_SETTINGS, **({"vocab_size": "auto"} if files else {})}
+        settings = {**DEMO_SETTINGS, **({"vocab_size": None} if files else {})}
         model = fit(files or demo_documents(), threads=threads, **settings)
         watch.seconds |= model.seconds
         with watch.stage("save"):

@@ -1,4 +1,4 @@
-"""The scikit-learn estimator: documents in, mean word vectors out."""
+"""Scikit-learn estimator that turns documents into mean word vectors."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from qwem.model.settings import Preset
+
 require("sklearn.base", "all")
 
 from sklearn.base import (  # noqa: E402  # after the line that says how to install it
@@ -24,7 +26,7 @@ from sklearn.base import (  # noqa: E402  # after the line that says how to inst
 )
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
-Weighting = Literal["mean", "sif"]
+WordWeighting = Literal["mean", "sif"]
 
 
 class QwemVectorizer(
@@ -39,10 +41,10 @@ class QwemVectorizer(
     Parameters
     ----------
     preset, vocab_size, dim, window, tokenizer, min_tokens
-        As in `qwem.fit`. What is None is left to the preset; the tokenizer cuts the documents of
-        `transform` as well.
+        As in `qwem.fit`. Where `dim` or `window` is None it is the preset's. The tokenizer splits
+        the documents of `transform` too.
     weighting
-        ``mean`` weighs all words alike; ``sif`` (smooth inverse frequency, Arora et al. 2017)
+        ``mean`` weighs all words equally; ``sif`` (smooth inverse frequency, Arora et al. 2017)
         weighs a word of probability p by a / (a + p), so that frequent words count for less.
     smoothing
         The a of ``sif``.
@@ -61,13 +63,13 @@ class QwemVectorizer(
     def __init__(
         self,
         *,
-        preset: str = "practical",
+        preset: Preset = "practical",
         vocab_size: int | None = None,
         dim: int | None = None,
         window: int | None = None,
         tokenizer: Any = "letters",
-        min_tokens: int = 1,
-        weighting: Weighting = "mean",
+        min_tokens: int = 0,
+        weighting: WordWeighting = "mean",
         smoothing: float = 1e-3,
     ) -> None:
         self.preset = preset
@@ -81,17 +83,18 @@ class QwemVectorizer(
 
     def fit(self, documents: Iterable[Any], y: object = None) -> QwemVectorizer:
         """Learn word vectors from documents: texts, or lists of words."""
-        from qwem import fit
+        from qwem.model.fitting import fit
 
-        if self.weighting not in get_args(Weighting):
+        if self.weighting not in get_args(WordWeighting):
             raise SettingError(f"weighting must be mean or sif, not {self.weighting!r}.")
         if not self.smoothing > 0:
             raise SettingError(f"smoothing must be positive, not {self.smoothing}.")
         _refuse_a_string(documents)
-        chosen = {"vocab_size": self.vocab_size, "dim": self.dim, "window": self.window}
+        chosen: Any = {"dim": self.dim, "window": self.window}
         self.model_ = fit(
             documents,
             preset=self.preset,
+            vocab_size=self.vocab_size,
             tokenizer=self.tokenizer,
             min_tokens=self.min_tokens,
             **{name: value for name, value in chosen.items() if value is not None},
@@ -104,28 +107,18 @@ class QwemVectorizer(
         from scipy.sparse import csr_array
 
         check_is_fitted(self)
+        _refuse_a_string(documents)
         corpus = Corpus.from_documents(
-            self._with_a_known_word(documents),
-            vocabulary=self.embedding_.vocabulary,
-            tokenizer=self.tokenizer,
-            min_tokens=0,
+            documents, vocabulary=self.embedding_.vocabulary, tokenizer=self.tokenizer
         )
-        offsets = np.asarray(corpus.offsets)[:-1]
-        tokens = np.asarray(corpus.tokens)[: offsets[-1]].astype(np.int64)
+        tokens = np.asarray(corpus.tokens).astype(np.int64)
         weights = self._word_weights()
         occurrences = csr_array(
-            (weights[tokens], tokens, offsets), shape=(len(offsets) - 1, len(weights))
+            (weights[tokens], tokens, corpus.offsets), shape=(len(corpus), len(weights))
         )
         sums = occurrences @ self.embedding_.vectors
         totals = occurrences.sum(axis=1)[:, None]
         return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
-
-    def _with_a_known_word(self, documents: Iterable[Any]) -> list[Any]:
-        """Return the documents and one more: a corpus must have a word, documents need not."""
-        _refuse_a_string(documents)
-        found = list(documents)
-        word = self.embedding_.index_to_key[0]
-        return [*found, word if not found or isinstance(found[0], str) else [word]]
 
     def _word_weights(self) -> NDArray[np.float32]:
         counts = self.embedding_.vocabulary.counts
@@ -136,7 +129,7 @@ class QwemVectorizer(
 
     @property
     def _n_features_out(self) -> int:
-        """The number of features, by the name that scikit-learn's mixin asks for."""
+        """The number of features, under the name that scikit-learn's mixin requires."""
         return int(self.embedding_.vector_size)
 
     def __sklearn_tags__(self) -> Any:

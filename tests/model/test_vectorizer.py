@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks as checks
 from sklearn.utils import get_tags
 
-from qwem.embedding import QwemVectorizer
 from qwem.errors import SettingError
+from qwem.model import QwemVectorizer
 
 # The checks that put no table of numbers in, which is what all others do.
 APPLICABLE = [
@@ -129,12 +129,12 @@ def test_wrong_parameters_and_documents_are_told(fitted: QwemVectorizer) -> None
 
 
 def test_scikit_learn_is_imported_on_use_only() -> None:
-    code = "import sys, qwem.embedding; sys.exit('sklearn' in sys.modules)"
+    code = "import sys, qwem.model.fitting; sys.exit('sklearn' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
     without = (
         "import sys; sys.modules['sklearn.base'] = None\n"
         "from qwem.errors import MissingExtraError\n"
-        "try:\n    from qwem.embedding import QwemVectorizer\n"
+        "try:\n    from qwem.model import QwemVectorizer\n"
         "except MissingExtraError as error:\n    sys.exit('qwem[all]' not in str(error))\n"
         "sys.exit(1)"
     )

@@ -1,0 +1,32 @@
+"""Public names of a package that are imported the first time they are used (PEP 562)."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, Iterable[str]], subpackages: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package whose names live in these modules.
+
+    >>> get, listed = lazy_names("json", {"decoder": ["JSONDecodeError"]}, ["tool"])
+    >>> get("JSONDecodeError").__name__, get("tool").__name__, "tool" in listed()
+    ('JSONDecodeError', 'json.tool', True)
+    """
+    home = {name: module for module, names in modules.items() for name in names}
+    children = set(subpackages)
+
+    def get(name: str) -> Any:
+        if name in home:
+            return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
+        if name in children:
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get, lambda: sorted({*vars(sys.modules[package]), *home, *children})

@@ -1,0 +1,187 @@
+"""Text to a corpus: open the input, encode it, and put the result in its place."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem._internal.checks import require_choice
+from qwem._internal.resources import thread_count
+from qwem.corpus.batches import gather, split_words
+from qwem.corpus.corpus import (
+    KIND,
+    TOKENS_FILE,
+    Corpus,
+    finish_fingerprint,
+    map_tokens,
+    remember_fingerprint,
+    write_description,
+)
+from qwem.corpus.documents import check_documents, is_dataset, read_dataset, read_documents
+from qwem.corpus.encoder import encode, id_dtype
+from qwem.corpus.files import find_files
+from qwem.corpus.readers import read_files
+from qwem.corpus.tokenizer import Tokenizer, resolve
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from qwem.corpus.batches import DocumentBatch
+    from qwem.corpus.files import PathLike
+    from qwem.corpus.reading import Documents, Reading
+    from qwem.corpus.vocabulary import Vocabulary
+
+_RESTRICTED_TOKENS = 1 << 22  # tokens per step, so that a corpus may be larger than memory
+_WORDS_GIVEN = Tokenizer("none: lists of words")
+
+
+@dataclass(frozen=True)
+class Input:
+    """Text that is ready to be encoded."""
+
+    batches: Iterable[DocumentBatch]
+    tokenizer: Tokenizer
+    description: dict[str, Any]
+    """What it is, for the corpus to record."""
+    total: int | None = None
+    """The sum of the batches' `progress`, where it is known."""
+
+
+def open_files(
+    paths: PathLike | Iterable[PathLike], documents: Documents, reading: Reading
+) -> Input:
+    """Return the text of files; see `Corpus.from_files`."""
+    require_choice("documents", documents, ("line", "file"))
+    tokenizer = resolve(reading.tokenizer)
+    files = find_files(paths)
+    batches = gather(
+        read_files(
+            files,
+            documents=documents,
+            text_column=reading.text_column,
+            errors=reading.errors,
+            whole=tokenizer.split is not None,
+        )
+    )
+    description: dict[str, Any] = {"input": "files", "files": len(files)}
+    formats = {file.format for file in files}
+    if "text" in formats:
+        description["documents"] = documents
+    if formats - {"text"}:
+        description["text_column"] = reading.text_column
+    return Input(batches, tokenizer, description, sum(file.path.stat().st_size for file in files))
+
+
+def open_documents(documents: Iterable[Any], reading: Reading) -> Input:
+    """Return the text of documents in memory; see `Corpus.from_documents`."""
+    check_documents(documents)
+    tokenizer = resolve(reading.tokenizer)
+    if is_dataset(documents):
+        batches = gather(read_dataset(documents, reading.text_column, reading.errors))
+        description = {"input": "dataset", "text_column": reading.text_column}
+        return Input(batches, tokenizer, description)
+    words_given, read = read_documents(documents, reading.text_column, reading.errors)
+    return Input(read, _WORDS_GIVEN if words_given else tokenizer, {"input": "documents"})
+
+
+def build(
+    text: Input,
+    reading: Reading,
+    vocabulary: Vocabulary | None,
+    threads: int | None,
+    directory: PathLike | None,
+) -> Corpus:
+    """Encode text, with a given vocabulary or one that is chosen from it."""
+    if vocabulary is not None and (
+        reading.min_count != "auto" or reading.vocab_size not in (None, len(vocabulary))
+    ):
+        raise SettingError(
+            "vocab_size and min_count choose words, but vocabulary gives them; pass one of the two."
+        )
+    batches = text.batches
+    if text.tokenizer.split is not None:
+        batches = split_words(batches, text.tokenizer.split, reading.errors)  # type: ignore[arg-type]
+    letters = np.empty(0, np.int32) if text.tokenizer.letters is None else text.tokenizer.letters
+    with destination(directory) as folder:
+        encoded = encode(
+            batches,
+            letters,
+            reading,
+            vocabulary,
+            threads=thread_count(threads),
+            total=text.total,
+            directory=folder,
+            tokens_file=folder / TOKENS_FILE,
+        )
+        settings = {
+            **text.description,
+            "tokenizer": text.tokenizer.name,
+            "vocab_size": len(encoded.vocabulary),
+            "vocabulary": "chosen" if vocabulary is None else "given",
+            **({} if encoded.min_count is None else {"min_count": encoded.min_count}),
+            "min_tokens": reading.min_tokens,
+            "oov": reading.oov,
+            "errors": reading.errors,
+            **encoded.statistics,
+        }
+        tokens = map_tokens(folder / TOKENS_FILE, encoded.dtype, int(encoded.offsets[-1]))
+        corpus = Corpus(tokens, encoded.offsets, encoded.vocabulary, settings)
+        remember_fingerprint(corpus, finish_fingerprint(encoded.digest, corpus))
+        write_description(folder, corpus)
+    return corpus
+
+
+@contextmanager
+def destination(directory: PathLike | None) -> Iterator[Path]:
+    """Yield where to write: the place of a saved corpus, or a directory that is removed at the end.
+
+    A memory map of a file outlives the file's name, and its disk space is freed with the map; so
+    nothing is left on disk, whatever becomes of the process later.
+    """
+    if directory is None:
+        with tempfile.TemporaryDirectory(prefix="qwem-corpus-") as temporary:
+            yield Path(temporary)
+    else:
+        with artefact.writing(directory, KIND) as partial:
+            yield partial
+
+
+def restrict(corpus: Corpus, vocab_size: int) -> Corpus:
+    """Return a corpus without its rarer words; see `Corpus.restrict`."""
+    vocabulary = corpus.vocabulary.restrict(vocab_size)
+    masked = corpus.mask_id is not None
+    dtype = id_dtype(vocab_size + masked)
+    digest = hashlib.sha256()
+    offsets = np.zeros_like(corpus.offsets)
+    written = 0
+    with destination(None) as folder:
+        with (folder / TOKENS_FILE).open("wb") as file:
+            for start in range(0, corpus.tokens.size, _RESTRICTED_TOKENS):
+                tokens = corpus.tokens[start : start + _RESTRICTED_TOKENS]
+                kept = np.ones(tokens.size, bool) if masked else tokens < vocab_size
+                out = np.minimum(tokens, vocab_size)[kept].astype(dtype)
+                out.tofile(file)
+                digest.update(out.data)
+                first, last = np.searchsorted(
+                    corpus.offsets, [start, start + tokens.size], side="right"
+                )
+                places = np.concatenate([[0], np.cumsum(kept)])
+                offsets[first:last] = written + places[corpus.offsets[first:last] - start]
+                written += out.size
+        settings = {
+            **corpus.settings,
+            "vocab_size": vocab_size,
+            "words_kept": int(vocabulary.counts.sum()),
+        }
+        tokens = map_tokens(folder / TOKENS_FILE, dtype, written)
+        restricted = Corpus(tokens, offsets, vocabulary, settings, corpus.first_document)
+        remember_fingerprint(restricted, finish_fingerprint(digest, restricted))
+    return restricted

@@ -1,0 +1,85 @@
+"""What made a model: the settings of its stages, as the stages themselves know them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from qwem.cooccurrence import Cooccurrence
+from qwem.corpus import Corpus, Reading
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from qwem.model.settings import Settings
+    from qwem.spectrum import Spectrum
+
+_READING = (*(field.name for field in fields(Reading)), "documents")
+_COUNTING = ("window", "weights", "subsample", "draws")
+
+
+def refuse_settled(source: object, given: Iterable[str]) -> None:
+    """Raise `SettingError` if a given setting belongs to a stage that `source` has behind it.
+
+    >>> refuse_settled(Corpus.from_documents(["a b"]), ["window"])
+    >>> refuse_settled(Corpus.from_documents(["a b"]), ["tokenizer"])
+    Traceback (most recent call last):
+    ...
+    qwem.errors.SettingError: tokenizer was settled when the corpus was made; leave it out, or \
+start from the text.
+    """
+    if isinstance(source, Cooccurrence):
+        settled, made, start = (*_READING, *_COUNTING), "counts were", "the text or its corpus"
+    elif isinstance(source, Corpus):
+        settled, made, start = _READING, "corpus was", "the text"
+    else:
+        return
+    for name in given:
+        if name in settled:
+            raise SettingError(
+                f"{name} was settled when the {made} made; leave it out, or start from {start}."
+            )
+
+
+def settings_of(
+    corpus: Corpus | None, counts: Cooccurrence, spectrum: Spectrum, settings: Settings
+) -> dict[str, Any]:
+    """Return the settings that made a spectrum, as far as its stages know them.
+
+    Of a stage that was handed in ready-made only what it recorded is known; `settings` speaks for
+    the target and the spectrum, which every fit makes.
+    """
+    made: dict[str, Any] = {}
+    if corpus is not None:
+        made |= {name: corpus.settings[name] for name in _READING if name in corpus.settings}
+    made |= _counting_of(counts)
+    made["target"] = settings.target
+    if settings.target == "mstar":
+        made |= {name: getattr(settings, name) for name in ("negatives", "shrinkage", "coupling")}
+    return made | {
+        "dim": spectrum.dim,
+        "signed": spectrum.signed,
+        "tol": spectrum.tol,
+        "seed": settings.seed,
+        "polish": settings.polish,
+    }
+
+
+def _counting_of(counts: Cooccurrence) -> dict[str, Any]:
+    """Return how counts were made: windows where known, subsampling where all parts agree."""
+    made: dict[str, Any] = {}
+    if counts.weights is not None:
+        made |= {"window": counts.window, "weights": _name_of_weights(counts.weights)}
+    if counts.sources and all("corpus" in source for source in counts.sources):
+        for name, default in (("subsample", None), ("draws", 1)):
+            values = {source.get(name, default) for source in counts.sources}
+            if len(values) == 1:
+                made[name] = values.pop()
+    return made
+
+
+def _name_of_weights(weights: tuple[int, ...]) -> str | list[int]:
+    if weights == tuple(range(len(weights), 0, -1)):
+        return "dynamic"
+    return "flat" if set(weights) == {1} else list(weights)

@@ -1,0 +1,83 @@
+"""Settings are checked when they are made, and spelled the same everywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from qwem import Settings
+from qwem.corpus import Reading, ReadingOptions
+from qwem.errors import SettingError
+from qwem.model import PRESETS, SettingChanges
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [(Reading, ReadingOptions), (Settings, SettingChanges)]
+)
+def test_every_setting_is_a_keyword(kind: Any, options: Any) -> None:
+    """An editor completes the keywords, a fit goes by the fields: they are the same."""
+    keywords = {name: hint.__forward_arg__ for name, hint in options.__annotations__.items()}
+    assert {field.name: field.type for field in fields(kind)} == keywords
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_is_a_change_of_settings(preset: str) -> None:
+    settings = Settings.of(preset, window=3)
+    assert settings.window == 3
+    for name, value in PRESETS[preset].items():
+        assert name == "window" or getattr(settings, name) == value
+    assert Settings.of(preset).changed(window=3) == settings
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("vector_size", "dim"),
+        ("sample", "subsample"),
+        ("windows", "window"),
+        ("min_cout", "min_count"),
+    ],
+)
+def test_an_unknown_setting_is_answered_with_the_nearest(name: str, meant: str) -> None:
+    wrong: Any = {name: 1}
+    with pytest.raises(SettingError, match=f"There is no setting '{name}'; did you mean {meant}"):
+        Settings.of(**wrong)
+
+
+def test_the_answer_has_one_order() -> None:
+    program = (
+        "from qwem import Settings\n"
+        "try: Settings.of(xyzzy=1)\n"
+        "except Exception as error: print(error)"
+    )
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed, "PYTHONPATH": path},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for path in [":".join(sys.path)]
+        for seed in "12"
+    }  # fmt: skip
+    assert len(answers) == 1
+    assert "there are vocab_size, min_count, " in answers.pop()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dim": None}, "dim must be a whole number of at least 1, not None"),
+        ({"dim": 1.0}, "dim must be a whole number"),
+        ({"dim": True}, "dim must be a whole number"),
+        ({"window": 2.5}, "window must be a whole number"),
+        ({"vocab_size": 0}, "vocab_size must be a whole number of at least 1, or None, not 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
+        ({"documents": "page"}, "documents must be 'line' or 'file', not 'page'"),
+    ],
+)
+def test_values_are_checked(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Settings.of(**options)
