@@ -194,7 +194,7 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(ask: Any, message: str) ->
         (["a", "b"], np.ones(2), "shape"),
         (["a", "b"], [[1, 2], [np.nan, 1]], "vector of 'b' is not finite"),
         (["a", "b"], [[1, 2], [1e300, 1]], "vector of 'b' is not finite"),
-        (["a", "a"], np.eye(2), "'a' stands in the vocabulary twice"),
+        (["a", "a"], np.eye(2), "'a' is in the vocabulary twice"),
     ],
 )
 def test_words_and_vectors_must_belong_together(words: Any, vectors: Any, message: str) -> None:
