@@ -122,7 +122,7 @@ def test_bring_your_own_counts_in_any_order() -> None:
 def test_a_wrong_number_of_words_is_refused() -> None:
     with pytest.raises(CountError, match="3 words don't fit"):
         Cooccurrence.from_matrix(["a", "b", "c"], [[0, 1], [1, 0]])
-    with pytest.raises(SettingError, match="'a' stands in the vocabulary twice"):
+    with pytest.raises(SettingError, match="'a' is in the vocabulary twice"):
         Cooccurrence.from_matrix(["a", "a"], [[0, 1], [1, 0]])
     with pytest.raises(CountError, match="as many word counts"):
         Cooccurrence.from_matrix(["a", "b"], [[0, 1], [1, 0]], word_counts=[1])
