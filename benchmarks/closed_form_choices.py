@@ -101,7 +101,7 @@ def reweighting(counts: Cooccurrence, choice: str | float | None) -> Reweighting
     if choice is None:
         return setting31()
     if choice == "smoothing":
-        return setting31() * negative_sampling(exponent=0.75, k=1.0)
+        return setting31() * negative_sampling(exponent=0.75, negatives=1.0)
     if choice == "subsampling":
         return setting31() * subsampling(1e-5)
     probability = counts.word_counts / counts.word_counts.sum()

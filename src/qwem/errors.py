@@ -1,4 +1,4 @@
-"""Every error that qwem raises on purpose: one sentence saying what, where, and what to do."""
+"""Errors that qwem raises on purpose: one sentence that says what, where, and what to do."""
 
 __all__ = [
     "ArtefactError",

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem.cooccurrence import counting
-from qwem.cooccurrence.counting import Thinning, count_pairs, expected_pairs
+from qwem.cooccurrence.counting import count_pairs, expected_pairs
+from qwem.cooccurrence.subsampling import Subsampling
 from qwem.errors import CountError, SettingError
 from twins.cooccurrence import count_pairs as slow_count
 from twins.cooccurrence import documents_of, keep_probability, thin
@@ -44,7 +45,7 @@ def test_threads_chunks_and_head_do_not_matter(
     expected = slow_count(documents_of(corpus), len(corpus.vocabulary), weights)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "HEAD_WORDS", head)
-        patch.setattr(counting, "DENSE_FROM", 2.0)
+        patch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
         pairs, words = count_pairs(corpus, weights, None, threads, chunk)
     assert np.array_equal(pairs.toarray(), expected)
     assert np.array_equal(words, corpus.vocabulary.counts)
@@ -57,22 +58,22 @@ def test_subsampling_is_a_hash_of_seed_document_and_position(
 ) -> None:
     corpus = corpus_of(documents)
     size = len(corpus.vocabulary)
-    threshold = 0.05
+    subsample = 0.05
     weights = [3, 2, 1]
     kept = [
         document
         for draw in range(draws)
-        for document in thin(documents_of(corpus), corpus.vocabulary.counts, threshold, seed, draw)
+        for document in thin(documents_of(corpus), corpus.vocabulary.counts, subsample, seed, draw)
     ]
     expected = slow_count(kept, size, weights)
-    thinning = Thinning(threshold, seed, draws)
-    pairs, words = count_pairs(corpus, weights, thinning, 2, chunk)
+    subsampling = Subsampling(subsample, seed, draws)
+    pairs, words = count_pairs(corpus, weights, subsampling, 2, chunk)
     assert np.array_equal(pairs.toarray(), expected)
     assert words.tolist() == [sum(d.count(word) for d in kept) for word in range(size)]
 
     cut = data.draw(st.integers(0, len(corpus)))
     parts = [
-        Cooccurrence.count(part, 3, weights, subsample=threshold, seed=seed, draws=draws)
+        Cooccurrence.count(part, 3, weights, subsample=subsample, seed=seed, draws=draws)
         for part in (corpus.documents(0, cut), corpus.documents(cut, len(corpus)))
     ]
     assert (parts[0] + parts[1]).pair_counts == pairs

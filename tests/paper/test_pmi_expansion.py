@@ -38,7 +38,7 @@ def test_each_term_leaves_a_remainder_of_the_next_order(deviation: float) -> Non
 
 
 def test_the_whole_series_is_twice_the_inverse_hyperbolic_tangent_of_half() -> None:
-    for reweighting in (setting31(), setting31() * negative_sampling(k=2.0)):
+    for reweighting in (setting31(), setting31() * negative_sampling(negatives=2.0)):
         counts = nearly_independent(0.9)
         x = mstar(counts, reweighting=reweighting, dtype=np.float64).toarray()
         exact = pmi(counts, reweighting=reweighting, dtype=np.float64).toarray()

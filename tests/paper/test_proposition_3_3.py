@@ -10,7 +10,7 @@ from scipy import optimize
 
 from qwem.cooccurrence import Cooccurrence
 from qwem.errors import SettingError
-from qwem.target import mstar, negative_sampling, none, rank_one, setting31, subsampling
+from qwem.target import mstar, negative_sampling, rank_one, setting31, subsampling, unweighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 SIZE, DIM = 12, 3
 GENERAL = {
-    "none": none(),
-    "word2vec": subsampling(0.02) * negative_sampling(symmetrise="arithmetic"),
+    "none": unweighted(),
+    "word2vec": subsampling(0.02) * negative_sampling(symmetrize="arithmetic"),
     "rank one without Setting 3.1": rank_one(np.linspace(1, 3, SIZE)),
 }
 RANK_ONE = {

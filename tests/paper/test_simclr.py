@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qwem.cooccurrence import Cooccurrence
-from qwem.target import contrastive_target, none, simclr_target
+from qwem.target import contrastive_target, simclr_target, unweighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +69,7 @@ def test_the_target_and_its_coupling_are_the_quadratic_part_of_the_loss(beta: fl
 def test_it_is_the_contrastive_target_of_its_two_sides(beta: float) -> None:
     counts = clustered_counts()
     same = contrastive_target(
-        counts, lambda x: -beta * x, lambda x: np.exp(beta * x), reweighting=none()
+        counts, lambda x: -beta * x, lambda x: np.exp(beta * x), reweighting=unweighted()
     )
     target = simclr_target(counts, beta)
     np.testing.assert_allclose(same.toarray(), target.toarray(), rtol=1e-5, atol=1e-6)

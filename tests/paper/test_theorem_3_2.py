@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 SIZE, DIM = 12, 3
 REWEIGHTINGS = {
     "paper": setting31(),
-    "smoothed negatives": setting31() * negative_sampling(symmetrise="geometric"),
-    "tied word2vec negatives": setting31() * negative_sampling(symmetrise="arithmetic"),
+    "smoothed negatives": setting31() * negative_sampling(symmetrize="geometric"),
+    "tied word2vec negatives": setting31() * negative_sampling(symmetrize="arithmetic"),
 }
 under_setting31 = pytest.mark.parametrize("name", REWEIGHTINGS)
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import qwem
-from qwem.cooccurrence import Cooccurrence, PairCounts
+from qwem.cooccurrence import Cooccurrence, PairCounts, acceptance
 from qwem.errors import CountError, SettingError
 from qwem.polish import Polished, polish
-from qwem.polish.loss import Word2vecLoss, acceptance
+from qwem.polish.loss import Word2vecLoss
 from qwem.polish.polishing import balanced, start
 from qwem.target import mstar
 
@@ -102,7 +102,7 @@ def test_loss_gradient_and_curvature(sparsely: bool, subsample: float | None, sc
     settings: dict[str, Any] = {"negatives": 3.0, "exponent": 0.6, "subsample": subsample}
     weights = slow_weights(counts, **settings)
     total = weights[0].sum()
-    accepted = np.ones(SIZE) if subsample is None else acceptance(counts, subsample)
+    accepted = np.ones(SIZE) if subsample is None else acceptance(counts.word_counts, subsample)
     noise = weights[1].sum(axis=0) / total  # k q_j
     coupling = np.linspace(0.5, 2.0, SIZE)
     relative = coupling / coupling.mean()
@@ -161,13 +161,6 @@ def test_overlong_logits_are_refused_not_hidden() -> None:
     objective = Word2vecLoss(some_counts(), negatives=5.0, exponent=0.75)
     huge = [np.full((SIZE, DIM), 1e30, np.float32)] * 2
     assert objective(huge).loss == np.inf
-
-
-def test_acceptance_is_word2vecs() -> None:
-    counts = some_counts()
-    frequency = counts.word_counts / counts.word_counts.sum()
-    expected = np.minimum(1, np.sqrt(0.01 / frequency) + 0.01 / frequency)
-    np.testing.assert_allclose(acceptance(counts, 0.01), expected)
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -303,7 +296,7 @@ def test_a_model_will_do() -> None:
         ({"exponent": np.nan}, "exponent"),
         ({"tol": -1e-3}, "tol"),
         ({"shrinkage": -1.0}, "shrinkage"),
-        ({"subsample": -1.0}, "threshold"),
+        ({"subsample": -1.0}, "subsample"),
         ({"threads": 0}, "threads"),
         ({"tied": True}, "signed=False"),
     ],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,11 +12,10 @@ from scipy import sparse
 from qwem import Cooccurrence
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import factorize
-from qwem.target import Target, mstar, none
+from qwem.target import Target, mstar, unweighted
 from spectrum.matrices import mstar_like, with_eigenvalues, words
 
 if TYPE_CHECKING:
-    from qwem.corpus import Vocabulary
     from qwem.spectrum import Method
 
 
@@ -37,36 +37,13 @@ def test_zero_is_not_positive(method: Method) -> None:
         factorize(np.zeros((5, 5)), 1, words=words(5), method=method)
 
 
-class Holed:
-    """A target whose product brings out a NaN."""
-
-    def __init__(self, matrix: np.ndarray) -> None:
-        target = Target.from_matrix(words(len(matrix)), np.eye(len(matrix)))
-        self.vocabulary: Vocabulary = target.vocabulary
-        self.shape = target.shape
-        self.is_dense = True
-        self.name = "holed"
-        self.settings: dict[str, Any] = {}
-        self.coupling = None
-        self.row_scale = None
-        self._matrix = matrix
-
-    def solved_matrix(self) -> Holed:
-        return self
-
-    def toarray(self) -> np.ndarray:
-        return self._matrix
-
-    def __matmul__(self, block: np.ndarray) -> np.ndarray:
-        return self._matrix @ block
-
-
 @pytest.mark.parametrize("hole", [np.nan, np.inf])
 def test_nan_and_infinity(hole: float, method: Method) -> None:
     matrix = mstar_like(100)
+    target = Target.from_matrix(words(100), matrix)
     matrix[3, 5] = matrix[5, 3] = hole
     with np.errstate(invalid="ignore"), pytest.raises(SettingError, match="NaN or infinite"):
-        factorize(Holed(matrix), 5, method=method)
+        factorize(replace(target, rest=matrix), 5, method=method)
     with pytest.raises(SettingError, match="finite"):
         factorize(matrix, 5, words=words(100), method=method)
 
@@ -100,7 +77,7 @@ def test_a_matrix_needs_words_and_a_target_has_them() -> None:
 def test_a_general_coupling_is_sent_to_the_trainer() -> None:
     counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 1]])
     with pytest.raises(SettingError, match=r"population trainer of qwem\.training"):
-        factorize(mstar(counts, reweighting=none()), 1)
+        factorize(mstar(counts, reweighting=unweighted()), 1)
 
 
 def test_a_sparse_matrix_of_your_own(method: Method) -> None:

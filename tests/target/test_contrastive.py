@@ -15,8 +15,8 @@ from qwem.target import (
     derivatives_at_zero,
     mstar,
     negative_sampling,
-    none,
     setting31,
+    unweighted,
 )
 from target.count_matrices import cooccurrences, probabilities, random_counts
 
@@ -61,9 +61,9 @@ def test_the_loss_of_word2vec_gives_mstar_back(counts: Cooccurrence) -> None:
         counts,
         lambda x: np.log1p(np.exp(-x)),
         lambda x: np.log1p(np.exp(x)),
-        reweighting=setting31() * negative_sampling(k=5.0),
+        reweighting=setting31() * negative_sampling(negatives=5.0),
     )
-    same = mstar(counts, reweighting=setting31() * negative_sampling(k=5.0))
+    same = mstar(counts, reweighting=setting31() * negative_sampling(negatives=5.0))
     np.testing.assert_allclose(target.toarray(), same.toarray(), atol=1e-6)
 
 
@@ -74,7 +74,7 @@ def test_the_formula(counts: Cooccurrence) -> None:
     plus, minus = Derivatives(-1.0, 3.0), Derivatives(2.0, 0.5)
     for dense in (True, False):
         target = contrastive_target(
-            counts, plus, minus, reweighting=none(), dtype=np.float64, dense=dense
+            counts, plus, minus, reweighting=unweighted(), dtype=np.float64, dense=dense
         )
         plain = -(p * -1.0 + pp * 2.0) / (p * 3.0 + pp * 0.5)
         np.testing.assert_allclose(target.toarray(), plain, atol=1e-11)

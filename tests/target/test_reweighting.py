@@ -19,11 +19,11 @@ from qwem.target import (
     dynamic_window,
     mstar,
     negative_sampling,
-    none,
     rank_one,
     setting31,
     simclr_target,
     subsampling,
+    unweighted,
 )
 from target.count_matrices import brute_force_pairs, cooccurrences, probabilities, random_counts
 
@@ -101,11 +101,11 @@ def test_dynamic_windows_refuse_counts_and_distances_that_do_not_fit() -> None:
 
 
 def test_subsampling_is_the_expectation_of_every_way_to_thin_the_text() -> None:
-    document, size, window, threshold = [0, 1, 0, 2, 0, 0, 1, 0], 3, 3, 0.05
+    document, size, window, subsample = [0, 1, 0, 2, 0, 0, 1, 0], 3, 3, 0.05
     pairs = brute_force_pairs([document], size, lambda distance: 1, window)
     counts = counted([document], size, pairs)
     words = counts.word_counts / counts.word_counts.sum()
-    accept = np.minimum(1, threshold / words + np.sqrt(threshold / words))
+    accept = np.minimum(1, subsample / words + np.sqrt(subsample / words))
     assert accept.min() < 1
 
     expected_pairs, expected_words = np.zeros((size, size)), np.zeros(size)
@@ -119,7 +119,7 @@ def test_subsampling_is_the_expectation_of_every_way_to_thin_the_text() -> None:
         for i, word in enumerate(document):
             expected_words[word] += np.prod(chances) * kept[i]
 
-    weight = subsampling(threshold)
+    weight = subsampling(subsample)
     p, pp = probabilities(counts)
     np.testing.assert_allclose(weight.positive_weight(counts) * p, expected_pairs / pairs.sum())
     np.testing.assert_allclose(
@@ -136,7 +136,7 @@ def test_negative_sampling_draws_k_words_from_the_power(
     words = counts.word_counts / counts.word_counts.sum()
     distribution = words**exponent / np.sum(words**exponent)
     _, pp = probabilities(counts)
-    weight = negative_sampling(exponent, k, symmetrise=None)
+    weight = negative_sampling(exponent, k, symmetrize=None)
     drawn = weight.negative_weight(counts) * pp
     np.testing.assert_allclose(drawn, k * np.outer(words, distribution))
     np.testing.assert_allclose(drawn.sum(), k)
@@ -145,10 +145,10 @@ def test_negative_sampling_draws_k_words_from_the_power(
 
 @settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences(), exponent=st.floats(0, 1), k=st.floats(0.5, 10))
-def test_symmetrised_negative_sampling_is_a_mean_of_both_orders(
+def test_symmetrized_negative_sampling_is_a_mean_of_both_orders(
     counts: Cooccurrence, exponent: float, k: float
 ) -> None:
-    plain = negative_sampling(exponent, k, symmetrise=None).negative_weight(counts)
+    plain = negative_sampling(exponent, k, symmetrize=None).negative_weight(counts)
     geometric = negative_sampling(exponent, k, "geometric").negative_weight(counts)
     arithmetic = negative_sampling(exponent, k, "arithmetic").negative_weight(counts)
     np.testing.assert_allclose(geometric, np.sqrt(plain * plain.T))
@@ -167,20 +167,20 @@ def test_setting31_alone_is_the_paper_s_example(counts: Cooccurrence) -> None:
 @given(counts=cooccurrences())
 def test_products_multiply(counts: Cooccurrence) -> None:
     a = subsampling(0.01)
-    b = negative_sampling(k=3.0)
-    c = negative_sampling(0.5, 2.0, symmetrise="arithmetic")
+    b = negative_sampling(negatives=3.0)
+    c = negative_sampling(0.5, 2.0, symmetrize="arithmetic")
     for weight in ("positive_weight", "negative_weight"):
         parts = [getattr(factor, weight)(counts) for factor in (a, b, c)]
         np.testing.assert_allclose(getattr(a * b * c, weight)(counts), np.prod(parts, axis=0))
-        np.testing.assert_array_equal(getattr(none(), weight)(counts), 1)
+        np.testing.assert_array_equal(getattr(unweighted(), weight)(counts), 1)
 
 
 def every_product(size: int) -> list[Reweighting]:
-    shared = [none(), subsampling(0.05), rank_one(np.linspace(1, 2, size))]
-    one_sided = [none(), negative_sampling(), negative_sampling(symmetrise="arithmetic")]
+    shared = [unweighted(), subsampling(0.05), rank_one(np.linspace(1, 2, size))]
+    one_sided = [unweighted(), negative_sampling(), negative_sampling(symmetrize="arithmetic")]
     return [
         reduce
-        for setting in (none(), setting31())
+        for setting in (unweighted(), setting31())
         for u in shared
         for v in one_sided
         for reduce in (setting * u * v, v * u * setting)
@@ -235,8 +235,8 @@ def test_some_rows_of_the_weights_are_those_of_all() -> None:
         lambda: subsampling(0.0),
         lambda: subsampling(np.nan),
         lambda: negative_sampling(exponent=np.inf),
-        lambda: negative_sampling(k=0.0),
-        lambda: negative_sampling(symmetrise="both"),  # type: ignore[arg-type]
+        lambda: negative_sampling(negatives=0.0),
+        lambda: negative_sampling(symmetrize="both"),  # type: ignore[arg-type]
         lambda: rank_one([1.0, -1.0]),
         lambda: rank_one([[1.0]]),
         lambda: rank_one([1.0, 2.0]).coupling(random_counts(3)),

@@ -15,12 +15,12 @@ from qwem.target import (
     contrastive_target,
     mstar,
     negative_sampling,
-    none,
     pmi,
     ppmi,
     rank_one,
     setting31,
     simclr_target,
+    unweighted,
 )
 from target.count_matrices import cooccurrences, from_triangle, probabilities, random_counts
 
@@ -110,9 +110,9 @@ def test_simclr(counts: Cooccurrence, beta: float, dense: bool, dtype: Any, erro
 @either_form
 @settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences(), exponent=st.floats(0, 1), k=st.floats(0.5, 10))
-@pytest.mark.parametrize("symmetrise", ["geometric", "arithmetic"])
+@pytest.mark.parametrize("symmetrize", ["geometric", "arithmetic"])
 def test_targets_under_smoothed_negatives(
-    counts: Cooccurrence, exponent: float, k: float, symmetrise: Any, dense: bool
+    counts: Cooccurrence, exponent: float, k: float, symmetrize: Any, dense: bool
 ) -> None:
     p, _ = probabilities(counts)
     words = counts.word_counts / counts.word_counts.sum()
@@ -120,8 +120,8 @@ def test_targets_under_smoothed_negatives(
     mean = {
         "geometric": np.sqrt(sampled * sampled.T),
         "arithmetic": (sampled + sampled.T) / 2,
-    }[symmetrise]
-    reweighting = setting31() * negative_sampling(exponent, k, symmetrise)
+    }[symmetrize]
+    reweighting = setting31() * negative_sampling(exponent, k, symmetrize)
     options: dict[str, Any] = {"reweighting": reweighting, "dtype": np.float64, "dense": dense}
     assert_close(mstar(counts, **options), 2 * (p - mean) / (p + mean), 1e-10)
     assert_close(pmi(counts, **options), np.log(p / mean + 1e-25), 1e-10)
@@ -135,7 +135,7 @@ def test_targets_under_smoothed_negatives(
 def test_common_weights_cancel_in_the_target(counts: Cooccurrence) -> None:
     g = np.linspace(1, 2, len(counts.vocabulary))
     plain = mstar(counts).toarray()
-    for reweighting in (none(), rank_one(g), setting31() * rank_one(g)):
+    for reweighting in (unweighted(), rank_one(g), setting31() * rank_one(g)):
         np.testing.assert_array_equal(mstar(counts, reweighting=reweighting).toarray(), plain)
 
 
@@ -195,8 +195,8 @@ def test_a_shift_that_is_not_finite_is_refused(value: float) -> None:
 
 
 def test_an_asymmetric_weight_or_an_integer_type_is_refused() -> None:
-    with pytest.raises(SettingError, match="symmetrise"):
-        mstar(random_counts(4), reweighting=negative_sampling(symmetrise=None))
+    with pytest.raises(SettingError, match="symmetrize"):
+        mstar(random_counts(4), reweighting=negative_sampling(symmetrize=None))
     with pytest.raises(SettingError, match="float32 or float64"):
         mstar(random_counts(4), dtype=np.int32)
 

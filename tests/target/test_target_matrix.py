@@ -13,7 +13,7 @@ from scipy import sparse
 
 from qwem.corpus import Vocabulary
 from qwem.errors import ArtefactError, SettingError
-from qwem.target import Target, mstar, none, pmi, rank_one, setting31, simclr_target
+from qwem.target import Target, mstar, pmi, rank_one, setting31, simclr_target, unweighted
 from target.count_matrices import cooccurrences, random_counts
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_a_rank_one_coupling_is_solved_between_its_roots(dense: bool) -> None:
 
 
 def test_a_general_coupling_is_refused() -> None:
-    target = mstar(random_counts(4), reweighting=none())
+    target = mstar(random_counts(4), reweighting=unweighted())
     assert target.coupling == "general"
     assert target.row_scale is None
     with pytest.raises(SettingError, match="population gradient"):
@@ -154,7 +154,7 @@ def test_a_matrix_that_is_no_target_is_refused(matrix: Any, coupling: Any, compl
         mstar(random_counts(6), shrinkage=2.0, dense=False, dtype=np.float64),
         simclr_target(random_counts(6)),
         simclr_target(random_counts(6)).solved_matrix(),
-        mstar(random_counts(6), reweighting=none()),
+        mstar(random_counts(6), reweighting=unweighted()),
     ],
 )
 def test_saved_and_loaded_it_is_the_same(target: Target, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def counts(shared_data: Path) -> Cooccurrence:
 
 def test_dense_and_sparse_agree(counts: Cooccurrence) -> None:
     block = np.random.default_rng(0).standard_normal((2_500, 8)).astype(np.float32)
-    smoothed = setting31() * negative_sampling(symmetrise="arithmetic")
+    smoothed = setting31() * negative_sampling(symmetrize="arithmetic")
     makers: list[Callable[[bool], Target]] = [
         lambda dense: mstar(counts, dense=dense),
         lambda dense: mstar(counts, shrinkage=10.0, dense=dense),

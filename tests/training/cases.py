@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem.corpus import Corpus
-from qwem.target import negative_sampling, none, rank_one, setting31, subsampling
+from qwem.target import negative_sampling, rank_one, setting31, subsampling, unweighted
 from qwem.training import LOGISTIC, QUARTIC, contrastive, word2vec_reweighting
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ LOSSES = {"logistic": LOGISTIC, "quartic": QUARTIC, "exponential": EXPONENTIAL}
 
 def weightings(size: int) -> dict[str, Reweighting]:
     return {
-        "none": none(),
+        "none": unweighted(),
         "setting31": setting31(),
         "word2vec": word2vec_reweighting(subsample=0.02),
-        "arithmetic": negative_sampling(symmetrise="arithmetic"),
-        "setting31-negatives": setting31() * negative_sampling(k=2),
+        "arithmetic": negative_sampling(symmetrize="arithmetic"),
+        "setting31-negatives": setting31() * negative_sampling(negatives=2),
         "setting31-asymmetric": setting31() * negative_sampling(0.75, 2, None),
         "setting31-subsampled": setting31() * subsampling(0.02),
         "rank-one": rank_one(np.linspace(1, 2, size)),

@@ -11,7 +11,7 @@ from dynamics.gradient_flow import singular_values, spectrum_of, untied_flow
 from qwem.cooccurrence import Cooccurrence
 from qwem.dynamics import closed_form, exact_flow, requiv_distance
 from qwem.spectrum import factorize
-from qwem.target import mstar, none, rank_one, setting31
+from qwem.target import mstar, rank_one, setting31, unweighted
 from qwem.training import (
     LOGISTIC,
     QUARTIC,
@@ -138,7 +138,7 @@ def test_time_is_that_of_the_mean_coupling(loss: Any, unit: float) -> None:
     g = np.linspace(1, 3, size)
     for reweighting in (
         setting31(),
-        none(),
+        unweighted(),
         word2vec_reweighting(0.02),
         rank_one(g),
         setting31() * rank_one(g),

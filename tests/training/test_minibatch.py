@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from qwem.cooccurrence import Cooccurrence
-from qwem.target import none
+from qwem.target import unweighted
 from qwem.training import LOGISTIC, QUARTIC, population, stochastic, word2vec_reweighting
 from qwem.training.minibatch import CompiledObjective
 from qwem.training.pairs import PairSampler
@@ -27,7 +27,7 @@ KEY = 11
 
 
 def sampler(reweighting: Any = None, **settings: Any) -> PairSampler:
-    weighed = pair_weights(COUNTS, none() if reweighting is None else reweighting, QUARTIC)
+    weighed = pair_weights(COUNTS, unweighted() if reweighting is None else reweighting, QUARTIC)
     return PairSampler(CORPUS, COUNTS, weighed, **{"batch_size": 20_000, **settings})
 
 

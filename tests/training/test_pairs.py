@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import CountError, SettingError
-from qwem.target import dynamic_window, none, setting31
+from qwem.target import dynamic_window, setting31, unweighted
 from qwem.training import QUARTIC, stochastic
 from qwem.training.pairs import PairSampler, Prefetcher
 from qwem.training.weighting import pair_weights
@@ -28,7 +28,7 @@ KEY = 11
 
 
 def sampler(reweighting: Any = None, **settings: Any) -> PairSampler:
-    weighed = pair_weights(COUNTS, none() if reweighting is None else reweighting, QUARTIC)
+    weighed = pair_weights(COUNTS, unweighted() if reweighting is None else reweighting, QUARTIC)
     return PairSampler(CORPUS, COUNTS, weighed, **{"batch_size": 20_000, **settings})
 
 
@@ -117,7 +117,7 @@ def test_a_masked_word_is_never_drawn() -> None:
 
 
 def test_what_was_not_counted_like_this_is_refused() -> None:
-    weighed = pair_weights(COUNTS, none(), QUARTIC)
+    weighed = pair_weights(COUNTS, unweighted(), QUARTIC)
     with pytest.raises(CountError, match="different vocabularies"):
         PairSampler(topical_text(words=10), COUNTS, weighed)
     with pytest.raises(CountError, match="subsampling"):

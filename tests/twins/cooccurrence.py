@@ -39,7 +39,7 @@ def count_pairs(
 def thin(
     documents: list[list[int]],
     word_counts: NDArray[np.int64],
-    threshold: float,
+    subsample: float,
     seed: int,
     draw: int,
     first_document: int = 0,
@@ -55,15 +55,15 @@ def thin(
                 word
                 for position, word in enumerate(document)
                 if (mix((fate + position * GOLDEN) & MASK_64) >> 11)
-                < int(keep_probability(frequencies[word], threshold) * 2**53)
+                < int(keep_probability(frequencies[word], subsample) * 2**53)
             ]
         )
     return kept
 
 
-def keep_probability(frequency: float, threshold: float) -> float:
+def keep_probability(frequency: float, subsample: float) -> float:
     """word2vec's acceptance probability."""
-    return float(min(1.0, np.sqrt(threshold / frequency) + threshold / frequency))
+    return float(min(1.0, np.sqrt(subsample / frequency) + subsample / frequency))
 
 
 def mix(x: int) -> int:

@@ -2,5 +2,6 @@
 
 from qwem.cooccurrence.cooccurrence import Cooccurrence
 from qwem.cooccurrence.pair_counts import PairCounts
+from qwem.cooccurrence.subsampling import acceptance
 
-__all__ = ["Cooccurrence", "PairCounts"]
+__all__ = ["Cooccurrence", "PairCounts", "acceptance"]

@@ -1,4 +1,4 @@
-"""How often words meet: the result of the co-occurrence room, and its exact algebra."""
+"""Cooccurrence: how often words meet, the result of the co-occurrence room."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Cooccurrence:
     """
 
     vocabulary: Vocabulary
-    """The words, and how often each was counted here: of a part of a corpus, or after subsampling,
-    less often than in the corpus, whose order of words is kept."""
+    """The words, in the order of the corpus, and how often each was counted here. In a part of a
+    corpus, or after subsampling, that is less often than in the corpus."""
     pair_counts: PairCounts
     weights: tuple[int, ...] | None = None
     """The weight of a pair by its distance, from 1 on; None where unknown."""
     sources: tuple[dict[str, Any], ...] = field(default=())
-    """What was counted and how, one entry for each part added (or, with sign −1, subtracted)."""
+    """What was counted and how: one entry for each part added (or, with sign −1, subtracted)."""
 
     def __post_init__(self) -> None:
         size = len(self.vocabulary)
@@ -86,8 +86,8 @@ class Cooccurrence:
             word2vec's threshold t for frequent words, such as 1e-3: a word of relative frequency f
             is kept with probability min(1, √(t/f) + t/f), and windows close over what is dropped.
         seed, draws
-            Subsampling is random, but a token's fate follows from the seed, its document and its
-            position alone; `draws` such subsamples are added up.
+            Subsampling is random, but whether a token is kept depends only on the seed, its
+            document and its position; `draws` such subsamples are added up.
         threads
             How many to use; all cores by default.
 
@@ -95,26 +95,27 @@ class Cooccurrence:
         >>> Cooccurrence.count(Corpus.from_documents(["to be or not to be"]), window=5)["to", "be"]
         14
         """
-        from qwem.cooccurrence.counting import Thinning, count_pairs
+        from qwem.cooccurrence.counting import count_pairs
+        from qwem.cooccurrence.subsampling import Subsampling
 
         by_distance = resolve_weights(window, weights)
-        thinning = None
+        subsampling = None
         if subsample is not None:
             if not 0 < subsample < 1:
                 raise SettingError(f"subsample must lie between 0 and 1, not be {subsample}.")
-            thinning = Thinning(subsample, seed, draws)
-        if draws < 1 or (draws > 1 and thinning is None):
+            subsampling = Subsampling(subsample, seed, draws)
+        if draws < 1 or (draws > 1 and subsampling is None):
             raise SettingError(
                 f"draws counts subsamples: {draws} of them need subsample= and at least 1."
             )
         if not 0 <= seed < 2**63:
             raise SettingError(f"seed must be a non-negative 63-bit integer, not {seed}.")
-        pairs, words = count_pairs(corpus, by_distance, thinning, threads)
+        pairs, words = count_pairs(corpus, by_distance, subsampling, threads)
         source: dict[str, Any] = {
             "corpus": corpus.fingerprint,
             "documents": [corpus.first_document, corpus.first_document + len(corpus)],
         }
-        if thinning:
+        if subsampling:
             source |= {"subsample": subsample, "seed": seed, "draws": draws}
         return cls(Vocabulary(corpus.vocabulary.words, words), pairs, by_distance, (source,))
 
@@ -127,10 +128,10 @@ class Cooccurrence:
         *,
         weights: Sequence[int] | None = None,
     ) -> Cooccurrence:
-        """Bring your own counts: a symmetric matrix of integers, dense or SciPy sparse.
+        """Take your own counts: a symmetric matrix of integers, dense or SciPy sparse.
 
         Words are put in order of frequency, their rows and columns with them. Without
-        `word_counts`, a word counts as often as it takes part in a pair.
+        `word_counts`, a word's count is the sum of its row.
 
         >>> Cooccurrence.from_matrix(["cat", "dog"], [[0, 3], [3, 2]]).vocabulary.words
         ('dog', 'cat')
@@ -206,7 +207,7 @@ class Cooccurrence:
         )
 
     def __sub__(self, other: Cooccurrence) -> Cooccurrence:
-        """Return what is left when a part is taken away."""
+        """Return the counts without a part of them."""
         self._require_alike(other, "subtracted")
         if np.any(other.word_counts > self.word_counts):
             raise CountError("The counts to subtract are not a part of these: some are larger.")

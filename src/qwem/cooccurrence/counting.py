@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +16,7 @@ from qwem._internal.blocks import cut_evenly, even_cuts
 from qwem._internal.progress import progress
 from qwem._internal.resources import require_memory, thread_count
 from qwem.cooccurrence.csr import Rows, assemble
-from qwem.cooccurrence.pair_counts import DENSE_FROM, PairCounts
+from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -26,10 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem._internal.progress import Progress
+    from qwem.cooccurrence.subsampling import Subsampling
     from qwem.corpus import Corpus
 
 CHUNK_TOKENS = 1 << 26
-"""Tokens to lay out at once: what a chunk takes stays below a gigabyte."""
+"""Tokens per chunk: a chunk takes less than a gigabyte."""
 
 HEAD_WORDS = 10_000
 """How many words may have a dense matrix of their own. They make up nearly all of a text, and
@@ -42,33 +42,8 @@ _TASKS = 64
 _TILE = 64
 
 
-@dataclass(frozen=True)
-class Thinning:
-    """word2vec's subsampling: a word of frequency f is kept with probability √(t/f) + t/f.
-
-    Whether a token is kept depends on the seed, the number of its document, and its position in
-    it, and on nothing else.
-    """
-
-    threshold: float
-    seed: int
-    draws: int
-
-    def keep_limits(self, word_counts: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return, of 2⁵³ equally likely outcomes, how many keep each word."""
-        ratio = self.threshold * word_counts.sum() / np.maximum(word_counts, 1)
-        return (np.minimum(1.0, np.sqrt(ratio) + ratio) * 2.0**53).astype(np.uint64)
-
-    def key(self, draw: int) -> np.uint64:
-        """Return what the fates of one draw are derived from."""
-        from qwem._internal.splitmix64 import mix
-
-        with np.errstate(over="ignore"):
-            return np.uint64(mix(np.uint64(self.seed) + mix(np.uint64(draw))))
-
-
 class Counts(NamedTuple):
-    """What counting yields."""
+    """The counts of pairs and of words."""
 
     pairs: PairCounts
     words: NDArray[np.int64]
@@ -77,12 +52,14 @@ class Counts(NamedTuple):
 def count_pairs(
     corpus: Corpus,
     weights: Sequence[int],
-    thinning: Thinning | None,
+    subsampling: Subsampling | None,
     threads: int | None,
     chunk_tokens: int = CHUNK_TOKENS,
 ) -> Counts:
     """Count all pairs of `corpus` within a window whose weights by distance are `weights`."""
-    counter = _Counter(corpus, np.array(weights, dtype=np.uint64), thinning, thread_count(threads))
+    counter = _Counter(
+        corpus, np.array(weights, dtype=np.uint64), subsampling, thread_count(threads)
+    )
     return counter.run(chunk_tokens)
 
 
@@ -100,17 +77,19 @@ class _Counter:
         self,
         corpus: Corpus,
         weights: NDArray[np.uint64],
-        thinning: Thinning | None,
+        subsampling: Subsampling | None,
         threads: int,
     ) -> None:
         self.corpus = corpus
         self.weights = weights
-        self.thinning = thinning
+        self.subsampling = subsampling
         self.threads = threads
         self.words = len(corpus.vocabulary)
-        self.draws = thinning.draws if thinning else 1
+        self.draws = subsampling.draws if subsampling else 1
         self.limits = (
-            thinning.keep_limits(corpus.vocabulary.counts) if thinning else np.empty(0, np.uint64)
+            subsampling.keep_limits(corpus.vocabulary.counts)
+            if subsampling
+            else np.empty(0, np.uint64)
         )
 
     def run(self, chunk_tokens: int) -> Counts:
@@ -129,7 +108,7 @@ class _Counter:
             head = np.zeros((self.head, self.head), self.dtype)
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
             for draw in range(self.draws):
-                key = self.thinning.key(draw) if self.thinning else np.uint64(0)
+                key = self.subsampling.key(draw) if self.subsampling else np.uint64(0)
                 for start in range(0, tokens, chunk_tokens):
                     stop = min(tokens, start + chunk_tokens)
                     chunk = self._lay_out(start, stop, key)
@@ -137,7 +116,7 @@ class _Counter:
                     self._count_head(chunk, head, bar)
                     if self.head < self.words:
                         tail = self._count_tail(chunk, tail, bar)
-            self._symmetrise(head)
+            self._symmetrize(head)
             pairs = (
                 assemble(head, tail, self.pool, self.threads) if self.head < self.words else head
             )
@@ -156,7 +135,7 @@ class _Counter:
         """Return how many words' mutual counts to keep dense; refuse what would not fit."""
         size, entry = self.words, self.dtype.itemsize
         pairs = expected_pairs(occurrences, 2 * len(self.weights))
-        dense = pairs >= DENSE_FROM * size * size
+        dense = pairs >= DENSE_COUNTS_SHARE * size * size
         worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * len(self.corpus.tokens))
         head = size if dense else min(size, HEAD_WORDS, worthwhile)
         needed = entry * head**2 + chunk * (self.corpus.tokens.itemsize + 4)
@@ -241,8 +220,8 @@ class _Counter:
         bar.update(int(chunk.starts[-1] - chunk.starts[self.head]))
         return rows
 
-    def _symmetrise(self, head: NDArray[Any]) -> None:
-        """Turn what follows a word into what stands around it: C + Cᵀ."""
+    def _symmetrize(self, head: NDArray[Any]) -> None:
+        """Turn the counts of what follows a word into counts of what stands around it: C + Cᵀ."""
         from qwem.cooccurrence import kernels
 
         size = len(head)
@@ -266,10 +245,10 @@ class _Counter:
 
 
 def expected_pairs(occurrences: NDArray[np.int64], reach: int) -> float:
-    """Estimate how many ordered pairs occur, were words strewn at random.
+    """Estimate how many different ordered pairs occur if words stand in random order.
 
-    In real text words keep to their topics and fewer pairs occur, so this errs on the large side.
-    Words are taken together by frequency, eight classes to an octave.
+    In real text words keep to their topics and fewer pairs occur, so this is an upper estimate.
+    Words of similar frequency are taken together, eight classes per octave.
     """
     present = occurrences[occurrences > 0]
     if len(present) == 0:

@@ -1,4 +1,4 @@
-"""Sparse matrices put together by several threads."""
+"""Assembly of sparse matrices by several threads."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Counting kernels: plain arrays in, plain arrays out, no Python objects, no GIL.
 
 A chunk of the corpus is first laid out as a *stream*: its word ids with `window` gaps after each
-document, frequent words thinned out, so that the window of any position can be read off without
-asking where the document ends. A gap has the id `vocab_size`, one past the last word; rows have one
+document, frequent words subsampled, so that the window of any position can be read without looking
+up where the document ends. A gap has the id `vocab_size`, one past the last word; rows have one
 more cell for it, which is thrown away. Then, for each word, its positions in the stream are walked
 and their windows added into that word's row, which stays in the cache.
 """
@@ -20,8 +20,8 @@ from numba.extending import intrinsic
 from qwem._internal.splitmix64 import GOLDEN, mix
 
 AHEAD = 8
-"""Positions to fetch ahead: windows lie all over the stream, and waiting for memory would
-otherwise take most of the time."""
+"""How many positions ahead to prefetch: windows are scattered over the stream, and waiting for
+memory would otherwise take most of the time."""
 
 
 @intrinsic
@@ -48,7 +48,7 @@ def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
 
 @njit(nogil=True, cache=True)
 def is_kept(word: Any, thresholds: Any, document_key: Any, position: Any) -> Any:
-    """Decide a token's fate from its document and its position in it."""
+    """Return whether a token is kept, given its document's key and its position there."""
     if len(thresholds) == 0:
         return True
     draw = mix(document_key + np.uint64(position) * GOLDEN) >> np.uint64(11)
@@ -57,7 +57,7 @@ def is_kept(word: Any, thresholds: Any, document_key: Any, position: Any) -> Any
 
 @njit(nogil=True, cache=True)
 def document_key(key: Any, document: Any) -> Any:
-    """Return the key from which the fates of one document's tokens are drawn."""
+    """Return the key that decides which tokens of one document are kept."""
     return mix(key ^ mix(np.uint64(document) + GOLDEN))
 
 
@@ -71,10 +71,10 @@ def stream_length(
     document = np.searchsorted(offsets, start, side="right") - 1
     while start < stop:
         end = min(stop, offsets[document + 1])
-        fate = document_key(key, first_document + document)
+        draw_key = document_key(key, first_document + document)
         for t in range(start, end):
             word = tokens[t]
-            if word == gap or is_kept(word, thresholds, fate, t - offsets[document]):
+            if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
                 occurrences[word] += 1
                 length += 1
         if end == offsets[document + 1] and end > offsets[document]:
@@ -93,10 +93,10 @@ def fill_stream(
     document = np.searchsorted(offsets, start, side="right") - 1
     while start < stop:
         end = min(stop, offsets[document + 1])
-        fate = document_key(key, first_document + document)
+        draw_key = document_key(key, first_document + document)
         for t in range(start, end):
             word = tokens[t]
-            if word == gap or is_kept(word, thresholds, fate, t - offsets[document]):
+            if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
                 stream[at] = word
                 at += 1
         if end == offsets[document + 1] and end > offsets[document]:
@@ -122,21 +122,21 @@ def fill_margins(
         stream[length - 1 - i] = gap
 
     document = np.searchsorted(offsets, start, side="right") - 1
-    fate = document_key(key, first_document + document)
+    draw_key = document_key(key, first_document + document)
     t, at = start - 1, window - 1
     while t >= offsets[document] and at >= 0:
         word = tokens[t]
-        if word == gap or is_kept(word, thresholds, fate, t - offsets[document]):
+        if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
             stream[at] = word
             at -= 1
         t -= 1
 
     document = np.searchsorted(offsets, stop, side="left") - 1
-    fate = document_key(key, first_document + document)
+    draw_key = document_key(key, first_document + document)
     t, at = stop, length - window
     while t < offsets[document + 1] and at < length:
         word = tokens[t]
-        if word == gap or is_kept(word, thresholds, fate, t - offsets[document]):
+        if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
             stream[at] = word
             at += 1
         t += 1

@@ -18,7 +18,7 @@ from qwem.errors import CountError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DENSE_FROM = 0.25
+DENSE_COUNTS_SHARE = 0.25
 """The share of pairs that occur from which counts are dense: at most twice the memory of sparse
 ones (which store a column beside each count), and much faster to count into and to compute with."""
 
@@ -30,7 +30,7 @@ class PairCounts:
     """Symmetric pair counts: unsigned integers that never wrap.
 
     However a count came about (threads, chunks, sums of parts), equal counts have the same form:
-    32 bits an entry where the largest fits and 64 where it doesn't, dense from a quarter of all
+    32 bits per entry where the largest fits and 64 where it doesn't, dense from a quarter of all
     pairs on and sparse (rows sorted, no zeros stored) below.
 
     >>> PairCounts.from_matrix([[0, 2], [2, 1]]).total
@@ -83,7 +83,7 @@ class PairCounts:
             largest = int(matrix.data.max(initial=0))
         size = matrix.shape[0]
         dtype = np.dtype(np.uint32 if largest < 2**32 else np.uint64)
-        dense = stored >= DENSE_FROM * size * size
+        dense = stored >= DENSE_COUNTS_SHARE * size * size
         if dense and not isinstance(matrix, np.ndarray):
             matrix = matrix.astype(dtype, copy=False).toarray()
         elif not dense and isinstance(matrix, np.ndarray):

@@ -12,7 +12,7 @@ import numpy as np
 
 from qwem._internal.blocks import blocks
 from qwem._internal.resources import thread_count
-from qwem.target import subsampling
+from qwem.cooccurrence import acceptance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,7 @@ class Word2vecLoss:
             accepted = np.ones(size)
             sums = counts.pair_counts.row_sums.astype(np.float64)
         else:
-            accepted = acceptance(counts, subsample)
+            accepted = acceptance(counts.word_counts, subsample)
             products = [self.matrix[tile] @ accepted for tile in blocks(size, most=self.tile_rows)]
             sums = accepted * np.concatenate(products)
         self.total = float(sums.sum())
@@ -138,9 +138,3 @@ class Word2vecLoss:
             indptr = self.matrix.indptr[block.start : block.stop + 1]
             slopes_sparse(logits, indptr, self.matrix.indices, self.matrix.data, *rest)
         return columns
-
-
-def acceptance(counts: Cooccurrence, threshold: float) -> Vector:
-    """Return the probability a_i with which word2vec's subsampling keeps each word."""
-    first = subsampling(threshold).positive_weight(counts, slice(0, 1))[0]  # a_0 a_j
-    return first / np.sqrt(first[0])

@@ -169,7 +169,7 @@ def _trainer(
 
 
 def _reweighting(counts: Cooccurrence, training: TrainingSettings) -> Reweighting:
-    from qwem.target import none, rank_one, setting31, word_probability
+    from qwem.target import rank_one, setting31, unweighted, word_probability
     from qwem.training import word2vec_reweighting
 
     if training.weighting == "word2vec":
@@ -177,7 +177,7 @@ def _reweighting(counts: Cooccurrence, training: TrainingSettings) -> Reweightin
             training.threshold, training.exponent, training.negative_samples
         )
     else:
-        reweighting = setting31() if training.weighting == "setting31" else none()
+        reweighting = setting31() if training.weighting == "setting31" else unweighted()
     if training.coupling:
         reweighting *= rank_one(word_probability(counts) ** training.coupling)
     return reweighting

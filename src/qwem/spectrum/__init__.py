@@ -1,7 +1,7 @@
 """Target → Spectrum: the top eigenpairs of a target, from which every embedding is read off."""
 
-from qwem.spectrum.factorizing import Method, Solvable, factorize
-from qwem.spectrum.result import Spectrum
+from qwem.spectrum.factorizing import Method, factorize
 from qwem.spectrum.selection import fix_signs
+from qwem.spectrum.spectrum import Spectrum
 
-__all__ = ["Method", "Solvable", "Spectrum", "factorize", "fix_signs"]
+__all__ = ["Method", "Spectrum", "factorize", "fix_signs"]

@@ -1,4 +1,4 @@
-"""What a solver is asked for and what it hands back."""
+"""The request to an eigensolver, and its answer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a solver is asked for.
+class Request:
+    """A request to an eigensolver: how many eigenpairs, which, and how accurate.
 
-    `direction` is the unit vector along which the unseen pairs push, for telling the outlier.
+    `direction` is the unit vector along which the unseen pairs act; it identifies the outlier.
     """
 
     dim: int
@@ -27,7 +27,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Eigenpairs:
-    """Eigenvalues, best first, with their eigenvectors, and what was done to get them.
+    """Eigenvalues, best first, with their eigenvectors, and how they were found.
 
     `outlier` is the eigenvalue left out of a signed selection, `floor` the magnitude below which
     an eigenvalue can't be told from zero, `products` the number of vectors that were multiplied.

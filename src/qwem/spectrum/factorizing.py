@@ -1,21 +1,22 @@
-"""From a target to its leading eigenpairs: which solver, from where, and is it good enough."""
+"""Factorizing a target: choosing a solver, starting it, and checking its eigenpairs."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from qwem._internal.resources import blas_threads, require_memory
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov, lapack
-from qwem.spectrum.eigenpairs import Eigenpairs, Wanted
-from qwem.spectrum.result import Spectrum
+from qwem.spectrum.eigenpairs import Eigenpairs, Request
 from qwem.spectrum.selection import fix_signs
+from qwem.spectrum.spectrum import Spectrum
+from qwem.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
@@ -35,48 +36,8 @@ _DENSE_SIZE = 20_000
 _SINGLE_TOL = 1e-4
 
 
-class Solvable(Protocol):
-    """What `factorize` asks of a target; `qwem.target.Target` has it."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The vocabulary size, twice."""
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether `@` is a product of BLAS, and not of threads of the target's own."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words of the rows."""
-
-    @property
-    def name(self) -> str:
-        """What the target is called."""
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What made it, as plain data."""
-
-    @property
-    def coupling(self) -> Any:
-        """None where G is constant, a vector g where G = g gᵀ, anything else otherwise."""
-
-    @property
-    def row_scale(self) -> NDArray[np.float64] | None:
-        """The diagonal of Γ⁻¹, or None where it is 1."""
-
-    def solved_matrix(self) -> Solvable:
-        """Return the matrix to decompose: itself, or Γ M Γ."""
-
-    def toarray(self) -> NDArray[Any]:
-        """Return every entry."""
-
-    def __matmul__(self, block: NDArray[Any], /) -> NDArray[Any]: ...
-
-
 def factorize(
-    target: Solvable | ArrayLike | sparse.sparray | sparse.spmatrix,
+    target: Target | ArrayLike | sparse.sparray | sparse.spmatrix,
     dim: int = 200,
     *,
     words: Sequence[str] | Vocabulary | None = None,
@@ -106,7 +67,7 @@ def factorize(
     words
         The words of the rows where `target` is a plain matrix.
     signed
-        False for a model with tied weights, True for what an untied one can represent.
+        False for a model with tied weights, True for one with separate context vectors.
     tol
         Every residual ‖M v − λ v‖ is at most tol times the largest magnitude |λ|, or
         `Spectrum.converged` is false and a warning is logged. The eigenvalues, whose errors are
@@ -131,19 +92,19 @@ def factorize(
     _check_settings(problem, dim, tol, method)
     matrix = problem.solved_matrix()
     rows = problem.shape[0]
-    wanted = Wanted(dim, signed, tol, _unseen_direction(problem))
+    request = Request(dim, signed, tol, _unseen_direction(problem))
     if method == "lapack" or (method == "auto" and _lapack_wins(rows, dim)):
         require_memory(
             3 * 8 * rows**2, f"Reducing a matrix of {rows:,} words", 'use method="krylov"'
         )
         dense = matrix.toarray()
-        used, pairs = "lapack", lapack.solve(dense, wanted)
+        used, pairs = "lapack", lapack.solve(dense, request)
         image: NDArray[Any] = dense @ pairs.eigenvectors
     else:
         start = None if warm_start is None else _aligned(warm_start, problem.vocabulary)
-        used, pairs = "krylov", _solve_krylov(matrix, wanted, start, seed, max_products, max_basis)
+        used, pairs = "krylov", _solve_krylov(matrix, request, start, seed, max_products, max_basis)
         image = matrix @ pairs.eigenvectors
-    _check_rank(matrix, wanted, pairs)
+    _check_rank(matrix, request, pairs)
     defects = image - pairs.eigenvectors * pairs.eigenvalues
     spectrum = Spectrum(
         eigenvalues=pairs.eigenvalues,
@@ -164,20 +125,17 @@ def factorize(
     return spectrum
 
 
-def _as_target(target: Any, words: Sequence[str] | Vocabulary | None) -> Solvable:
-    if hasattr(target, "solved_matrix"):
+def _as_target(target: Any, words: Sequence[str] | Vocabulary | None) -> Target:
+    if isinstance(target, Target):
         if words is not None:
             raise SettingError("words are for a plain matrix; a target has its own.")
-        solvable: Solvable = target
-        return solvable
+        return target
     if words is None:
         raise SettingError("A plain matrix needs words=, one for each row.")
-    from qwem.target import Target
-
     return Target.from_matrix(words, target)
 
 
-def _check_settings(problem: Solvable, dim: int, tol: float, method: str) -> None:
+def _check_settings(problem: Target, dim: int, tol: float, method: str) -> None:
     if not 0 < dim <= problem.shape[0]:
         raise SettingError(
             f"dim must be between 1 and {problem.shape[0]:,}, the number of words, not {dim}."
@@ -188,7 +146,7 @@ def _check_settings(problem: Solvable, dim: int, tol: float, method: str) -> Non
         raise SettingError(f"method must be auto, lapack or krylov, not {method!r}.")
     if problem.coupling is not None and np.ndim(problem.coupling) != 1:
         raise SettingError(
-            "This target's coupling G is neither constant nor rank one: weighted factorisation is "
+            "This target's coupling G is neither constant nor rank one: weighted factorization is "
             "NP-hard and has no closed form; train it with the population trainer of qwem.training."
         )
 
@@ -197,7 +155,7 @@ def _lapack_wins(rows: int, dim: int) -> bool:
     return rows <= _LAPACK_SIZE or (rows <= _DENSE_SIZE and dim > _LAPACK_SHARE * rows)
 
 
-def _unseen_direction(problem: Solvable) -> NDArray[np.float64]:
+def _unseen_direction(problem: Target) -> NDArray[np.float64]:
     """Return the unit vector along Γ1: unseen pairs add a negative multiple of Γ1(Γ1)ᵀ."""
     scale = problem.row_scale
     direction = np.ones(problem.shape[0]) if scale is None else 1 / scale
@@ -205,21 +163,21 @@ def _unseen_direction(problem: Solvable) -> NDArray[np.float64]:
 
 
 def _solve_krylov(
-    matrix: Solvable,
-    wanted: Wanted,
+    matrix: Target,
+    request: Request,
     start: NDArray[Any] | None,
     seed: int,
     max_products: int | None,
     max_basis: int | None,
 ) -> Eigenpairs:
     rows = matrix.shape[0]
-    dtype = np.dtype(np.float32 if wanted.tol >= _SINGLE_TOL else np.float64)
-    needed = krylov.smallest_basis(wanted.dim)
-    basis = 12 * wanted.dim + 320 if max_basis is None else max_basis
-    products = 100 * wanted.dim + 10_000 if max_products is None else max_products
+    dtype = np.dtype(np.float32 if request.tol >= _SINGLE_TOL else np.float64)
+    needed = krylov.smallest_basis(request.dim)
+    basis = 12 * request.dim + 320 if max_basis is None else max_basis
+    products = 100 * request.dim + 10_000 if max_products is None else max_products
     for name, value in (("max_basis", basis), ("max_products", products)):
         if value < min(needed, rows):
-            raise SettingError(f"{name} must be at least {needed} for dim {wanted.dim}.")
+            raise SettingError(f"{name} must be at least {needed} for dim {request.dim}.")
     columns = min(basis, rows)
     require_memory(
         columns * (rows * dtype.itemsize + 4 * 8 * columns),
@@ -232,7 +190,7 @@ def _solve_krylov(
         return krylov.solve(
             lambda block: matrix @ np.ascontiguousarray(block),
             rows,
-            wanted,
+            request,
             dtype=dtype,
             start=None if start is None else start.astype(dtype),
             seed=seed,
@@ -252,21 +210,21 @@ def _aligned(earlier: Spectrum, vocabulary: Vocabulary) -> NDArray[Any]:
     return start
 
 
-def _check_rank(matrix: Solvable, wanted: Wanted, pairs: Eigenpairs) -> None:
+def _check_rank(matrix: Target, request: Request, pairs: Eigenpairs) -> None:
     """Refuse a spectrum that is short of positive (or, signed, of nonzero) eigenvalues."""
-    sizes = np.abs(pairs.eigenvalues) if wanted.signed else pairs.eigenvalues
+    sizes = np.abs(pairs.eigenvalues) if request.signed else pairs.eigenvalues
     count = int(np.count_nonzero(sizes > pairs.floor))
-    if count == wanted.dim:
+    if count == request.dim:
         return
-    if not wanted.signed and matrix.shape[0] <= _DENSE_SIZE:
+    if not request.signed and matrix.shape[0] <= _DENSE_SIZE:
         count = lapack.count_above(matrix.toarray(), pairs.floor)
-    kind = "different from zero" if wanted.signed else "positive"
+    kind = "different from zero" if request.signed else "positive"
     beside = "" if pairs.outlier is None else " beside the outlier"
     remedy = f"lower dim to {count}" if count else "there is nothing to embed"
-    if not wanted.signed:
+    if not request.signed:
         remedy += ", or set signed=True to use negative ones"
     raise RankError(
-        f"Only {count} eigenvalues of this target are {kind}{beside}, and dim={wanted.dim} was "
+        f"Only {count} eigenvalues of this target are {kind}{beside}, and dim={request.dim} was "
         f"asked for; {remedy}."
     )
 

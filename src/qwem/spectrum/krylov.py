@@ -11,7 +11,7 @@ import scipy.linalg
 
 from qwem._internal.progress import progress
 from qwem.errors import SettingError
-from qwem.spectrum.eigenpairs import Eigenpairs, Wanted
+from qwem.spectrum.eigenpairs import Eigenpairs, Request
 from qwem.spectrum.orthonormal import Block, GrowingBasis
 from qwem.spectrum.selection import Selection, select
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK_WIDTH = 32
-# Directions shorter than this many roundings of the operator's norm are rounding.
+# Directions shorter than this many rounding errors of the operator's norm are noise.
 _ROUNDINGS = 50
 # The error of an eigenvalue is r²/gap; the gap to what the space lacks is taken as λ_k / 10.
 _GAP = 1 / 10
 # Eigenvalues within this part of λ₁ of each other are taken for copies of one. A random block finds
 # only as many copies as it has columns.
 _CROWD = 1e-4
-# The most negative Ritz vectors survive a restart although nobody wants them: the outlier would
-# otherwise have to be found again each time.
+# The most negative Ritz vectors are kept on a restart although they are not requested: otherwise
+# the outlier would have to be found again each time.
 _OTHER_END = 8
 # How much randomness a warm start gets, for what the earlier eigenvectors are orthogonal to.
 _NOISE = 0.03
@@ -43,7 +43,7 @@ def smallest_basis(dim: int) -> int:
 def solve(
     multiply: Callable[[Block], Block],
     rows: int,
-    wanted: Wanted,
+    request: Request,
     *,
     dtype: np.dtype[Any],
     start: Block | None,
@@ -51,17 +51,17 @@ def solve(
     max_basis: int,
     max_products: int,
 ) -> Eigenpairs:
-    """Return the wanted eigenpairs of the operator behind `multiply`.
+    """Return the requested eigenpairs of the operator that `multiply` applies.
 
     The space spanned by X, AX, A²X, … for a random block X is built one block at a time with an
     orthonormal basis Q, and the eigenpairs of the small matrix QᵀAQ are lifted from it (block
-    Lanczos with full reorthogonalisation and Rayleigh–Ritz). Every step is a product of matrices,
+    Lanczos with full reorthogonalization and Rayleigh–Ritz). Every step is a product of matrices,
     so it runs at the speed of BLAS. At `max_basis` columns the basis is cut down to the best Ritz
     vectors and grows again (thick restart).
 
     M* at 10,000 words and dimension 200 takes about 1,600 products. Its eigenvalues decay so
-    slowly (λ₂₀₀ = 197, λ₄₀₀ = 175) that what counts is the degree of the polynomial in A, of which
-    a basis that keeps every block gets the most for a product: Chebyshev-filtered subspace
+    slowly (λ₂₀₀ = 197, λ₄₀₀ = 175) that the degree of the polynomial in A decides, and a basis that
+    keeps every block has the highest degree per product: Chebyshev-filtered subspace
     iteration with 300 columns took 10,800, and twice the block width takes a fifth more. M*'s huge
     negative eigenvalue is one direction of the space, found in the first steps, and needs no
     deflation.
@@ -73,14 +73,14 @@ def solve(
     if start is not None:
         block = _mix(rng, start, width) + dtype.type(_NOISE) * block / math.sqrt(rows)
     block = basis.orthogonal(block)
-    schedule = _Schedule(3 * wanted.dim if start is None else wanted.dim)
+    schedule = _Schedule(3 * request.dim if start is None else request.dim)
     products, steps, norm = 0, 0, 0.0
-    with progress("Factorising", total=wanted.dim, unit="pair") as bar:
+    with progress("factorizing", total=request.dim, unit="pair") as bar:
         shown = 0
         while True:
             block = block[:, : rows - basis.size]
             if not basis.has_room(block.shape[1]):
-                _restart(basis, wanted, block.shape[1])
+                _restart(basis, request, block.shape[1])
             image = multiply(block)
             if not np.all(np.isfinite(image)):
                 raise SettingError("The matrix holds NaN or infinite entries; take them out.")
@@ -90,23 +90,23 @@ def solve(
             block, factor = basis.append(block, image, _ROUNDINGS * np.finfo(dtype).eps * norm)
             last = basis.size == rows or products + block.shape[1] > max_products
             crowded = False
-            if last or (basis.size >= wanted.dim and products >= schedule.due):
-                ritz = _rayleigh_ritz(basis, factor, wanted)
+            if last or (basis.size >= request.dim and products >= schedule.due):
+                ritz = _rayleigh_ritz(basis, factor, request)
                 found = int(np.count_nonzero(ritz.excess <= 1))
                 bar.update(max(0, found - shown))
                 shown = max(shown, found)
-                crowded = found == wanted.dim and ritz.crowd >= width
-                if last or (found == wanted.dim and not crowded):
+                crowded = found == request.dim and ritz.crowd >= width
+                if last or (found == request.dim and not crowded):
                     break
                 schedule.record(products, float(ritz.excess.max()))
             if crowded:
                 # The new columns need as many steps as the old ones to show what was missed.
-                width = min(2 * width, wanted.dim + 1)
+                width = min(2 * width, request.dim + 1)
                 schedule.due, steps = products + steps * width, 0
             if crowded or block.shape[1] == 0:
                 fresh = _random(rng, rows, width - block.shape[1], dtype)
                 block = basis.orthogonal(np.hstack([block, fresh]))
-    kept = ritz.selection.kept[: wanted.dim]
+    kept = ritz.selection.kept[: request.dim]
     outlier = ritz.selection.outlier
     return Eigenpairs(
         eigenvalues=ritz.values[kept],
@@ -119,7 +119,7 @@ def solve(
 
 @dataclass(frozen=True)
 class _Ritz:
-    """Approximate eigenpairs: which are wanted, and how far each of those exceeds its limit."""
+    """Approximate eigenpairs, the selected ones, and by how much each exceeds its limit."""
 
     values: NDArray[np.float64]
     combinations: NDArray[np.float64]
@@ -128,53 +128,53 @@ class _Ritz:
     crowd: int
 
 
-def _rayleigh_ritz(basis: GrowingBasis, factor: NDArray[np.float64], wanted: Wanted) -> _Ritz:
-    """Solve the projected problem and estimate the wanted residuals, which needs no product.
+def _rayleigh_ritz(basis: GrowingBasis, factor: NDArray[np.float64], request: Request) -> _Ritz:
+    """Solve the projected problem and estimate the residuals, without a product.
 
     A residual r_k passes below tol·λ₁, as promised, and so low that the eigenvalue, whose error
     is of the second order in r_k, is good to tol·λ_k.
     """
-    ends = None if wanted.signed else (basis.size - wanted.dim, basis.size - 1)
+    ends = None if request.signed else (basis.size - request.dim, basis.size - 1)
     values, combinations = scipy.linalg.eigh(
         basis.projection, subset_by_index=ends, check_finite=False
     )
-    along = wanted.direction.astype(basis.columns.dtype) @ basis.columns
+    along = request.direction.astype(basis.columns.dtype) @ basis.columns
     alignment = (along @ combinations) ** 2
-    selection = select(values, alignment, signed=wanted.signed)
-    kept = selection.kept[: wanted.dim]
+    selection = select(values, alignment, signed=request.signed)
+    kept = selection.kept[: request.dim]
     residuals = np.linalg.norm(factor @ combinations[basis.newest][:, kept], axis=0)
     magnitudes = np.abs(values[kept])
-    promised = wanted.tol * magnitudes[0]
-    second_order = magnitudes * math.sqrt(wanted.tol * _GAP)
+    promised = request.tol * magnitudes[0]
+    second_order = magnitudes * math.sqrt(request.tol * _GAP)
     limits = np.clip(second_order, promised / 10, promised)
-    excess = np.full(wanted.dim, np.inf)
+    excess = np.full(request.dim, np.inf)
     excess[: len(kept)] = residuals / np.maximum(limits, np.finfo(float).tiny)
     ascending = np.sort(values[kept])
-    window = min(wanted.tol, _CROWD) * magnitudes[0]
+    window = min(request.tol, _CROWD) * magnitudes[0]
     crowd = np.searchsorted(ascending, ascending + window, side="right") - np.arange(len(kept))
     return _Ritz(values, combinations, selection, excess, int(crowd.max()))
 
 
-def _restart(basis: GrowingBasis, wanted: Wanted, width: int) -> None:
+def _restart(basis: GrowingBasis, request: Request, width: int) -> None:
     """Keep the best third of the basis."""
     values, combinations = scipy.linalg.eigh(basis.projection, check_finite=False)
     alignment = np.zeros(len(values))
-    order = select(values, alignment, signed=wanted.signed).kept
+    order = select(values, alignment, signed=request.signed).kept
     room = basis.capacity - width - _OTHER_END
-    count = min(wanted.dim + (basis.size - wanted.dim) // 3, room)
+    count = min(request.dim + (basis.size - request.dim) // 3, room)
     kept = np.union1d(order[:count], np.arange(_OTHER_END))
     basis.compress(combinations[:, kept], values[kept])
 
 
 class _Schedule:
-    """When to solve the projected problem: seldom, and where it is likely to have converged."""
+    """Schedule of the projected problem: solved rarely, and when it has probably converged."""
 
     def __init__(self, first: int) -> None:
         self.due = first
         self._seen: tuple[int, float] | None = None
 
     def record(self, products: int, excess: float) -> None:
-        """Take in the largest excess after so many products, which falls about geometrically."""
+        """Note the largest excess after `products`; it falls about geometrically."""
         step = 0.25 * products
         distance = math.log(excess) if 1 < excess < math.inf else 0.0
         if self._seen is not None:
@@ -192,7 +192,7 @@ def _mix(rng: np.random.Generator, start: Block, width: int) -> Block:
 
     A Krylov space that starts within the wanted subspace fills that first. Starting from all the
     columns side by side would take more products: the wider the block, the lower the degree of
-    the polynomial that a number of products buys.
+    the polynomial for the same number of products.
     """
     weights = _random(rng, start.shape[1], width, start.dtype) / math.sqrt(start.shape[1])
     return start @ weights.astype(start.dtype)

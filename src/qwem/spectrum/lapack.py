@@ -1,4 +1,4 @@
-"""Eigenpairs of a matrix small enough to be reduced whole, by LAPACK, in float64."""
+"""LAPACK eigensolver for matrices small enough to be reduced as a whole, in float64."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 import scipy.linalg
 
 from qwem.errors import SettingError
-from qwem.spectrum.eigenpairs import Eigenpairs, Wanted
+from qwem.spectrum.eigenpairs import Eigenpairs, Request
 from qwem.spectrum.selection import select
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def solve(matrix: NDArray[Any], wanted: Wanted) -> Eigenpairs:
-    """Return the wanted eigenpairs of a dense symmetric matrix.
+def solve(matrix: NDArray[Any], request: Request) -> Eigenpairs:
+    """Return the requested eigenpairs of a dense symmetric matrix.
 
-    Only the wanted end is computed; both ends are where `signed`, and the rest with them, as
-    LAPACK has no call for just the two.
+    Only one end of the spectrum is computed. Where `signed`, both ends are needed, and LAPACK can
+    compute them only with everything in between.
     """
     size = len(matrix)
     if not np.all(np.isfinite(matrix)):
@@ -29,13 +29,13 @@ def solve(matrix: NDArray[Any], wanted: Wanted) -> Eigenpairs:
     entries = matrix.astype(np.float64, order="F")  # a copy, which LAPACK may use as its own
     values, vectors = scipy.linalg.eigh(
         entries,
-        subset_by_index=None if wanted.signed else (size - wanted.dim, size - 1),
+        subset_by_index=None if request.signed else (size - request.dim, size - 1),
         overwrite_a=True,
         check_finite=False,
     )
-    alignment = (wanted.direction @ vectors) ** 2
-    selection = select(values, alignment, signed=wanted.signed)
-    kept = selection.kept[: wanted.dim]
+    alignment = (request.direction @ vectors) ** 2
+    selection = select(values, alignment, signed=request.signed)
+    kept = selection.kept[: request.dim]
     return Eigenpairs(
         eigenvalues=values[kept],
         eigenvectors=vectors[:, kept],
@@ -62,6 +62,6 @@ def count_above(matrix: NDArray[Any], floor: float) -> int:
 
 
 def rounding_floor(matrix: NDArray[Any]) -> float:
-    """Return a size that eigenvalues made by rounding alone stay below."""
+    """Return an upper limit for the magnitude of eigenvalues that are only rounding errors."""
     dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return float(np.finfo(dtype).eps * math.sqrt(len(matrix)) * np.linalg.norm(matrix))

@@ -1,4 +1,4 @@
-"""Orthonormal bases: of a block of columns, and one that grows block by block."""
+"""Orthonormal bases of a block of columns, and a basis that grows block by block."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Block = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
 # Above this ratio of singular values the Gram matrix has lost the smallest ones to rounding.
 _GRAM_CONDITION = 1e6
-# A projection that leaves less than this part of a column leaves rounding errors too: go again.
+# Where a projection leaves less than this part of a column, rounding errors are projected out too.
 _CANCELLATION = 0.1
 
 
@@ -23,7 +23,7 @@ def orthonormalize(block: Block, threshold: float) -> tuple[Block, NDArray[np.fl
 
     Directions in which the block is not longer than `threshold` are left out, so Q may have fewer
     columns than the block, or none. The work is done in float64 through the Gram matrix, which is
-    all matrix products, and through a QR factorisation where the Gram matrix can't tell.
+    all matrix products, and through a QR factorization where the Gram matrix is too inaccurate.
 
     >>> Q, R = orthonormalize(np.array([[3.0, 6.0], [4.0, 8.0]]), 1e-9)
     >>> Q.shape, np.allclose(Q @ R, [[3, 6], [4, 8]])
@@ -56,7 +56,7 @@ def _principal_axes(
 
 
 class GrowingBasis:
-    """Orthonormal columns Q for a symmetric operator A, with the projection QᵀAQ beside them.
+    """Orthonormal columns Q for a symmetric operator A, with the projection QᵀAQ.
 
     `capacity` bounds the number of columns; memory is touched only as they fill up.
     """
@@ -84,17 +84,17 @@ class GrowingBasis:
 
     @property
     def newest(self) -> slice:
-        """The columns that came last."""
+        """The columns appended last."""
         return slice(self._recent, self.size)
 
     def has_room(self, width: int) -> bool:
-        """Say whether `width` more columns fit."""
+        """Return whether `width` more columns fit."""
         return self.size + width <= self.capacity
 
     def append(self, block: Block, image: Block, threshold: float) -> tuple[Block, Any]:
-        """Take in the next orthonormal `block` and its `image` under A.
+        """Append an orthonormal `block`, given its `image` under A.
 
-        Returns what of the image the basis doesn't span, as `orthonormalize` does. In a Krylov
+        Returns the part of the image outside the basis, as `orthonormalize` does. In a Krylov
         space the image has large components only along the last two blocks; taking those off
         first makes the one pass over all columns as good as the usual two.
         """
@@ -138,7 +138,7 @@ class GrowingBasis:
         self.size, self._recent = kept, 0
 
     def _subtract(self, block: Block, first: int) -> NDArray[np.float64]:
-        """Take the columns from `first` on out of `block`, in place, and return how much."""
+        """Project the columns from `first` on out of `block`, in place; return the coefficients."""
         columns = self.columns[:, first:]
         coefficients = columns.T @ block
         block -= columns @ coefficients

@@ -1,4 +1,4 @@
-"""Which eigenpairs are kept, in which order, and with which signs."""
+"""Selection of eigenpairs: which are kept, in which order, and with which signs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def select(
 
     The outlier is the eigenvalue of largest magnitude, provided that it is negative and that at
     least a quarter of its eigenvector's squared length (`alignment`) lies along the direction in
-    which the unseen pairs push: 1, or Γ1 under a rank-one coupling. M* is −2 on every unseen pair,
+    which the unseen pairs act: 1, or Γ1 under a rank-one coupling. M* is −2 on every unseen pair,
     so this eigenvalue is near −2V times their share and says nothing about any word; PPMI, which
     has no negative entry, has no such eigenvalue (Perron and Frobenius).
 
@@ -50,9 +50,9 @@ def select(
 def fix_signs(eigenvectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Flip each column so that the sum of the cubes of its entries is positive.
 
-    The cubes let the large entries decide without hanging on which of two nearly equal ones is
-    the largest. Where they cancel, the first entry that is at least half as large as the largest
-    is made positive.
+    The cubes let the large entries decide, whichever of two nearly equal ones is the largest.
+    Where they cancel, the first entry that is at least half as large as the largest is made
+    positive.
 
     >>> fix_signs(np.array([[0.6, -0.6], [-0.8, 0.8]])).tolist()
     [[-0.6, -0.6], [0.8, 0.8]]

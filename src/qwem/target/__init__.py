@@ -1,36 +1,38 @@
 """Cooccurrence → Target: M*, PMI, PPMI, SimCLR, any contrastive loss, and their reweightings."""
 
-from qwem.target.contrastive import contrastive_target, derivatives_at_zero, simclr_target
-from qwem.target.formula import Derivatives
-from qwem.target.information import pmi, ppmi
-from qwem.target.quadratic import mstar
+from qwem.target.building import TargetOptions
+from qwem.target.derivatives import Derivatives, LossSide, derivatives_at_zero
 from qwem.target.reweighting import (
     Reweighting,
     dynamic_window,
     negative_sampling,
-    none,
     rank_one,
     setting31,
     subsampling,
+    unweighted,
     word_probability,
 )
 from qwem.target.target import Target
+from qwem.target.targets import TargetName, contrastive_target, mstar, pmi, ppmi, simclr_target
 
 __all__ = [
     "Derivatives",
+    "LossSide",
     "Reweighting",
     "Target",
+    "TargetName",
+    "TargetOptions",
     "contrastive_target",
     "derivatives_at_zero",
     "dynamic_window",
     "mstar",
     "negative_sampling",
-    "none",
     "pmi",
     "ppmi",
     "rank_one",
     "setting31",
     "simclr_target",
     "subsampling",
+    "unweighted",
     "word_probability",
 ]

@@ -1,4 +1,4 @@
-"""The loops behind `Target`: filling its entries from counts, and multiplying its sparse part.
+"""Kernels of `Target`: filling its entries from counts, and multiplying its sparse part.
 
 An entry is the rational function R(C, E) = (a C + b E) / (c C + d E + h) of the pair's count C and
 of the count E that independence would give. E is a sum of separable terms, E_ij = Σ_t left_it
@@ -16,7 +16,7 @@ from numba import njit
 Array = np.ndarray[Any, Any]
 
 _TILE_ENTRIES = 1 << 18
-"""Entries of the dense block in a tile: 1 MB in float32, what a core's own cache holds."""
+"""Entries of the dense block in a tile: 1 MB in float32, which fits a core's own cache."""
 
 
 @njit(inline="always", error_model="numpy")
@@ -49,14 +49,9 @@ def fill_from_dense(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def fill_from_sparse(
-    indptr: Array,
-    indices: Array,
-    counts: Array,
-    left: Array,
-    right: Array,
-    coefficients: Array,
-    out: Array,
-) -> None:
+    indptr: Array, indices: Array, counts: Array,
+    left: Array, right: Array, coefficients: Array, out: Array,
+) -> None:  # fmt: skip
     """Write R(C, E) for every pair of some rows of sparse counts, seen or not.
 
     `indptr` is the part that belongs to the rows; it points into the whole `indices` and `counts`.
@@ -74,14 +69,9 @@ def fill_from_sparse(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def fill_stored(
-    indptr: Array,
-    indices: Array,
-    counts: Array,
-    left: Array,
-    right: Array,
-    coefficients: Array,
-    out: Array,
-) -> None:
+    indptr: Array, indices: Array, counts: Array,
+    left: Array, right: Array, coefficients: Array, out: Array,
+) -> None:  # fmt: skip
     """Write R(C, E) − R(0, E) for the stored pairs of some rows of sparse counts.
 
     `out`, like `indices` and `counts`, is the whole array of stored entries.

@@ -1,33 +1,32 @@
-"""The reweighting coefficients Ψ⁺ and Ψ⁻ of word pairs, as choices that multiply.
+"""The reweighting coefficients Ψ⁺ and Ψ⁻ of word pairs, as factors that multiply.
 
-A `Reweighting` is a product of choices (see `choices`), each of which contributes a factor to Ψ⁺,
-to Ψ⁻ or to both, as in the paper's appendix on reweighting hyperparameters. What the product makes
-of the coupling G = Ψ⁺ P_ij + Ψ⁻ P_i P_j is read off its structure, never off a matrix.
+A `Reweighting` is a product of factors, each of which acts on Ψ⁺, on Ψ⁻ or on both, as in the
+paper's appendix on reweighting hyperparameters. The coupling G = Ψ⁺ P_ij + Ψ⁻ P_i P_j follows from
+the factors themselves, without a matrix being computed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from qwem.cooccurrence import acceptance
 from qwem.errors import SettingError
-from qwem.target.choices import (
-    Choice,
-    DynamicWindow,
-    NegativeSampling,
-    RankOne,
-    Setting31,
-    Subsampling,
-)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from qwem.cooccurrence import Cooccurrence
+
+    Matrix: TypeAlias = NDArray[Any] | sparse.csr_array[Any]
 
 Vector: TypeAlias = NDArray[np.float64]
 Coupling: TypeAlias = Vector | Literal["general"] | None
@@ -35,39 +34,55 @@ Coupling: TypeAlias = Vector | Literal["general"] | None
 
 
 @dataclass(frozen=True)
+class Factor:
+    """One factor of Ψ⁺, of Ψ⁻ or of both; factors of equal name and parameters are equal."""
+
+    name: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """The parameters as plain data; a digest stands for an array."""
+    shared: Callable[[Vector], Vector] | None = field(default=None, compare=False)
+    """From P_i to u, where u_i u_j multiplies both Ψ⁺ and Ψ⁻."""
+    negative: Callable[[Vector], tuple[Vector, Vector]] | None = field(default=None, compare=False)
+    """From P_i to left (V × terms) and right (terms × V), whose product multiplies Ψ⁻."""
+    positive: Callable[[Matrix, Cooccurrence], Matrix] | None = field(default=None, compare=False)
+    """From pair counts to pair counts times a factor of Ψ⁺."""
+    is_symmetric: bool = True
+
+
+@dataclass(frozen=True)
 class Reweighting:
-    """A product of choices for Ψ⁺ and Ψ⁻; the empty product is 1 for all pairs.
+    """A product of factors of Ψ⁺ and Ψ⁻; the empty product is 1 for all pairs.
 
     >>> setting31() * subsampling()
     Reweighting(setting31 * subsampling)
     """
 
-    choices: tuple[Choice, ...] = ()
+    factors: tuple[Factor, ...] = ()
 
     def __post_init__(self) -> None:
-        if sum(isinstance(choice, Setting31) for choice in self.choices) > 1:
+        if sum(factor.name == _SETTING31 for factor in self.factors) > 1:
             raise SettingError("Setting 3.1 can stand in a product of reweightings only once.")
 
     def __mul__(self, other: Reweighting) -> Reweighting:
-        return Reweighting(self.choices + other.choices)
+        return Reweighting(self.factors + other.factors)
 
     def __repr__(self) -> str:
-        return f"Reweighting({' * '.join(c.name for c in self.choices) or 'none'})"
+        return f"Reweighting({' * '.join(f.name for f in self.factors) or 'unweighted'})"
 
     @property
     def settings(self) -> list[dict[str, Any]]:
-        """The choices and their parameters, as plain data."""
-        return [{"name": choice.name, **choice.parameters} for choice in self.choices]
+        """The factors and their parameters, as plain data."""
+        return [{"name": factor.name, **factor.parameters} for factor in self.factors]
 
     @property
     def is_symmetric(self) -> bool:
         """Whether Ψ⁺ and Ψ⁻ are symmetric, as an eigendecomposition needs."""
-        return all(choice.is_symmetric for choice in self.choices)
+        return all(factor.is_symmetric for factor in self.factors)
 
     @property
     def is_setting31(self) -> bool:
-        """Whether Setting 3.1 is among the choices."""
-        return any(isinstance(choice, Setting31) for choice in self.choices)
+        """Whether Setting 3.1 is among the factors."""
+        return any(factor.name == _SETTING31 for factor in self.factors)
 
     def positive_weight(
         self,
@@ -98,12 +113,12 @@ class Reweighting:
     ) -> Coupling:
         """Return G = Ψ⁺ P_ij f⁺″(0) + Ψ⁻ P_i P_j f⁻″(0), as far as a closed form can use it.
 
-        Under Setting 3.1 it is what the choices common to Ψ⁺ and Ψ⁻ make of a constant. Otherwise,
-        where the positive side of the loss is not curved (f⁺″(0) = 0, as in SimCLR), only the
-        separable P_i P_j and its separable factors are left. All else is ``"general"``.
+        Under Setting 3.1 it is a constant times the factors common to Ψ⁺ and Ψ⁻. Otherwise, where
+        the positive side of the loss is not curved (f⁺″(0) = 0, as in SimCLR), only the separable
+        P_i P_j and its separable factors are left. All else is ``"general"``.
         """
         probability = word_probability(counts)
-        shared = [u for c in self.choices if (u := c.shared(probability)) is not None]
+        shared = [f.shared(probability) for f in self.factors if f.shared is not None]
         if self.is_setting31:
             return np.multiply.reduce(shared) if shared else None
         left, right = self._negative_terms(probability)
@@ -122,16 +137,17 @@ class Reweighting:
     def weighted_counts(self, counts: Cooccurrence) -> NDArray[Any] | sparse.csr_array[Any]:
         """Return the pair counts times the positive-only part of Ψ⁺; without one, uncopied."""
         matrix: Any = counts.pair_counts.matrix
-        for choice in self.choices:
-            matrix = choice.weighted(matrix, counts)
+        for factor in self.factors:
+            if factor.positive is not None:
+                matrix = factor.positive(matrix, counts)
         return matrix
 
     def _negative_terms(self, probability: Vector) -> tuple[Vector, Vector]:
         """Return the product of the negative-only factors, each a sum of separable terms."""
         left, right = np.ones((probability.size, 1)), np.ones((1, probability.size))
-        for choice in self.choices:
-            if (terms := choice.negative(probability)) is not None:
-                a, b = terms
+        for factor in self.factors:
+            if factor.negative is not None:
+                a, b = factor.negative(probability)
                 left = (left[:, :, None] * a[:, None, :]).reshape(probability.size, -1)
                 right = (right[:, None, :] * b[None, :, :]).reshape(-1, probability.size)
         return left, right
@@ -153,28 +169,32 @@ class Reweighting:
         if self.is_setting31:
             pairs, independent = weighted / total, np.outer(probability[rows], probability)
             shared /= curvature[0] * pairs + curvature[1] * negative * independent
-        for choice in self.choices:
-            if (u := choice.shared(probability)) is not None:
+        for factor in self.factors:
+            if factor.shared is not None:
+                u = factor.shared(probability)
                 shared *= np.outer(u[rows], u)
         return positive, negative, shared
+
+
+_SETTING31 = "setting31"
 
 
 def setting31() -> Reweighting:
     """Ψ⁺ = Ψ⁻ = 1/(P_ij + P_i P_j), the paper's example of Setting 3.1: the coupling G is constant.
 
-    In a product with choices that act on one of Ψ⁺ and Ψ⁻ only, it divides by what these have made
-    of the sum, Ψ⁺ P_ij + Ψ⁻ P_i P_j, so that G stays constant as Setting 3.1 demands. Choices that
-    act on both (`subsampling`, `rank_one`) multiply G.
+    In a product with factors of only one of Ψ⁺ and Ψ⁻, it divides by the sum that these give,
+    Ψ⁺ P_ij + Ψ⁻ P_i P_j, so that G stays constant as Setting 3.1 demands. Factors of both
+    (`subsampling`, `rank_one`) multiply G.
 
     >>> from qwem import Cooccurrence
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
     >>> setting31().coupling(counts) is None
     True
     """
-    return Reweighting((Setting31(),))
+    return Reweighting((Factor(_SETTING31),))
 
 
-def none() -> Reweighting:
+def unweighted() -> Reweighting:
     """Ψ⁺ = Ψ⁻ = 1: no reweighting, the unit of the product."""
     return Reweighting()
 
@@ -187,7 +207,86 @@ def rank_one(g: ArrayLike) -> Reweighting:
     >>> (setting31() * rank_one([3.0, 1.0])).coupling(counts)
     array([3., 1.])
     """
-    return Reweighting((RankOne(np.array(g, dtype=np.float64)),))
+    vector = np.array(g, dtype=np.float64)
+    if vector.ndim != 1 or not np.all(np.isfinite(vector) & (vector > 0)):
+        raise SettingError("A rank-one coupling g gᵀ needs a vector g of positive numbers.")
+
+    def shared(probability: Vector) -> Vector:
+        if vector.size != probability.size:
+            raise SettingError(
+                f"A rank-one coupling for {probability.size:,} words needs a vector of that "
+                f"length, not of {vector.size:,}."
+            )
+        return vector
+
+    return Reweighting((Factor("rank_one", {"g": _digest(vector)}, shared=shared),))
+
+
+def subsampling(subsample: float = 1e-3) -> Reweighting:
+    """Ψ⁺ = Ψ⁻ = a_i a_j with word2vec's acceptance a_i = min(1, √(t/P_i) + t/P_i), t = `subsample`.
+
+    It cancels in every target and is left in the coupling: with Setting 3.1, G = a aᵀ. Dropping
+    words *before* windows are drawn is another thing, and belongs to counting.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> (setting31() * subsampling(0.1)).coupling(counts).round(3)
+    array([0.498, 1.   ])
+    """
+    acceptance(np.ones(1), subsample)  # refuses a bad value here, before it is used
+
+    def shared(probability: Vector) -> Vector:
+        return acceptance(probability, subsample)
+
+    return Reweighting((Factor("subsampling", {"subsample": subsample}, shared=shared),))
+
+
+def negative_sampling(
+    exponent: float = 0.75,
+    negatives: float = 5.0,
+    symmetrize: Literal["geometric", "arithmetic"] | None = "geometric",
+) -> Reweighting:
+    """Ψ⁻ of k = `negatives` samples drawn from P_j^exponent: k P_j^(exponent − 1) / Σ P^exponent.
+
+    The denominator makes the sampling distribution sum to one. (The paper divides by the plain mean
+    of P^(exponent − 1) over the vocabulary, where it takes the mean under P.)
+
+    Ψ⁻ is asymmetric, and a target needs a symmetric one: ``"geometric"``, √(Ψ⁻_ij Ψ⁻_ji), keeps it
+    separable and is context-distribution smoothing shared by both words; ``"arithmetic"``, the mean
+    of Ψ⁻_ij and Ψ⁻_ji, leaves the loss of a tied model as it is. With None it stays asymmetric, for
+    training only.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> negative_sampling(exponent=1.0, negatives=2.0).negative_weight(counts)[0, 1].round(6).item()
+    2.0
+    """
+    if not math.isfinite(exponent):
+        raise SettingError(f"exponent must be a finite number, not {exponent}.")
+    if not (math.isfinite(negatives) and negatives > 0):
+        raise SettingError(f"negatives must be a positive number, not {negatives}.")
+    if symmetrize not in ("geometric", "arithmetic", None):
+        raise SettingError(
+            f"symmetrize must be 'geometric', 'arithmetic' or None, not {symmetrize!r}."
+        )
+
+    def terms(probability: Vector) -> tuple[Vector, Vector]:
+        weight = negatives * probability ** (exponent - 1) / np.sum(probability**exponent)
+        ones = np.ones_like(weight)
+        if exponent == 1 or symmetrize == "geometric":
+            left = right = np.sqrt(weight)[:, None]
+        elif symmetrize == "arithmetic":
+            left = np.stack([weight / 2, ones], axis=1)
+            right = np.stack([ones, weight / 2], axis=1)
+        else:
+            left, right = ones[:, None], weight[:, None]
+        return left, right.T
+
+    parameters = {"exponent": exponent, "negatives": negatives, "symmetrize": symmetrize}
+    symmetric = symmetrize is not None or exponent == 1
+    return Reweighting(
+        (Factor("negative_sampling", parameters, negative=terms, is_symmetric=symmetric),)
+    )
 
 
 def dynamic_window(mean_distance: NDArray[Any] | sparse.sparray) -> Reweighting:
@@ -205,44 +304,36 @@ def dynamic_window(mean_distance: NDArray[Any] | sparse.sparray) -> Reweighting:
     >>> dynamic_window(np.array([[0, 1.5], [1.5, 0]])).positive_weight(flat)[0, 1].item()
     1.0
     """
-    return Reweighting((DynamicWindow(mean_distance),))
 
+    def positive(matrix: Matrix, counts: Cooccurrence) -> Matrix:
+        if counts.weights is None or len(set(counts.weights)) > 1:
+            raise SettingError(
+                "dynamic_window needs flat counts: counts with weights='flat', or "
+                "from_matrix(..., weights=[1, 1, …]); weighted ones contain its factor already."
+            )
+        if mean_distance.shape != counts.pair_counts.shape:
+            raise SettingError(
+                f"The mean distances have shape {mean_distance.shape} and the counts "
+                f"{counts.pair_counts.shape}; they need the same words in the same order."
+            )
+        longest = len(counts.weights)
+        flat: Any = matrix * 1.0
+        weighted: Any = flat * (longest + 1) - _times(flat, mean_distance)
+        rounding = 1e-9 * flat.max()
+        if min((weighted - flat).min(), (flat * longest - weighted).min()) < -rounding:
+            raise SettingError(
+                f"Mean distances must lie between 1 and the window, {longest}, wherever a pair "
+                "occurs."
+            )
+        if abs(weighted - weighted.T).max() > rounding:
+            raise SettingError("Mean distances must be symmetric.")
+        result: Matrix = weighted * (counts.pair_counts.total / weighted.sum())
+        return result
 
-def subsampling(threshold: float = 1e-3) -> Reweighting:
-    """Ψ⁺ = Ψ⁻ = a_i a_j with word2vec's acceptance a_i = min(1, t/P_i + √(t/P_i)).
-
-    It cancels in every target and is left in the coupling: with Setting 3.1, G = a aᵀ. Dropping
-    words *before* windows are drawn is another thing, and belongs to counting.
-
-    >>> from qwem import Cooccurrence
-    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
-    >>> (setting31() * subsampling(0.1)).coupling(counts).round(3)
-    array([0.498, 1.   ])
-    """
-    return Reweighting((Subsampling(threshold),))
-
-
-def negative_sampling(
-    exponent: float = 0.75,
-    k: float = 5.0,
-    symmetrise: Literal["geometric", "arithmetic"] | None = "geometric",
-) -> Reweighting:
-    """Ψ⁻ of k negative samples drawn from P_j^exponent: k P_j^(exponent − 1) / Σ P^exponent.
-
-    The denominator makes the sampling distribution sum to one. (The paper divides by the plain mean
-    of P^(exponent − 1) over the vocabulary, where it takes the mean under P.)
-
-    Ψ⁻ is asymmetric, and a target needs a symmetric one: ``"geometric"``, √(Ψ⁻_ij Ψ⁻_ji), keeps it
-    separable and is context-distribution smoothing shared by both words; ``"arithmetic"``, the mean
-    of Ψ⁻_ij and Ψ⁻_ji, leaves the loss of a tied model as it is. With None it stays asymmetric, for
-    training only.
-
-    >>> from qwem import Cooccurrence
-    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
-    >>> negative_sampling(exponent=1.0, k=2.0).negative_weight(counts)[0, 1].round(6).item()
-    2.0
-    """
-    return Reweighting((NegativeSampling(exponent, k, symmetrise),))
+    distance: Any = mean_distance
+    values = distance.tocsr().data if sparse.issparse(distance) else distance
+    parameters = {"mean_distance": _digest(values)}
+    return Reweighting((Factor("dynamic_window", parameters, positive=positive),))
 
 
 def word_probability(counts: Cooccurrence) -> Vector:
@@ -259,7 +350,19 @@ def word_probability(counts: Cooccurrence) -> Vector:
     return occurrences / occurrences.sum()
 
 
-def _dense_rows(matrix: NDArray[Any] | sparse.csr_array[Any], rows: slice) -> Vector:
+def _digest(array: NDArray[Any]) -> str:
+    """Return a hash that tells this array from others in the settings of an artefact."""
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def _dense_rows(matrix: Matrix, rows: slice) -> Vector:
     part: Any = matrix[rows]
     dense: Vector = (part.toarray() if sparse.issparse(part) else part).astype(np.float64)
     return dense
+
+
+def _times(matrix: Matrix, factor: NDArray[Any] | sparse.sparray) -> Matrix:
+    """Return the element-wise product, in the form of `matrix`."""
+    if isinstance(matrix, np.ndarray):
+        return matrix * (factor.toarray() if isinstance(factor, sparse.sparray) else factor)
+    return sparse.csr_array(matrix.multiply(factor))

@@ -1,4 +1,4 @@
-"""The smooth part of a target as a sum of a few separable terms."""
+"""Separable approximation of the smooth part of a target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TOLERANCE = 1e-5
-"""The largest error of an entry that `separate` allows itself."""
+"""The largest error of an entry that `separate` accepts."""
 
 _SAMPLES = 400
 _CHECKS = 2000

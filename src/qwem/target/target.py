@@ -1,4 +1,4 @@
-"""The matrix whose eigenvectors are the embeddings: the result of the target room."""
+"""Target: the matrix whose eigenvectors are the embeddings, the result of the target room."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ KIND = "target"
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A symmetric matrix over words: one smooth thing where a pair was never seen, plus the rest.
+    """A symmetric matrix over words: a smooth part for pairs never seen, plus the rest.
 
     M = D (terms diag(term_weights) termsᵀ + rest) D. Where most pairs are seen, `rest` is a dense
     array and there are no terms; else `rest` is sparse, and the terms (one for M* and PMI, none for
-    PPMI) are the entries of unseen pairs. D = diag(scale) is there where a coupling asked for it.
+    PPMI) are the entries of unseen pairs. D = diag(scale) comes from a coupling.
     The caller need not know: ``target @ block`` is all that an eigensolver uses.
 
     >>> from qwem import Cooccurrence
@@ -45,7 +45,7 @@ class Target:
     vocabulary: Vocabulary
     name: str
     settings: dict[str, Any]
-    """Everything that made it, as plain data."""
+    """The settings it was made with, as plain data."""
     rest: NDArray[Any] | sparse.csr_array[Any] = field(repr=False)
     """Every entry, or what stored pairs add to the terms (rows sorted)."""
     terms: NDArray[Any] = field(repr=False)
@@ -55,7 +55,7 @@ class Target:
     or ``"general"``, for which there is no closed form."""
     scale: NDArray[Any] | None = field(default=None, repr=False)
     threads: int | None = None
-    """How many `@` may use where BLAS doesn't decide; all cores by default."""
+    """How many threads `@` uses where BLAS doesn't decide; all cores by default."""
 
     def __post_init__(self) -> None:
         for array in (self.terms, self.term_weights, self.coupling, self.scale):
@@ -73,7 +73,7 @@ class Target:
         coupling: ArrayLike | None = None,
         threads: int | None = None,
     ) -> Target:
-        """Bring your own symmetric matrix, dense or SciPy sparse, and g where it is coupled.
+        """Make a target of your own symmetric matrix, dense or SciPy sparse, and its coupling g.
 
         >>> Target.from_matrix(["a", "b"], [[2.0, 1.0], [1.0, 2.0]]) @ np.ones((2, 1))
         array([[3.],
@@ -95,7 +95,9 @@ class Target:
             )
         values = rest.data if sparse.issparse(rest) else rest
         if not np.all(np.isfinite(values)):
-            raise SettingError("A target must be finite, and this matrix is not everywhere.")
+            raise SettingError(
+                "A target must be finite, and this matrix has entries that are NaN or infinite."
+            )
         if _asymmetry(rest) > 1e-6 * max(abs(values.min(initial=0)), values.max(initial=0)):
             raise SettingError("A target must be symmetric, and this matrix is not.")
         g = None if coupling is None else np.array(coupling, dtype=np.float64)
@@ -141,7 +143,7 @@ class Target:
         if isinstance(self.coupling, str):
             raise SettingError(
                 "This target's coupling G is neither constant nor rank one, so it has no closed "
-                "form (weighted factorisation is NP-hard); train it by the population gradient, "
+                "form (weighted factorization is NP-hard); train it by the population gradient, "
                 "or multiply its reweighting by setting31()."
             )
         root = np.sqrt(self.coupling)
@@ -167,7 +169,7 @@ class Target:
         return self._unscaled(vectors)
 
     def toarray(self) -> NDArray[Any]:
-        """Return the whole matrix as a dense array of its own."""
+        """Return the whole matrix as a new dense array."""
         size, _ = self.shape
         require_memory(
             size * size * self.dtype.itemsize,

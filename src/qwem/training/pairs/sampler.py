@@ -71,10 +71,11 @@ class PairSampler:
     >>> from qwem import Cooccurrence, Corpus
     >>> from qwem.training.losses import QUARTIC
     >>> from qwem.training.weighting import pair_weights
-    >>> from qwem.target import none
+    >>> from qwem.target import unweighted
     >>> corpus = Corpus.from_documents(["a b a b"])
     >>> counts = Cooccurrence.count(corpus, window=1)
-    >>> sampler = PairSampler(corpus, counts, pair_weights(counts, none(), QUARTIC), batch_size=4)
+    >>> weights = pair_weights(counts, unweighted(), QUARTIC)
+    >>> sampler = PairSampler(corpus, counts, weights, batch_size=4)
     >>> sampler.draw(key=0, number=7).weights
     array([0.5, 0.5, 0.5, 0.5], dtype=float32)
     """

@@ -1,4 +1,4 @@
-"""The eigenpairs of a target: the result of the spectrum room."""
+"""Spectrum: the leading eigenpairs of a target, the result of the spectrum room."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""From counts to a `Target`: the one road that every formula takes."""
+"""Building a `Target`: a formula applied to the counts of all pairs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 from scipy import sparse
@@ -10,6 +10,7 @@ from scipy import sparse
 from qwem._internal.blocks import blocks, for_each, stored_blocks
 from qwem._internal.resources import require_memory
 from qwem.errors import SettingError
+from qwem.target.reweighting import setting31
 from qwem.target.separable import separate
 from qwem.target.target import Target
 
@@ -17,45 +18,62 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.target.formula import Formula
     from qwem.target.reweighting import Reweighting
+    from qwem.target.targets import Formula
 
-    Array = NDArray[np.float64]
+    Array: TypeAlias = NDArray[np.float64]
+    Pairs: TypeAlias = NDArray[Any] | sparse.csr_array[Any]
 
-SMALL = 2_000
+ALWAYS_DENSE_SIZE = 2_000
 """Up to this vocabulary size a target is dense whatever its counts."""
 
-DENSE_FROM = 0.2
+DENSE_PRODUCT_SHARE = 0.2
 """The share of pairs seen from which `@` is faster dense: BLAS does about five times the operations
 per second of the sparse kernel, on every pair instead of the seen ones."""
 
 
-def build_target(
+class TargetOptions(TypedDict, total=False):
+    """Parameters that every target takes."""
+
+    reweighting: Reweighting | None
+    """Ψ⁺ and Ψ⁻; by default `setting31` (for `simclr_target`, `unweighted`)."""
+    dtype: DTypeLike
+    """Type of the entries: float32, the default, or float64."""
+    dense: bool | None
+    """Whether to store every entry; by default, where that is faster."""
+    threads: int | None
+    """How many to use; all cores by default."""
+
+
+def build(
     counts: Cooccurrence,
     formula: Formula,
-    reweighting: Reweighting,
-    *,
-    name: str,
     settings: dict[str, Any],
-    dtype: DTypeLike,
-    dense: bool | None,
-    threads: int | None,
+    *,
+    reweighting: Reweighting | None = None,
+    dtype: DTypeLike = np.float32,
+    dense: bool | None = None,
+    threads: int | None = None,
 ) -> Target:
-    """Apply `formula` to every pair of words."""
+    """Return the target whose entries are `formula` of every pair of words.
+
+    `settings` are what made the formula, with its name under ``"target"``.
+    """
+    reweighting = reweighting or setting31()
     if not reweighting.is_symmetric:
         raise SettingError(
             "A target needs symmetric weights, and negative sampling is asymmetric; choose "
-            "symmetrise='geometric' or 'arithmetic'."
+            "symmetrize='geometric' or 'arithmetic'."
         )
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise SettingError(f"dtype must be float32 or float64, not {dtype}.")
     size, _ = counts.pair_counts.shape
     if dense is None:
-        dense = size <= SMALL or counts.pair_counts.nnz >= DENSE_FROM * size * size
+        seen = counts.pair_counts.nnz
+        dense = size <= ALWAYS_DENSE_SIZE or seen >= DENSE_PRODUCT_SHARE * size * size
     pairs = reweighting.weighted_counts(counts)
-    left, right = reweighting.expected_counts(counts)
-    coupling = reweighting.coupling(counts, formula.curvature)
+    expected = reweighting.expected_counts(counts)
 
     terms, term_weights = np.empty((size, 0)), np.empty(0)
     if dense:
@@ -64,19 +82,19 @@ def build_target(
             f"A dense target of {size:,} words",
             "restrict the vocabulary, or use dense=False",
         )
-        rest: Any = _every_entry(pairs, formula, left, right, dtype, threads)
+        rest: Any = _every_entry(pairs, formula, *expected, dtype, threads)
     else:
-        rest = _stored_entries(pairs, formula, left, right, dtype, threads)
+        rest = _stored_entries(pairs, formula, *expected, dtype, threads)
         if formula.unseen is None:
             terms, term_weights, error = separate(
-                formula.unseen_entry, left, right, counts.word_counts
+                formula.unseen_entry, *expected, counts.word_counts
             )
             settings = {**settings, "unseen_error": error}
         elif formula.unseen != 0:
             terms, term_weights = np.ones((size, 1)), np.array([formula.unseen])
     return Target(
         vocabulary=counts.vocabulary,
-        name=name,
+        name=settings["target"],
         settings={
             **settings,
             "dtype": dtype.name,
@@ -88,63 +106,62 @@ def build_target(
         rest=rest,
         terms=terms.astype(dtype),
         term_weights=term_weights.astype(dtype),
-        coupling=coupling,
+        coupling=reweighting.coupling(counts, formula.curvature),
         threads=threads,
     )
 
 
 def _every_entry(
-    pairs: NDArray[Any] | sparse.csr_array[Any],
+    pairs: Pairs,
     formula: Formula,
     left: Array,
     right: Array,
     dtype: np.dtype[Any],
     threads: int | None,
 ) -> NDArray[Any]:
+    """Return the entries of all pairs, seen or not."""
     from qwem.target.kernels import fill_from_dense, fill_from_sparse
 
     coefficients = np.array(formula.coefficients)
     entries = np.empty(pairs.shape, dtype)
 
     def fill(rows: slice) -> None:
-        block = entries[rows]
+        rest = left[rows], right, coefficients, entries[rows]
         if isinstance(pairs, np.ndarray):
-            fill_from_dense(pairs[rows], left[rows], right, coefficients, block)
+            fill_from_dense(pairs[rows], *rest)
         else:
             indptr = pairs.indptr[rows.start : rows.stop + 1]
-            fill_from_sparse(
-                indptr, pairs.indices, pairs.data, left[rows], right, coefficients, block
-            )
+            fill_from_sparse(indptr, pairs.indices, pairs.data, *rest)
         if formula.finish is not None:
-            formula.finish(block)
+            formula.finish(entries[rows])
 
     for_each(fill, blocks(*entries.shape), threads)
     return entries
 
 
 def _stored_entries(
-    pairs: NDArray[Any] | sparse.csr_array[Any],
+    pairs: Pairs,
     formula: Formula,
     left: Array,
     right: Array,
     dtype: np.dtype[Any],
     threads: int | None,
 ) -> sparse.csr_array[Any]:
-    """Return what stored pairs add to an unseen one's entry, on the index arrays of the counts."""
+    """Return what stored pairs add to the entry of an unseen one, on the counts' index arrays."""
     from qwem.target.kernels import fill_stored
 
-    rows_of = pairs if not isinstance(pairs, np.ndarray) else sparse.csr_array(pairs)
-    indptr, indices, stored = rows_of.indptr, rows_of.indices, rows_of.data
+    stored = pairs if not isinstance(pairs, np.ndarray) else sparse.csr_array(pairs)
     coefficients = np.array(formula.coefficients)
-    entries = np.empty(rows_of.nnz, dtype)
+    entries = np.empty(stored.nnz, dtype)
 
     def fill(rows: slice) -> None:
-        part = indptr[rows.start : rows.stop + 1]
-        fill_stored(part, indices, stored, left[rows], right, coefficients, entries)
+        indptr = stored.indptr[rows.start : rows.stop + 1]
+        rest = left[rows], right, coefficients, entries
+        fill_stored(indptr, stored.indices, stored.data, *rest)
         if formula.finish is not None and formula.unseen is not None:
-            block = entries[part[0] : part[-1]]
+            block = entries[indptr[0] : indptr[-1]]
             formula.finish(block)
             block -= block.dtype.type(formula.unseen)
 
-    for_each(fill, stored_blocks(indptr), threads)
-    return sparse.csr_array((entries, indices, indptr), shape=pairs.shape)
+    for_each(fill, stored_blocks(stored.indptr), threads)
+    return sparse.csr_array((entries, stored.indices, stored.indptr), shape=pairs.shape)

@@ -1,0 +1,217 @@
+"""The targets: M*, PMI, PPMI, SimCLR's, and that of any contrastive loss.
+
+Each is a `Formula` for the entry of a pair, which `build` applies to all pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+
+import numpy as np
+
+from qwem.errors import SettingError
+from qwem.target.building import TargetOptions, build
+from qwem.target.derivatives import (
+    LOGISTIC_MINUS,
+    LOGISTIC_PLUS,
+    Derivatives,
+    LossSide,
+    derivatives_at_zero,
+)
+from qwem.target.reweighting import negative_sampling, setting31, unweighted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.target.target import Target
+
+TargetName: TypeAlias = Literal["mstar", "pmi", "ppmi"]
+"""The targets that need nothing but counts, by the names of their functions."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The entry of a pair: ``finish((a C + b E) / (c C + d E + h))``.
+
+    C is the pair's count and E the count that independence would give.
+    """
+
+    coefficients: tuple[float, float, float, float, float]
+    """a, b, c, d and h."""
+    unseen: float | None
+    """The entry of a pair that never occurs, where it is the same for all; else None."""
+    curvature: tuple[float, float]
+    """How much C and E contribute to the coupling: f⁺″(0) and f⁻″(0)."""
+    finish: Callable[[NDArray[Any]], None] | None = None
+    """Applied in place to the fraction, which must then be 0 for C = 0; None leaves it as it is."""
+
+    def unseen_entry(self, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the entries of pairs that never occur, by their expected count."""
+        _, b, _, d, h = self.coefficients
+        return b * expected / (d * expected + h)
+
+
+def mstar(
+    counts: Cooccurrence,
+    *,
+    negatives: float = 1.0,
+    shrinkage: float = 0.0,
+    **options: Unpack[TargetOptions],
+) -> Target:
+    """Return M* = 2 (Ψ⁺ P_ij − Ψ⁻ P_i P_j) / (Ψ⁺ P_ij + Ψ⁻ P_i P_j) (paper, eq. mstar).
+
+    Every entry lies between −2, that of a pair never seen, and 2. What Ψ⁺ and Ψ⁻ have in common
+    cancels here and is left in the coupling. Under Setting 3.1, the default, M* has a closed-form
+    solution.
+
+    Parameters
+    ----------
+    counts
+        How often words meet; every word must occur.
+    negatives
+        word2vec's k, the weight of a negative pair: a factor of Ψ⁻.
+    shrinkage
+        α: with C the weighted count of a pair and E the expected one, entries become
+        2 (C − E)/(C + E + α), so that a pair needs evidence of the order of α to count. An unseen
+        pair is then −2E/(E + α), smooth in the words' counts; in a sparse target it is a sum of a
+        few separable terms, within 1e-5 of that value.
+    **options
+        `TargetOptions`: reweighting, dtype, dense, threads.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> mstar(counts, negatives=2.0).toarray()[0].round(3)
+    array([-0.769, -0.4  ], dtype=float32)
+    """
+    _require_finite("negatives", negatives)
+    reweighting = options.get("reweighting") or setting31()
+    options["reweighting"] = reweighting * negative_sampling(exponent=1.0, negatives=negatives)
+    settings = {"target": "mstar", "negatives": negatives, "shrinkage": shrinkage}
+    return build(counts, expansion(LOGISTIC_PLUS, LOGISTIC_MINUS, shrinkage), settings, **options)
+
+
+def pmi(counts: Cooccurrence, *, floor: float = 1e-25, **options: Unpack[TargetOptions]) -> Target:
+    """Return PMI = log(Ψ⁺ P_ij / (Ψ⁻ P_i P_j) + floor), the minimizer of word2vec's own loss.
+
+    `floor` keeps the logarithm finite: the entry of a pair never seen is log(floor). The `options`
+    are `TargetOptions`.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> pmi(counts).toarray()[1].round(2)
+    array([  0.29, -57.56], dtype=float32)
+    """
+    if not (math.isfinite(floor) and floor >= np.finfo(np.float32).tiny):
+        raise SettingError(f"floor must be a positive number, at least 1.2e-38, not {floor}.")
+
+    def logarithm(ratio: NDArray[Any]) -> None:
+        ratio += ratio.dtype.type(floor)
+        np.log(ratio, out=ratio)
+
+    formula = function_of_ratio(logarithm, unseen=math.log(floor))
+    return build(counts, formula, {"target": "pmi", "floor": floor}, **options)
+
+
+def ppmi(counts: Cooccurrence, shift: float = 0.0, **options: Unpack[TargetOptions]) -> Target:
+    """Return max(PMI − shift, 0), with shift = log k for the shifted PPMI of k negatives.
+
+    The `options` are `TargetOptions`.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> ppmi(counts).toarray()[1].round(2)
+    array([0.29, 0.  ], dtype=float32)
+    """
+    _require_finite("shift", shift)
+
+    def positive_part(ratio: NDArray[Any]) -> None:
+        np.maximum(ratio, ratio.dtype.type(math.exp(shift)), out=ratio)
+        np.log(ratio, out=ratio)
+        ratio -= ratio.dtype.type(shift)
+
+    formula = function_of_ratio(positive_part, unseen=0.0)
+    return build(counts, formula, {"target": "ppmi", "shift": shift}, **options)
+
+
+def simclr_target(
+    counts: Cooccurrence, beta: float = 1.0, **options: Unpack[TargetOptions]
+) -> Target:
+    """Return SimCLR's target (P_ij/(P_i P_j) − 1)/β (paper, appendix on SimCLR).
+
+    At large batches and small embeddings, the loss at inverse temperature β is contrastive with
+    f⁺(x) = −βx and f⁻(x) = βx + β²x²/2. Only its negative side is curved, so without reweighting,
+    the default, the coupling is β² P_i P_j: rank one, and Proposition 3.3 solves it. The `options`
+    are `TargetOptions`.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> simclr_target(counts, beta=2.0).coupling
+    array([1.5, 0.5])
+    """
+    if not (math.isfinite(beta) and beta > 0):
+        raise SettingError(f"beta must be a positive inverse temperature, not {beta}.")
+    options["reweighting"] = options.get("reweighting") or unweighted()
+    formula = expansion(Derivatives(-beta, 0.0), Derivatives(beta, beta * beta))
+    return build(counts, formula, {"target": "simclr", "beta": beta}, **options)
+
+
+def contrastive_target(
+    counts: Cooccurrence, f_plus: LossSide, f_minus: LossSide, **options: Unpack[TargetOptions]
+) -> Target:
+    """Return the target of the loss Σ Ψ⁺ P_ij f⁺(w_i·w_j) + Ψ⁻ P_i P_j f⁻(w_i·w_j).
+
+    Expanded to second order around 0, the loss is ½ Σ G (W Wᵀ − M*)² and a constant, with
+    M* = −(Ψ⁺ P f⁺′(0) + Ψ⁻ PP f⁻′(0)) / G and G = Ψ⁺ P f⁺″(0) + Ψ⁻ PP f⁻″(0). word2vec's
+    logistic loss gives `mstar`.
+
+    `f_plus` and `f_minus` are functions of a number, or their `Derivatives` at 0 where these are
+    known. Under `setting31`, the default, the weights are divided by this G. The `options` are
+    `TargetOptions`.
+
+    >>> from qwem import Cooccurrence
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> contrastive_target(counts, lambda x: np.exp(-x), np.exp).toarray()[1].round(3)
+    array([ 0.143, -1.   ], dtype=float32)
+    """
+    plus, minus = derivatives_at_zero(f_plus), derivatives_at_zero(f_minus)
+    settings = {"target": "contrastive", "f_plus": list(plus), "f_minus": list(minus)}
+    return build(counts, expansion(plus, minus), settings, **options)
+
+
+def expansion(plus: Derivatives, minus: Derivatives, shrinkage: float = 0.0) -> Formula:
+    """Return the minimizer of a loss's quadratic expansion, entry by entry (paper, eq. mstar).
+
+    M* = −(C f⁺′ + E f⁻′) / (C f⁺″ + E f⁻″), where `shrinkage` adds that many counts to E in the
+    denominator alone, a penalty on M*² that the evidence has to overcome.
+    """
+    _require_finite("shrinkage", shrinkage)
+    for derivative in (*plus, *minus):
+        _require_finite("A loss's derivative at 0", derivative)
+    if shrinkage < 0:
+        raise SettingError(f"shrinkage must not be negative, and it is {shrinkage}.")
+    if plus.second < 0 or minus.second <= 0:
+        raise SettingError(
+            "The quadratic expansion of this loss has no minimum: it needs f⁺″(0) ≥ 0 and "
+            f"f⁻″(0) > 0, and they are {plus.second:g} and {minus.second:g}."
+        )
+    return Formula(
+        (-plus.first, -minus.first, plus.second, minus.second, shrinkage * minus.second),
+        unseen=-minus.first / minus.second if shrinkage == 0 else None,
+        curvature=(plus.second, minus.second),
+    )
+
+
+def function_of_ratio(finish: Callable[[NDArray[Any]], None], unseen: float) -> Formula:
+    """Return a function of P_ij / (P_i P_j), with the coupling of word2vec's own loss."""
+    curvature = (LOGISTIC_PLUS.second, LOGISTIC_MINUS.second)
+    return Formula((1.0, 0.0, 0.0, 1.0, 0.0), unseen, curvature, finish)
+
+
+def _require_finite(name: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise SettingError(f"{name} must be a finite number, not {value}.")
