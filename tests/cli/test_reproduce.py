@@ -12,7 +12,7 @@ from qwem.cli import reproduce as command
 from qwem.errors import QwemError, SettingError
 from qwem.recipes import paper
 from qwem.recipes.paper import SCALES
-from recipes.families import TINY, write_families
+from recipes.paper.families import TINY, write_families
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,9 +57,8 @@ def test_unknown_names_are_listed(text: Path, tmp_path: Path) -> None:
         command.run(parse(tmp_path / "missing.txt", "-o", tmp_path / "out", "--only", "fig2"))
 
 
-def test_the_choices_are_the_presets() -> None:
-    assert parse("a.txt", "-o", "b").preset == "laptop"
+def test_every_scale_can_be_chosen() -> None:
     for name in paper.SCALES:
-        assert parse("a.txt", "-o", "b", "--preset", name).preset == name
+        assert parse("a.txt", "-o", "b", "--scale", name).scale == name
     with pytest.raises(SystemExit):
-        parse("a.txt", "-o", "b", "--preset", "huge")
+        parse("a.txt", "-o", "b", "--scale", "huge")

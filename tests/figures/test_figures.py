@@ -107,7 +107,7 @@ def test_singular_values_are_the_runs_and_the_theorys(
 
 def test_errors_are_distances_from_the_theory(traces: dict[str, Trace], spectrum: Spectrum) -> None:
     start = Start("small", traces["logistic"], traces["quartic"], spectrum)
-    errors = start.errors(3)
+    errors = start.errors(start.qwem, 3)
     assert errors.shape == (len(traces["quartic"].times), 3)
     last = np.abs(traces["quartic"].singular_values[-1, :3] - np.sqrt(spectrum.eigenvalues[:3]))
     np.testing.assert_allclose(errors[-1], last / np.sqrt(spectrum.eigenvalues[:3]), atol=1e-6)
@@ -129,11 +129,17 @@ def test_the_overview_has_losses_and_words(traces: dict[str, Trace], spectrum: S
     assert labels <= set(qwem.vocabulary.words)
 
 
-def test_the_ablation_has_one_panel_a_run(traces: dict[str, Trace], spectrum: Spectrum) -> None:
+def test_the_ablation_has_one_panel_per_run_and_one_of_purity(
+    traces: dict[str, Trace], spectrum: Spectrum
+) -> None:
     qwem, word2vec = traces["quartic"], traces["logistic"]
-    panels = ablation(word2vec, qwem, word2vec, qwem, spectrum).get_axes()
+    purity = {"word2vec": np.linspace(0.2, 0.7, DIM), "qwem": np.linspace(1, 0.9, DIM)}
+    *panels, right = ablation(word2vec, qwem, word2vec, qwem, spectrum, purity).get_axes()
     for axes, trace in zip(panels, (word2vec, qwem, word2vec, qwem), strict=True):
         np.testing.assert_array_equal(curves(axes)[0][1], trace.singular_values[1:, 0])
+    for (ranks, found), expected in zip(curves(right), purity.values(), strict=True):
+        assert ranks.tolist() == list(range(1, DIM + 1))
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_heat_maps_are_the_overlaps(spectrum: Spectrum) -> None:

@@ -1,4 +1,4 @@
-"""Make the paper's figures and tables from a text, and a page that lays them out."""
+"""Make the paper's figures and tables from a text, and a page that shows them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIRECTORY")
     parser.add_argument(
-        "--preset", choices=("laptop", "paper"), default="laptop",
-        help="laptop: within half an hour on two cores (default); paper: its own scale, for a GPU",
+        "--scale", choices=("laptop", "paper"), default="laptop",
+        help="laptop: for two cores (default); paper: the paper's own, for a GPU",
     )  # fmt: skip
     parser.add_argument(
-        "--only", metavar="NAMES", help="some of them, such as fig2,table1 (default: all)"
+        "--only", metavar="NAMES", help="figures to make, such as fig2,table1 (default: all)"
     )
     parser.add_argument(
         "--analogies", metavar="F", default="google", help="a file of questions (default: google)"
     )
     parser.add_argument(
         "--similarity", metavar="F", nargs="+",
-        help="files of rated pairs (default: men and wordsim353, where they can be had)",
+        help="files of rated pairs (default: men and wordsim353, where available)",
     )  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
     result = reproduce(
         options.corpus,
         options.output,
-        preset=options.preset,
+        scale=options.scale,
         only=only,
         analogies=options.analogies,
         similarity=options.similarity,

@@ -1,27 +1,44 @@
-"""The ablation: two losses by two weightings, and what each does to the singular values."""
+"""The ablation: two losses by two weightings, their singular values and their modes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from qwem.dynamics import closed_form
 from qwem.figures.curves import draw_singular_values, time_axis
 from qwem.figures.look import COLOURS, new_figure, styled
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from qwem.spectrum import Spectrum
     from qwem.training import Trace
 
 _MODES = 20
+_LINES = {
+    "word2vec": ("word2vec", "o-", "word2vec"),
+    "quartic": ("word2vec", "s:", "quartic loss, word2vec's weighting"),
+    "reweighted": ("QWEM", "s:", "logistic loss, Setting 3.1"),
+    "qwem": ("QWEM", "o-", "QWEM"),
+}
 
 
 @styled
 def ablation(
-    word2vec: Trace, quartic: Trace, reweighted: Trace, qwem: Trace, spectrum: Spectrum
+    word2vec: Trace,
+    quartic: Trace,
+    reweighted: Trace,
+    qwem: Trace,
+    spectrum: Spectrum,
+    purity: Mapping[str, NDArray[np.float64]],
 ) -> Figure:
-    """Draw the paper's 2 × 2 ablation, all from one small start.
+    """Draw the paper's 2 × 2 ablation, all runs from one small start.
 
     Parameters
     ----------
@@ -31,16 +48,20 @@ def ablation(
         Setting 3.1, with the logistic loss and with the quartic one.
     spectrum
         Of M*, for the unit of time.
+    purity
+        For each run by its name above, how purely each mode is one eigenvector of M*: its largest
+        squared overlap with an eigenvector, drawn at the right.
     """
     unit = float(closed_form(spectrum, initial_vectors=qwem.snapshots[0][0]).learning_times[0])
     modes = min(_MODES, spectrum.dim)
-    figure = new_figure(8.0, 5.6)
-    panels = figure.subplots(2, 2, sharex=True)
+    figure = new_figure(11.6, 5.6)
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[2.1, 1])[0]
+    panels = left.subplots(2, 2, sharex=True)
     cells = (
-        ("word2vec", word2vec, "logistic loss, word2vec's weighting"),
+        ("word2vec", word2vec, "word2vec: logistic loss, its own weighting"),
         ("word2vec", quartic, "quartic loss, word2vec's weighting"),
         ("QWEM", reweighted, "logistic loss, Setting 3.1"),
-        ("QWEM", qwem, "quartic loss, Setting 3.1"),
+        ("QWEM", qwem, "QWEM: quartic loss, Setting 3.1"),
     )
     for axes, (model, trace, title) in zip(panels.flat, cells, strict=True):
         draw_singular_values(axes, trace, unit, colour=COLOURS[model], modes=modes)
@@ -50,6 +71,16 @@ def ablation(
         axes.set_ylabel(r"$s_k(t)$")
     for axes in panels[0]:
         axes.set_xlabel("")
-    panels[0, 0].set_title("word2vec: logistic loss, its own weighting")
-    panels[1, 1].set_title("QWEM: quartic loss, Setting 3.1")
+    _draw_purity(right.subplots(), purity, modes)
     return figure
+
+
+def _draw_purity(axes: Axes, purity: Mapping[str, NDArray[np.float64]], modes: int) -> None:
+    """Draw each mode's largest squared overlap with an eigenvector, one line per run."""
+    for name, found in purity.items():
+        colour, line, label = _LINES[name]
+        ranks = np.arange(1, len(found[:modes]) + 1)
+        axes.plot(ranks, found[:modes], line, ms=3, color=COLOURS[colour], label=label)
+    axes.set(ylim=(0, 1.03), xlabel="mode $k$", title="purity of modes when half learned")
+    axes.set_ylabel(r"$\max_j\,(\mathbf{u}_k\cdot\mathbf{v}^\star_j)^2$")
+    axes.legend(loc="lower left")

@@ -37,11 +37,15 @@ class Start:
         """Result 3.5 from the runs' own W(0)."""
         return closed_form(self.spectrum, initial_vectors=self.qwem.snapshots[0][0])
 
-    def errors(self, modes: int = _MODES) -> NDArray[np.float64]:
-        """Return |s_k(t) − theory|/√λ_k of QWEM's top modes, both sorted by size at each time."""
-        expected = np.sort(self.theory.singular_values(self.qwem.times))[:, ::-1]
-        found = self.qwem.singular_values
-        scaled = np.abs(found - expected) / np.sqrt(self.spectrum.eigenvalues)
+    @property
+    def runs(self) -> dict[str, Trace]:
+        """Both runs by the name of their model."""
+        return {"word2vec": self.word2vec, "QWEM": self.qwem}
+
+    def errors(self, run: Trace, modes: int = _MODES) -> NDArray[np.float64]:
+        """Return |s_k(t) − theory|/√λ_k of a run's top modes, both sorted by size at each time."""
+        expected = np.sort(self.theory.singular_values(run.times))[:, ::-1]
+        scaled = np.abs(run.singular_values - expected) / np.sqrt(self.spectrum.eigenvalues)
         return np.asarray(scaled[:, :modes])
 
 
@@ -55,8 +59,13 @@ def theory_match(*starts: Start) -> Figure:
         unit = float(start.theory.learning_times[0])
         modes = min(_MODES, start.spectrum.dim)
         first, last = _shown(start, unit)
-        draw_singular_values(row[0], start.word2vec, unit, colour=COLOURS["word2vec"], modes=modes)
-        draw_singular_values(row[1], start.qwem, unit, colour=COLOURS["QWEM"], modes=modes)
+        for axes, (name, run) in zip(row, start.runs.items(), strict=False):
+            draw_singular_values(axes, run, unit, colour=COLOURS[name], modes=modes)
+            distance = start.errors(run, modes).mean()
+            axes.text(
+                0.03, 0.72, f"mean distance from\ntheory: {distance:.1%} of $\\sqrt{{\\lambda_k}}$",
+                transform=axes.transAxes, fontsize=7.5,
+            )  # fmt: skip
         for axes in row[1:]:
             draw_theory(axes, start.theory, theory_times(first * unit, last * unit), unit, modes)
         row[1].legend(loc="upper left")

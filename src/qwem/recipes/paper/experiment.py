@@ -1,38 +1,100 @@
-"""The models that the figures compare, each made of shared stages."""
+"""Experiment: corpora, counts, spectra, training runs and scores of one text at one scale."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from qwem import __version__
+from qwem._internal.file_states import file_states
+from qwem.cooccurrence import Cooccurrence
+from qwem.corpus import Corpus
 from qwem.errors import DataError
 from qwem.evaluation import benchmark_file, evaluate
 from qwem.interpretation import analyze_task, read_tasks
+from qwem.recipes.paper.runs import RUNS, Training, remove
+from qwem.spectrum import Spectrum, factorize
+from qwem.target import mstar, pmi, ppmi
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from qwem.embedding import Embedding
     from qwem.evaluation import Evaluation
     from qwem.interpretation import TaskAnalysis
-    from qwem.recipes.paper.stages import Stages, TargetName
+    from qwem.recipes.paper.scale import Scale, Size
+    from qwem.target import Target
+    from qwem.training import Trace
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T", Corpus, Cooccurrence, Spectrum, "Trace")
 
 MODELS = ("word2vec", "QWEM", "svd(M*)", "svd(PPMI)", "svd(PMI)")
 """The columns of the paper's table of benchmarks."""
 
+Factorized = Literal["svd(M*)", "svd(PPMI)", "svd(PMI)"]
+_TARGETS: dict[Factorized, Callable[[Cooccurrence], Target]] = {
+    "svd(M*)": mstar,
+    "svd(PPMI)": ppmi,
+    "svd(PMI)": pmi,
+}
+
+
+class Protocol(NamedTuple):
+    """How benchmarks are asked, in the words of `qwem.evaluate`."""
+
+    pairs: Literal["file", "all"]
+    measure: Literal["cosine", "inner"]
+
+
+PAPER_PROTOCOL = Protocol(pairs="all", measure="inner")
+"""Every ordered pair of a category's word pairs, and inner products (appendix, Benchmarks)."""
+CUSTOM_PROTOCOL = Protocol(pairs="file", measure="cosine")
+"""The custom of the field: the questions that stand in the file, and cosines."""
+
+_PAIRS_FOR_A_BULK = 6
+"""A task with fewer pairs has too few eigenvalues to show a bulk beside the spike."""
+
 
 class Experiment:
-    """The stages of a run with the benchmark files, and what several figures need of both."""
+    """Everything that the paper's figures are made from, each part made once and kept on disk.
+
+    A part is kept below a name made from its settings and the fingerprint of the text. It is loaded
+    where it is there and made where it is missing. An interrupted training run goes on from its
+    checkpoint.
+
+    Parameters
+    ----------
+    paths
+        Files of text.
+    scale
+        The size and the settings of the reproduction.
+    directory
+        Where parts are kept.
+    analogies, similarity
+        Benchmark files or names. By default Google's analogies, and those of MEN and WordSim353
+        that are available.
+    """
 
     def __init__(
-        self, stages: Stages, analogies: str = "google", similarity: Sequence[str] | None = None
+        self,
+        paths: Sequence[str],
+        scale: Scale,
+        directory: Path,
+        analogies: str = "google",
+        similarity: Sequence[str] | None = None,
     ) -> None:
-        self.stages = stages
-        self.scale = stages.scale
+        self.paths = [str(path) for path in paths]
+        self.scale = scale
+        self.directory = directory
         self.analogies = benchmark_file(analogies)
         self.missing: list[str] = []
-        """Why a benchmark of the paper is left out, where nobody asked for it by name."""
+        """Why a default benchmark is left out."""
         self.similarity: list[Path] = []
         for name in ("men", "wordsim353") if similarity is None else similarity:
             try:
@@ -42,47 +104,135 @@ class Experiment:
                     raise
                 self.missing.append(str(error))
 
-    @cache  # noqa: B019 – a run has one of these
-    def embedding(self, model: str) -> Embedding:
-        """Return one of `MODELS`, all of the same words and dimension."""
-        if model in ("word2vec", "QWEM"):
-            return self.stages.trace(f"{model.lower()}-benchmarks").embedding()
-        size = self.scale.benchmarks
-        targets: dict[str, TargetName] = {
-            "svd(M*)": "mstar",
-            "svd(PPMI)": "ppmi",
-            "svd(PMI)": "pmi",
+    @cache  # noqa: B019 – a reproduction has one experiment, and makes each part once
+    def corpus(self, vocab_size: int) -> Corpus:
+        """Return the text, encoded with its most frequent words."""
+        settings: dict[str, Any] = {
+            "vocab_size": vocab_size,
+            "min_tokens": self.scale.min_tokens,
+            "tokenizer": self.scale.tokenizer,
         }
-        return self.stages.spectrum(size, targets[model], tol=1e-3).embedding()
 
-    @cached_property
-    def scores(self) -> dict[str, Evaluation]:
-        """What each of the models scores on the benchmarks."""
+        def make(path: Path) -> Corpus:
+            return Corpus.from_files(self.paths, directory=path, **settings)
+
+        return self._cached(
+            "corpus", {**settings, "files": file_states(self.paths)}, Corpus.load, make
+        )
+
+    @cache  # noqa: B019
+    def counts(self, vocab_size: int, window: int) -> Cooccurrence:
+        """Return the pair counts of the text."""
+        corpus = self.corpus(vocab_size)
+
+        def make(path: Path) -> Cooccurrence:
+            counts = Cooccurrence.count(corpus, window)
+            counts.save(path)
+            return counts
+
+        settings = {"corpus": corpus.fingerprint, "window": window}
+        return self._cached("counts", settings, Cooccurrence.load, make)
+
+    @cache  # noqa: B019
+    def spectrum(self, size: Size, target: Factorized = "svd(M*)", tol: float = 1e-5) -> Spectrum:
+        """Return the leading eigenpairs of M*, PPMI or PMI."""
+        settings = {
+            "corpus": self.corpus(size.vocab_size).fingerprint,
+            "window": size.window,
+            "target": target,
+            "dim": size.dim,
+            "tol": tol,
+        }
+
+        def make(path: Path) -> Spectrum:
+            matrix = _TARGETS[target](self.counts(size.vocab_size, size.window))
+            spectrum = factorize(matrix, size.dim, tol=tol)
+            spectrum.save(path)
+            return spectrum
+
+        name = _TARGETS[target].__name__
+        return self._cached(f"spectrum-{name}", settings, Spectrum.load, make)
+
+    @cache  # noqa: B019
+    def trace(self, name: str) -> Trace:
+        """Return a training run of `RUNS`."""
+        from qwem.training import Trace
+
+        run, scale = RUNS[name], self.scale
+        size: Size = getattr(scale, run.purpose)
+        corpus = self.corpus(size.vocab_size)
+        settings = {
+            "run": vars(run),
+            "corpus": corpus.fingerprint,
+            "size": size,
+            **{key: value for key, value in scale.to_dict().items() if key not in _SIZES},
+        }
+
+        def make(path: Path) -> Trace:
+            checkpoint = path.with_name(f"{path.name}-unfinished")
+            counts = self.counts(size.vocab_size, size.window)
+            training = Training(run, scale, size, corpus, counts, self.spectrum(size))
+            trace = training.train(checkpoint)
+            trace.save(path)
+            remove(checkpoint)
+            return trace
+
+        return self._cached(f"run-{name}", settings, Trace.load, make)
+
+    @cache  # noqa: B019
+    def embedding(self, model: str) -> Embedding:
+        """Return one of `MODELS`; all have the same words and dimension."""
+        for target in _TARGETS:
+            if model == target:
+                return self.spectrum(self.scale.benchmarks, target, tol=1e-3).embedding()
+        return self.trace(f"{model.lower()}-benchmarks").embedding()
+
+    @cache  # noqa: B019
+    def scores(self, protocol: Protocol) -> dict[str, Evaluation]:
+        """Return the benchmark scores of each of `MODELS`."""
         return {
-            model: evaluate(self.embedding(model), self.analogies, self.similarity)
+            model: evaluate(
+                self.embedding(model), self.analogies, self.similarity, **protocol._asdict()
+            )
             for model in MODELS
         }
 
     @cached_property
     def analyses(self) -> list[TaskAnalysis]:
-        """The geometry of the task vectors of every category with enough known pairs, over d."""
-        spectrum = self.stages.spectrum(self.scale.tasks, tol=1e-3)
+        """The analysis of every category of analogies with enough known pairs, over d."""
+        spectrum = self.spectrum(self.scale.tasks, tol=1e-3)
         embedding = spectrum.embedding()
         tasks = [task.restrict(embedding) for task in read_tasks(self.analogies)]
-        known = [task for task in tasks if len(task) >= FEWEST_PAIRS]
+        known = [task for task in tasks if len(task) >= _PAIRS_FOR_A_BULK]
         if not known:
             raise DataError(
-                f"No category of {self.analogies} has {FEWEST_PAIRS} pairs among the "
+                f"No category of {self.analogies} has {_PAIRS_FOR_A_BULK} pairs among the "
                 f"{len(embedding):,} words; use a larger text or other questions."
             )
         return [analyze_task(embedding, task, dims=self.dims) for task in known]
 
     @cached_property
     def dims(self) -> tuple[int, ...]:
-        """Powers of two from 4 up to the largest dimension."""
+        """The powers of two from 4 up to the largest dimension."""
         largest = self.scale.tasks.dim
         return tuple(2**k for k in range(2, largest.bit_length()) if 2**k <= largest)
 
+    def _cached(
+        self,
+        name: str,
+        settings: dict[str, Any],
+        load: Callable[[Path], T],
+        make: Callable[[Path], T],
+    ) -> T:
+        """Load what was made with these settings before, or make and keep it."""
+        text = json.dumps({"qwem": __version__, **settings}, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        path = self.directory / f"{name}-{digest}"
+        if path.exists():
+            return load(path)
+        logger.info("making %s", path.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return make(path)
 
-FEWEST_PAIRS = 6
-"""Below this many pairs a spectrum has no bulk to speak of."""
+
+_SIZES = ("dynamics", "ablation", "benchmarks", "tasks")

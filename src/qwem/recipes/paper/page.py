@@ -1,4 +1,4 @@
-"""The page that lays a reproduction out: each figure, the paper's finding, and this run's."""
+"""The page of a reproduction: each figure with the paper's finding and this run's."""
 
 from __future__ import annotations
 
@@ -55,16 +55,19 @@ def write_page(title: str, about: str, records: Mapping[str, Mapping[str, Any]])
 
 def _section(name: str, record: Mapping[str, Any]) -> str:
     found = "".join(f"<p>{escape(sentence)}</p>" for sentence in record["findings"])
-    header, *rows = record["table"] or [[]]
-    table = html_table(header, rows) if rows else ""
     settings = "; ".join(f"{key}: {value}" for key, value in record["settings"].items())
+    header, *rows = record["table"] or [[]]
+    table = html_table(header, rows, row_headers=True) if rows else ""
+    title, figure, files = escape(record["title"]), "", ""
+    if record["has_figure"]:
+        figure = f'<a href="{name}.pdf"><img src="{name}.png" alt="{title}"></a>'
+        files = f'<a href="{name}.pdf">PDF</a>, '
     return f"""<section id="{name}">
-<h2>{escape(record["title"])}</h2>
-<a href="{name}.pdf"><img src="{name}.png" alt="{escape(record["title"])}"></a>
+<h2>{title}</h2>
+{figure}
 {table}<div class="found">
 <div><h3>The paper</h3><p>{escape(record["claim"])}</p></div>
 <div><h3>This run</h3>{found}</div>
 </div>
-<p><small>{escape(settings)}. <a href="{name}.pdf">PDF</a>,
-<a href="{name}.json">numbers</a>.</small></p>
+<p><small>{escape(settings)}. {files}<a href="{name}.json">numbers</a>.</small></p>
 </section>"""

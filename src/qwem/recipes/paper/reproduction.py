@@ -1,4 +1,4 @@
-"""The whole reproduction: recipes in a row, their files, and the page."""
+"""Reproduction of the paper: all recipes, their files, and the page that shows them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from qwem._internal.stopwatch import Stopwatch
 from qwem.errors import SettingError
 from qwem.figures import save_figure
 from qwem.recipes.paper.experiment import Experiment
+from qwem.recipes.paper.model_figures import figure_3, figure_overlaps, table_1
 from qwem.recipes.paper.page import write_page
-from qwem.recipes.paper.settings import SCALES, Scale
-from qwem.recipes.paper.stages import Stages
-from qwem.recipes.paper.table import RECIPES
+from qwem.recipes.paper.scale import SCALES, Scale
+from qwem.recipes.paper.task_figures import figure_4, figure_categories, figure_geometry
+from qwem.recipes.paper.training_figures import figure_1, figure_2, figure_ablation
 
 if TYPE_CHECKING:
     import os
@@ -26,10 +27,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+RECIPES = {
+    "fig1": figure_1,
+    "fig2": figure_2,
+    "fig3": figure_3,
+    "table1": table_1,
+    "fig4": figure_4,
+    "overlaps": figure_overlaps,
+    "categories": figure_categories,
+    "ablation": figure_ablation,
+    "geometry": figure_geometry,
+}
+"""The figures and tables by the names that ``--only`` takes, in the order of the page."""
+
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was made: the page, and of each recipe its record and how long it took."""
+    """A finished reproduction: its page, and for each recipe its record and its duration."""
 
     page: Path
     records: dict[str, dict[str, Any]]
@@ -40,15 +54,15 @@ def reproduce(
     corpus: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     *,
-    preset: str | Scale = "laptop",
+    scale: str | Scale = "laptop",
     only: Sequence[str] | None = None,
     analogies: str = "google",
     similarity: Sequence[str] | None = None,
 ) -> Reproduction:
     """Make the paper's figures and tables from a text, and a page that lays them out.
 
-    Everything costly is kept below ``output/cache``, so that a second run, or one of other
-    figures, takes what is there, and an interrupted one goes on where it was.
+    Corpora, counts, spectra and training runs are kept in ``output/cache``. A second call, also for
+    other figures, uses what is there, and an interrupted one continues where it stopped.
 
     Parameters
     ----------
@@ -56,22 +70,24 @@ def reproduce(
         Text, as `qwem.Corpus.from_files` reads it; the paper's is English Wikipedia.
     output
         A directory: for each recipe NAME.png, NAME.pdf and NAME.json, and ``index.html``.
-    preset
-        A name of `SCALES`, or settings of your own.
+    scale
+        The name of one of `SCALES`, or a `Scale` of your own.
     only
         Names of `RECIPES`; all by default.
     analogies, similarity
-        Benchmark files or names. By default Google's analogies, and of MEN and WordSim353 those
-        that can be had.
+        Benchmark files or names. By default Google's analogies, and those of MEN and WordSim353
+        that are available.
     """
     names = _checked(only)
-    if isinstance(preset, str) and preset not in SCALES:
-        raise SettingError(f"There is no preset {preset!r}; there are {', '.join(SCALES)}.")
-    scale = SCALES[preset] if isinstance(preset, str) else preset
+    if isinstance(scale, str):
+        if scale not in SCALES:
+            raise SettingError(f"There is no scale {scale!r}; there are {', '.join(SCALES)}.")
+        scale = SCALES[scale]
     paths = [corpus] if not isinstance(corpus, list | tuple) else list(corpus)
     directory = Path(output)
-    stages = Stages([str(path) for path in paths], scale, directory / "cache")
-    experiment = Experiment(stages, analogies, similarity)
+    experiment = Experiment(
+        [str(path) for path in paths], scale, directory / "cache", analogies, similarity
+    )
     watch = Stopwatch()
     records: dict[str, dict[str, Any]] = {}
     with progress("reproducing", len(names), "figure") as bar:
@@ -83,7 +99,7 @@ def reproduce(
             bar.update()
     page = directory / "index.html"
     with writing_file(page) as file:
-        file.write(_page(directory, stages, records).encode())
+        file.write(_page(directory, experiment, records).encode())
     return Reproduction(page, records, watch.seconds)
 
 
@@ -106,24 +122,26 @@ def _follow(name: str, experiment: Experiment, directory: Path) -> dict[str, Any
         "findings": list(outcome.findings),
         "numbers": outcome.numbers,
         "settings": outcome.settings,
+        "has_figure": outcome.figure is not None,
         "table": [list(row) for row in outcome.table],
         "scale": experiment.scale.to_dict(),
         "qwem": __version__,
     }
-    save_figure(outcome.figure, directory / name)
+    if outcome.figure is not None:
+        save_figure(outcome.figure, directory / name)
     with writing_file(directory / f"{name}.json") as file:
         file.write(json.dumps(record, indent=2, ensure_ascii=False).encode())
     return record
 
 
-def _page(directory: Path, stages: Stages, records: dict[str, dict[str, Any]]) -> str:
-    """Return the page of all recipes that have been followed here, now or before."""
+def _page(directory: Path, experiment: Experiment, records: dict[str, dict[str, Any]]) -> str:
+    """Return the page of all recipes whose records are here, made now or before."""
     shown = {
         name: records.get(name) or json.loads((directory / f"{name}.json").read_text("utf-8"))
         for name in RECIPES
         if name in records or (directory / f"{name}.json").exists()
     }
-    files = ", ".join(Path(path).name for path in stages.paths)
+    files = ", ".join(Path(path).name for path in experiment.paths)
     about = (
         "Closed-Form Training Dynamics Reveal Learned Features and Linear Structure in "
         f"Word2Vec-like Models (Karkada, Simon, Bahri and DeWeese, 2025), made again from {files} "

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TINY = Scale(
-    dynamics=Size(40, 4),
-    benchmarks=Size(60, 12),
-    tasks=Size(60, 16),
+    dynamics=Size(40, 4, window=4),
+    ablation=Size(40, 5, window=3, negatives=2.0),
+    benchmarks=Size(60, 12, window=4),
+    tasks=Size(60, 16, window=4),
     step=0.5,
     adam=(0.05, 10),
-    threshold=1e-2,
+    subsample=1e-2,
     small_init=1e-3,
-    window=4,
     min_tokens=0,
 )
 NOUNS = ("king", "man", "boy", "actor", "uncle", "prince", "lord", "monk")

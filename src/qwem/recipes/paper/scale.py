@@ -1,0 +1,80 @@
+"""Scale: the size and the settings of a reproduction of the paper, one row per named scale."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+
+class Size(NamedTuple):
+    """The size of a model, and how its pairs are counted and sampled."""
+
+    vocab_size: int
+    dim: int
+    window: int = 16
+    """How far a window reaches to each side; the paper's L counts both sides."""
+    negatives: float = 1.0
+    """Negative samples per positive one in word2vec's weighting."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """All settings of a reproduction of the paper."""
+
+    dynamics: Size
+    """The training runs of Figures 1 and 2."""
+    ablation: Size
+    """The four training runs of the ablation, for which the paper has settings of its own."""
+    benchmarks: Size
+    """Figure 3 and the overlaps, where all models have the same words and dimension."""
+    tasks: Size
+    """Figure 4 and the other figures of task vectors, which need M* alone, up to a large d."""
+    step: float
+    """λ₁Δt, the time step in units of the fastest growth."""
+    batch_size: int | None = None
+    """Pairs per minibatch of stochastic gradient descent; None follows the exact gradient flow."""
+    adam: tuple[float, int] | None = None
+    """Rate and steps of Adam, with which word2vec is trained for the benchmarks. None trains it as
+    QWEM is trained."""
+    subsample: float = 1e-3
+    """word2vec's threshold t for the subsampling of frequent words."""
+    small_init: float = 1e-8
+    standard_init: float = 0.1
+    """σ of the two starts."""
+    stretch: float = 1.15
+    """How long to train, in units of the last mode's learning time."""
+    min_tokens: int = 500
+    """Documents with fewer words are left out."""
+    tokenizer: str = "ascii"
+    seed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        return asdict(self)
+
+
+SCALES = {
+    # For two cores and tens of millions of words. Such a text has fewer pairs of rare words than
+    # the paper's, so word2vec subsamples more. That also makes its weighting more even, and so
+    # closer to Setting 3.1.
+    "laptop": Scale(
+        dynamics=Size(1_200, 40),
+        ablation=Size(1_200, 40, window=8, negatives=2.0),
+        benchmarks=Size(4_000, 100),
+        tasks=Size(10_000, 1_024),
+        step=1.0,
+        adam=(0.05, 100),
+        subsample=1e-5,
+    ),
+    # The paper's own (appendix A), for two billion words of Wikipedia and a GPU.
+    "paper": Scale(
+        dynamics=Size(10_000, 200),
+        ablation=Size(20_000, 150, window=8, negatives=2.0),
+        benchmarks=Size(10_000, 200),
+        tasks=Size(10_000, 4_096),
+        step=2e-3,
+        batch_size=100_000,
+        small_init=1e-12,
+    ),
+}
+"""The named scales of ``qwem reproduce``."""

@@ -1,0 +1,94 @@
+"""Reproduction of the paper on a small text: its files, its page, its cache and its errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from qwem.errors import DataError, SettingError
+from qwem.recipes import RECIPES, reproduce
+from recipes.paper.families import TINY, write_families
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_families(tmp_path_factory.mktemp("text"))
+
+
+def run(corpus: Path, output: Path, **changes: Any) -> Any:
+    options: dict[str, Any] = {
+        "scale": TINY,
+        "analogies": str(corpus.parent / "questions.txt"),
+        "similarity": [str(corpus.parent / "wordsim353.tsv")],
+    }
+    return reproduce(corpus, output, **{**options, **changes})
+
+
+@pytest.fixture(scope="module")
+def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("whole")
+    run(corpus, output)
+    return output
+
+
+def cached(output: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in (output / "cache").iterdir()}
+
+
+def test_every_recipe_leaves_a_figure_and_its_numbers(whole: Path) -> None:
+    for name in RECIPES:
+        assert (whole / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (whole / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        record = json.loads((whole / f"{name}.json").read_text())
+        assert record["claim"] == RECIPES[name].claim
+        assert all(re.search(r"\d", finding) for finding in record["findings"])
+        assert record["scale"]["dynamics"] == list(TINY.dynamics)
+    assert not list((whole / "cache").glob("*unfinished"))
+
+
+def test_the_page_lays_out_what_is_there(whole: Path) -> None:
+    page = (whole / "index.html").read_text("utf-8")
+    links = re.findall(r'(?:href|src)="([^"#]+)"', page)
+    assert all((whole / link).is_file() for link in links)
+    assert set(re.findall(r'<section id="(\w+)">', page)) == set(RECIPES)
+    scores = json.loads((whole / "table1.json").read_text())
+    accuracy = scores["numbers"]["paper_protocol"]["svd(M*)"]["analogies"]["accuracy"]
+    assert f"<td>{accuracy:.1%}</td>" in page
+    assert "<td>66.3%</td>" in page  # the paper's
+    assert "<td>Adam, rate 0.05, exact gradient</td>" in page
+
+
+def test_a_second_run_trains_nothing(corpus: Path, whole: Path) -> None:
+    before, figure = cached(whole), (whole / "fig2.png").read_bytes()
+    assert any(name.startswith("run-word2vec") for name in before)
+    assert list(run(corpus, whole, only=["fig2", "ablation"]).records) == ["fig2", "ablation"]
+    assert cached(whole) == before
+    assert (whole / "fig2.png").read_bytes() == figure
+
+
+def test_only_makes_what_it_needs(corpus: Path, tmp_path: Path) -> None:
+    result = run(corpus, tmp_path, only=["geometry"])
+    assert list(result.records) == ["geometry"]
+    assert {name.rpartition("-")[0] for name in cached(tmp_path)} == {
+        "corpus",
+        "counts",
+        "spectrum-mstar",
+    }
+    assert 'src="geometry.png"' in result.page.read_text("utf-8")
+    assert "fig1" not in result.page.read_text("utf-8")
+
+
+def test_unknown_names_are_refused_before_any_work(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="no figure or table 'fig9'; there are fig1, fig2"):
+        run(corpus, tmp_path / "a", only=["fig1", "fig9"])
+    with pytest.raises(SettingError, match="no scale 'huge'; there are laptop, paper"):
+        run(corpus, tmp_path / "a", scale="huge")
+    with pytest.raises(DataError, match="no-such"):
+        run(corpus, tmp_path / "a", similarity=["no-such"])
+    assert not (tmp_path / "a").exists()
