@@ -38,7 +38,7 @@ def report(options: argparse.Namespace) -> None:
     asked = [task for task in known if len(task) >= 3]
     began = time.perf_counter()
     analyses = [analyze_task(embedding, task) for task in asked]
-    analysed = time.perf_counter() - began
+    analyzed = time.perf_counter() - began
     began = time.perf_counter()
     tests = [concept_test(embedding, task, draws=options.draws) for task in asked]
     tested = time.perf_counter() - began
@@ -65,11 +65,11 @@ def report(options: argparse.Namespace) -> None:
             f"{test.p_value:.4f} │ {test.pairing_p_value:.4f}  │ {test.best_dim:8} │ "
             f"{test.verdict:11} │ {worst.source} {worst.target} {worst.cosine:.2f}"
         )
-    summarise([found for found in analyses if len(found.task) >= FEWEST])
-    print(f"analysis {analysed:.1f} s, concept tests {tested:.1f} s")
+    summarize([found for found in analyses if len(found.task) >= FEWEST])
+    print(f"analysis {analyzed:.1f} s, concept tests {tested:.1f} s")
 
 
-def summarise(analyses: list[TaskAnalysis]) -> None:
+def summarize(analyses: list[TaskAnalysis]) -> None:
     snr = [float(found.snr.max()) for found in analyses]
     accuracy = [float(found.accuracy.max()) for found in analyses]
     signals = [found.signal_in_mean for found in analyses]

@@ -196,16 +196,16 @@ def test_linear_structure_draws_curves_against_d(
 ) -> None:
     table = features(spectrum, DIM, topn=3)
     panels = linear_structure(analyses[0], (2, 6), table, analyses).get_axes()
-    localisation, snr, accuracy = panels[2:]
-    heights = [bar.get_height() for bar in bars(localisation)[:DIM]]
-    np.testing.assert_allclose(heights, analyses[0].localisation)
+    localization, snr, accuracy = panels[2:]
+    heights = [bar.get_height() for bar in bars(localization)[:DIM]]
+    np.testing.assert_allclose(heights, analyses[0].localization)
     for axes, name in ((snr, "snr"), (accuracy, "accuracy")):
         for (dims, values), analysis in zip(curves(axes), analyses, strict=True):
             assert tuple(dims) == analysis.dims
             np.testing.assert_array_equal(values, getattr(analysis, name))
     cosine, score = analogy_geometry(analyses).get_axes()
     np.testing.assert_array_equal(curves(cosine)[1][1], analyses[1].cosine)
-    np.testing.assert_array_equal(curves(score)[1][1], analyses[1].normalised_score)
+    np.testing.assert_array_equal(curves(score)[1][1], analyses[1].normalized_score)
 
 
 def test_equal_figures_are_equal_files(analyses: list[TaskAnalysis], tmp_path: Path) -> None:

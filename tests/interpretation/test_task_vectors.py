@@ -90,7 +90,7 @@ def test_all_dimensions_at_once_are_each_on_its_own(task: Task) -> None:
         if dim > 1:  # in one dimension cosines are ±1, and predictions may vanish
             cosine, score = scores_alone(alone, task)
             assert analysis.cosine[at] == pytest.approx(cosine, rel=1e-5)
-            assert analysis.normalised_score[at] == pytest.approx(score, rel=1e-5)
+            assert analysis.normalized_score[at] == pytest.approx(score, rel=1e-5)
     assert analysis.accuracy.max() > 0
 
 
@@ -124,13 +124,13 @@ def test_real_text_has_the_accuracy_of_the_evaluation(
     assert analysis.signal_in_mean.max() > 0.9
 
 
-def test_localisation_is_where_the_mean_task_vector_lies() -> None:
+def test_localization_is_where_the_mean_task_vector_lies() -> None:
     embedding = Embedding(WORDS[:6], np.array([[0, 0], [2, 2], [1, 1], [5, -3], [2, 0], [5, 4]]))
     task = Task("x", (("w0", "w1"), ("w2", "w3"), ("w4", "w5")))
     analysis = analyze_task(embedding, task, dims=[2])
     mean = np.array([3.0, 2 / 3])
     shares = mean**2 / (mean @ mean)
-    assert analysis.localisation == pytest.approx(shares)
+    assert analysis.localization == pytest.approx(shares)
     assert analysis.participation_ratio == pytest.approx(1 / np.sum(shares**2))
     assert analysis.inverse_participation_ratio == pytest.approx(np.sum(shares**2))
     assert analyze_task(embedding, task, dims=[1, 2]).participation_ratios == pytest.approx(
@@ -144,7 +144,7 @@ def test_principal_axes_give_turned_vectors_their_dimensions_back() -> None:
     turned = principal_axes(Embedding(WORDS, embedding.vectors @ turn))
     one, other = (analyze_task(each, PAIRS, (2, 6, 12)) for each in (embedding, turned))
     assert other.snr == pytest.approx(one.snr, rel=1e-4)
-    assert other.localisation == pytest.approx(one.localisation, abs=1e-4)
+    assert other.localization == pytest.approx(one.localization, abs=1e-4)
 
 
 def test_unknown_words_are_dropped_and_reported(caplog: pytest.LogCaptureFixture) -> None:

@@ -43,10 +43,10 @@ def test_pairs_between_tabs_with_comments_and_blank_lines(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("big\tsmall\nlong short\n", "line 2: expected two words with a tab"),
-        ("# a comment\nbig\tsmall\tmedium\n", "line 2: expected two words with a tab"),
+        ("big\tsmall\nlong short\n", "line 2: expected two words separated by a tab"),
+        ("# a comment\nbig\tsmall\tmedium\n", "line 2: expected two words separated by a tab"),
         ("big\t \n", "line 1: expected two words"),
-        ("big\tsmall\n\nBig\tsmall\n", "line 3: the pair 'big small' is on line 1 already"),
+        ("big\tsmall\n\nBig\tsmall\n", "line 3: the pair 'big small' is already on line 1"),
         (": family\na b c\n", "line 2: a question needs 4 words, found 3"),
         ("# nothing\n\n", "holds no word pairs"),
     ],

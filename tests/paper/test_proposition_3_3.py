@@ -1,4 +1,4 @@
-"""Proposition 3.3: QWEM is weighted factorisation of M*, solved where the coupling is rank one."""
+"""Proposition 3.3: QWEM is weighted factorization of M*, solved where the coupling is rank one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theorem 3.2: under Setting 3.1, QWEM is unweighted matrix factorisation of M*."""
+"""Theorem 3.2: under Setting 3.1, QWEM is unweighted matrix factorization of M*."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_loss_is_a_distance_to_the_target(name: str) -> None:
 
 
 @under_setting31
-def test_the_gradient_is_that_of_matrix_factorisation(name: str) -> None:
+def test_the_gradient_is_that_of_matrix_factorization(name: str) -> None:
     """∇L = g (W Wᵀ − M*) W, so that −∇L/(2g) is the paper's gradient flow."""
     counts, reweighting = topical_counts(), REWEIGHTINGS[name]
     vectors = np.random.default_rng(1).standard_normal((SIZE, DIM))

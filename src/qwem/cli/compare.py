@@ -1,11 +1,14 @@
-"""Compare the features of two models, of whatever origin and dimension."""
+"""Compare the features of two models, which may differ in origin and dimension."""
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
 from qwem.cli.output import emit
-from qwem.cli.vectors import load_embedding
+from qwem.cli.vectors import load_vectors
+
+if TYPE_CHECKING:
+    import argparse
 
 SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 MATCHES = 10
@@ -24,10 +27,7 @@ def run(options: argparse.Namespace) -> None:
     """Run ``qwem compare``."""
     from qwem.interpretation import overlaps
 
-    one, other = (
-        load_embedding(argparse.Namespace(model=path, dim=None))
-        for path in (options.model_a, options.model_b)
-    )
+    one, other = load_vectors(options.model_a), load_vectors(options.model_b)
     found = overlaps(one, other, dim=options.dim)
     dims = [*(d for d in SHOWN if d < found.dim), found.dim]
     matches = (
@@ -43,6 +43,6 @@ def run(options: argparse.Namespace) -> None:
             )
             for d in dims
         ),
-        ("matched", f"{found.matched.mean():.3f} in the mean: {', '.join(matches)} …"),
+        ("matched", f"{found.matched.mean():.3f} on average: {', '.join(matches)} …"),
     ]
     emit(options, found.to_dict(), rows)

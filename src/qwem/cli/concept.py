@@ -1,7 +1,7 @@
-"""Test whether a model holds a concept, given by pairs of words, as one direction.
+"""Test whether a model represents a concept, given by pairs of words, as one direction.
 
-PAIRS has two words a line with a tab between them, or is a file of analogy questions (or 'google'
-or 'msr'), each category of which is a concept of its own.
+PAIRS is a file with two words per line, separated by a tab, or a file of analogy questions (or
+'google' or 'msr'), each category of which is one concept.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MEANINGS = {
     "relation": "a shared direction, and the right pairs fit it better than wrong ones",
     "groups": "a shared direction between two kinds of words, whichever is paired with which",
-    "association": "partners are near each other, but in no common direction",
-    "none": "no more in common than other words of like frequency have",
+    "association": "partners are near each other, but share no direction",
+    "none": "no more in common than random words of similar frequency",
 }
 SHOWN_PAIRS, SHOWN_FEATURES, SHOWN_WORDS, FREQUENT = 5, 5, 4, 4000
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_argument(parser)
     parser.add_argument("pairs", metavar="PAIRS", help="a file of word pairs, or of analogies")
     parser.add_argument(
-        "--draws", type=int, default=999, metavar="N", help="how often chance is drawn"
+        "--draws", type=int, default=999, metavar="N", help="number of random draws (default: 999)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N")
 
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     from qwem.interpretation import concept_test, principal_axes, read_tasks
 
     source = load_source(options)
-    # The test looks at the first d dimensions, and calls dimensions features.
+    # The test takes the first d dimensions of the embedding as its features.
     embedding = principal_axes(source) if isinstance(source, Embedding) else source.embedding()
     tests: dict[str, ConceptTest] = {}
     refused: dict[str, str] = {}
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     for task in tasks:
         try:
             tests[task.name] = concept_test(embedding, task, draws=options.draws, seed=options.seed)
-        except DataError as error:  # too few words are known; of many tasks the others go on
+        except DataError as error:  # too few known pairs, which stops the others only if alone
             if len(tasks) == 1:
                 raise
             refused[task.name] = str(error)

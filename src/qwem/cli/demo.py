@@ -1,4 +1,4 @@
-"""Fit and explore real text in one go: the demo's, or files of yours."""
+"""Fit, score and report on a text in one command: the demo's, or your own files."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ WORDS = ("king", "love", "science", "paris", "happy", "music", "war")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem demo``."""
-    parser.add_argument("inputs", nargs="*", metavar="INPUT", help="text to use instead")
+    parser.add_argument(
+        "inputs", nargs="*", metavar="INPUT", help="your own text (default: the demo's quotations)"
+    )
     parser.add_argument(
         "-o", "--output", default="qwem-demo", metavar="DIRECTORY",
-        help="where the model and the report go (default: qwem-demo)",
+        help="where to write the model and the report (default: qwem-demo)",
     )  # fmt: skip
     add_threads_option(parser)
 

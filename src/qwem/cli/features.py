@@ -1,4 +1,4 @@
-"""Show what each feature of a model is about: the words at its two ends."""
+"""Show the features of a model and the words at the two ends of each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--topn", type=int, default=10, metavar="N", help="words at each end")
     parser.add_argument(
         "--most-frequent", type=int, default=4000, metavar="N",
-        help="name only the N most frequent words (default: 4000)",
+        help="search only the N most frequent words (default: 4000)",
     )  # fmt: skip
     parser.add_argument(
         "--init-scale", type=float, default=1e-6, metavar="S",
-        help="size of the random start that learning times count from (default: 1e-6)",
+        help="σ of the random start for the learning times (default: 1e-6)",
     )  # fmt: skip
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="print a Markdown table")
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def load_source(options: argparse.Namespace) -> Spectrum | Embedding:
-    """Return the spectrum of a model, which knows learning times, else the vectors themselves."""
+    """Return the spectrum of a model, or the vectors where there is none or they are polished."""
     from qwem._internal.artefact import kind_of
     from qwem.model import Model
 

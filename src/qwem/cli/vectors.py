@@ -22,13 +22,18 @@ def add_model_argument(parser: argparse.ArgumentParser) -> None:
 
 def load_embedding(options: argparse.Namespace) -> Embedding:
     """Return the embedding that the command line names."""
+    return load_vectors(options.model, options.dim)
+
+
+def load_vectors(path: str, dim: int | None = None) -> Embedding:
+    """Return the embedding of a model, a saved embedding, or a file of word vectors."""
     from qwem._internal.artefact import kind_of
     from qwem.embedding import Embedding, read_vectors
     from qwem.model import Model
 
-    kind = kind_of(options.model)
+    kind = kind_of(path)
     if kind == "model":
-        return Model.load(options.model).embedding(dim=options.dim)
-    if options.dim is not None:
-        raise SettingError(f"--dim needs a model, and {options.model} is not one.")
-    return Embedding.load(options.model) if kind else read_vectors(options.model)
+        return Model.load(path).embedding(dim=dim)
+    if dim is not None:
+        raise SettingError(f"--dim needs a model, and {path} is not one.")
+    return Embedding.load(path) if kind else read_vectors(path)

@@ -1,4 +1,4 @@
-"""The paper's figures: each takes results and returns a Matplotlib figure."""
+"""The paper's figures: functions that take results and return a Matplotlib figure."""
 
 from qwem.figures.ablation import ablation
 from qwem.figures.feature_overlaps import feature_overlaps

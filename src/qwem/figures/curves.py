@@ -1,4 +1,4 @@
-"""Training curves, as several figures draw them: time in units of τ₁, one line a mode."""
+"""Training curves that several figures share: time in units of τ₁, one line per mode."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def time_axis(axes: Axes, first: float, last: float) -> None:
 
 
 def theory_times(first: float, last: float) -> NDArray[np.float64]:
-    """Return times at which a closed-form curve looks smooth on a logarithmic axis."""
+    """Return times that are dense enough for a smooth curve on a logarithmic axis."""
     return np.geomspace(first, last, 600)

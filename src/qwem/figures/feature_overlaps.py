@@ -18,14 +18,14 @@ _SHOWN = 40
 
 @styled
 def feature_overlaps(pairs: Mapping[tuple[str, str], Overlaps], top: int = 20) -> Figure:
-    """Draw one heat map for each pair of models, and how far their subspaces agree.
+    """Draw one heat map of squared overlaps for each pair of models.
 
     Parameters
     ----------
     pairs
-        For each two models, named as rows and columns, the overlaps of their features.
+        The overlaps of each two models; their names are those of rows and columns.
     top
-        Over how many of the first features the mean in the titles is taken.
+        The number of leading features whose mean overlap is in the titles.
 
     >>> from qwem import Embedding
     >>> from qwem.interpretation import overlaps

@@ -1,4 +1,4 @@
-"""Figure 4: how linear representations are built from a few informative, many noisy features."""
+"""Figure 4: linear representations from a few informative and many noisy features."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def linear_structure(
     table: FeatureTable,
     others: Sequence[TaskAnalysis],
 ) -> Figure:
-    """Draw Figure 4 for one task: spectra, localisation, and the strength of the spike.
+    """Draw Figure 4 for one task: spectra, localization, and the strength of the spike.
 
     Parameters
     ----------
     analysis
         Of the task in the left and upper panels; the paper's is of verbs and their past tenses.
     dims
-        The four d at which to draw the Gram spectrum, among those analysed.
+        The four d at which to draw the Gram spectrum, among those analyzed.
     table
         The features of the model, for the words of those that carry the task.
     others
@@ -58,7 +58,7 @@ def linear_structure(
     stack[0].legend(loc="center right")
     left.suptitle(f"{readable(analysis.task.name)}: {len(analysis.task)} pairs", fontsize=10)
     upper, lower = right.subfigures(2, 1, squeeze=False, height_ratios=[1, 1.05])[:, 0]
-    _draw_localisation(upper.subplots(), analysis, table)
+    _draw_localization(upper.subplots(), analysis, table)
     snr, accuracy = lower.subplots(1, 2)
     draw_against_dim(snr, others, "snr", r"$\mathrm{snr}$")
     draw_against_dim(accuracy, others, "accuracy", "analogy accuracy (top 1)")
@@ -69,10 +69,11 @@ def linear_structure(
 
 @styled
 def analogy_geometry(analyses: Sequence[TaskAnalysis]) -> Figure:
-    """Draw how near an analogy's prediction comes to its word, and beside the other words.
+    """Draw the cosine between an analogy's prediction and its word, plain and normalized.
 
-    Left the mean cosine between x̂ = c + (b − a) and w, right the same over the largest cosine
-    between w and words that are no part of the analogy (the paper's figure snr-acc).
+    The left panel has the mean cosine between x̂ = c + (b − a) and w. In the right panel it is
+    divided by the largest cosine between w and a word outside the analogy (the paper's figure
+    snr-acc).
 
     >>> from qwem import Embedding
     >>> from qwem.interpretation import Task, analyze_task
@@ -85,7 +86,7 @@ def analogy_geometry(analyses: Sequence[TaskAnalysis]) -> Figure:
     figure = new_figure(9.0, 3.9)
     cosine, score = figure.subplots(1, 2)
     draw_against_dim(cosine, analyses, "cosine", r"$\cos(\hat{\mathbf{x}}, \mathbf{w})$, mean")
-    draw_against_dim(score, analyses, "normalised_score", "normalised score")
+    draw_against_dim(score, analyses, "normalized_score", "normalized score")
     cosine.set_ylim(0, 1)
     score.set_ylim(bottom=0)
     figure.legend(*cosine.get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -106,9 +107,9 @@ def draw_against_dim(
     axes.set_ylabel(label)
 
 
-def _draw_localisation(axes: Axes, analysis: TaskAnalysis, table: FeatureTable) -> None:
+def _draw_localization(axes: Axes, analysis: TaskAnalysis, table: FeatureTable) -> None:
     """Draw the share of each feature in the mean task vector, the largest with their words."""
-    shown = np.asarray(analysis.localisation)[:_FEATURES_SHOWN]
+    shown = np.asarray(analysis.localization)[:_FEATURES_SHOWN]
     ranks = np.arange(1, len(shown) + 1)
     axes.bar(ranks, shown, color="0.75", width=0.8)
     top = np.argsort(-shown)[:_FEATURES_NAMED]  # the tallest bar's words stand highest

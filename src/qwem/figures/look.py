@@ -1,4 +1,4 @@
-"""The shared look: colours, type, panels, and how figures are written."""
+"""Shared style of all figures: colours, type, panels, and files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLOURS = {
     "bulk": "#E69F00",
 }
 SEQUENCE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
-"""Colours for things without one of their own, in order."""
+"""Colours for curves that have no colour of their own, in order."""
 
 _STYLE: dict[str, Any] = {
     "font.size": 9.0,
@@ -56,13 +56,13 @@ _RESOLUTION = 200
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the shared style within the block, and leave Matplotlib's settings alone after."""
+    """Use the shared style within a block and restore Matplotlib's settings after it."""
     with require("matplotlib", "plot").rc_context(_STYLE):
         yield
 
 
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Let a function that makes a figure draw in the shared style."""
+    """Make a function draw its figure in the shared style."""
 
     @wraps(draw)
     def drawing(*arguments: P.args, **options: P.kwargs) -> Figure:
@@ -73,7 +73,7 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches, free of pyplot and its global state."""
+    """Return an empty figure of a size in inches, without pyplot's global state."""
     figure: Figure = require("matplotlib.figure", "plot").Figure(
         figsize=(width, height), layout="constrained"
     )
@@ -110,7 +110,7 @@ def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> tuple[Path, Pat
 
 @contextmanager
 def _quiet_fonts() -> Iterator[None]:
-    """Keep fontTools from warning of the dates in Matplotlib's own fonts."""
+    """Silence fontTools' warnings about the dates in Matplotlib's own fonts."""
     fonts = logging.getLogger("fontTools")
     level = fonts.level
     fonts.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""Figure 1: QWEM above, word2vec below; loss, singular values, and the latent space in time."""
+"""Figure 1: loss, singular values and latent space of QWEM and word2vec during training."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _MODES = 12
 _LABELS = 14
 _LABEL_WIDTH, _LABEL_HEIGHT = 0.52, 0.11
-"""Of a word, in panels that reach from −1 to 1."""
+"""The size of a label in panels that reach from −1 to 1."""
 _LABELS_FROM = 1_500
-"""Labels are words among so many of the most frequent: names that everybody knows."""
+"""Only this many of the most frequent words are labels, since everybody knows them."""
 
 
 @styled
@@ -54,7 +54,7 @@ def overview(qwem: Trace, word2vec: Trace, spectrum: Spectrum) -> Figure:
 
 
 def relative_loss(losses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how much of the way down a loss still has to go, from 1 to 0.
+    """Return losses rescaled to start at 1 and to have the minimum 0.
 
     >>> relative_loss(np.array([5.0, 3.0, 1.0])).tolist()
     [1.0, 0.5, 0.0]
@@ -93,7 +93,7 @@ def _draw_modes(axes: Axes, trace: Trace, theory: ClosedFormDynamics, name: str)
 
 
 def _last_shown(trace: Trace, theory: ClosedFormDynamics) -> float:
-    """Return until when to show a run, in units of τ₁: a while after its last drawn mode."""
+    """Return the end of the time axis in units of τ₁, a while after the last drawn mode."""
     times = theory.learning_times
     return float(min(trace.times[-1], 1.5 * times[:_MODES].max()) / times[0])
 
@@ -101,8 +101,8 @@ def _last_shown(trace: Trace, theory: ClosedFormDynamics) -> float:
 def moments(trace: Trace) -> tuple[int, int, int]:
     """Return the steps of three snapshots: nothing learned, a line of words, and the end.
 
-    The line is where the first singular value stands out most from the second, once it has grown to
-    a good part of its final size.
+    The line is where s₁/s₂ is largest among the snapshots in which s₁ has grown to 0.4 of its final
+    size.
     """
     steps = sorted(trace.snapshots)
     rows = {step: _row(trace, step) for step in steps}
@@ -139,7 +139,7 @@ def _draw_latent_space(panels: Any, trace: Trace, theory: ClosedFormDynamics, co
 
 
 def _plane(line: NDArray[Any], end: NDArray[Any]) -> NDArray[np.float64]:
-    """Return two directions: the first that was learned, and the main one at the end beside it."""
+    """Return two directions: the first that was learned, and the main other one at the end."""
     first = np.linalg.svd(line, full_matrices=False)[2][0]
     rest = end - np.outer(end @ first, first)
     second = np.linalg.svd(rest, full_matrices=False)[2][0]
@@ -150,7 +150,7 @@ def _plane(line: NDArray[Any], end: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _labelled(points: NDArray[np.float64]) -> list[int]:
-    """Return well-known words far out in all directions, whose names don't overlap."""
+    """Return frequent words far from the origin whose labels don't overlap."""
     known = points[:_LABELS_FROM]
     length = np.hypot(*known.T)
     chosen: list[int] = []

@@ -1,4 +1,4 @@
-"""Figure 3: tables as figures, of the words nearest to features and of benchmark scores."""
+"""Figure 3: the words nearest to features, and benchmark scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _SIMILARITY = {"men": ("MEN", 1), "wordsim353": ("WordSim353", 2)}
-"""The sets of rated pairs in the paper's table, and where its scores stand among three."""
+"""Titles of the sets of rated pairs in the paper's table, and their place among its scores."""
 _WIDTH = 44
 _LINE = 0.155
 _MODELS = {"word2vec": "word2vec", "QWEM": "QWEM", "svd(M*)": "M*", "svd(PPMI)": "PPMI",
@@ -35,8 +35,8 @@ def feature_neighbours(
     Parameters
     ----------
     sections
-        Groups of rows that belong together, a line between them. A row has for each model the
-        rank of a feature, from 1, and the words nearest to it.
+        Groups of rows, separated by lines. A row has for each model the rank of a feature, counted
+        from 1, and the words nearest to it.
 
     >>> figure = feature_neighbours([[{"word2vec": (1, ["river"]), "QWEM": (1, ["lake"])}]])
     >>> figure.get_axes()[0].texts[-1].get_text()
@@ -81,9 +81,9 @@ def benchmark_table(
     Parameters
     ----------
     found
-        What each model scored here.
+        The scores of each model in this run.
     paper
-        Of each of these models the paper's scores: analogies, MEN, WordSim353.
+        The paper's scores of each model: analogies, MEN, WordSim353.
     """
     panels: list[tuple[str, int | None, Score, str]] = [
         ("Google analogies", 0, _accuracy, "{:.1%}")

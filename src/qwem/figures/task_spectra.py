@@ -1,4 +1,4 @@
-"""Spectra of task vectors: a histogram, the Marchenko–Pastur law of its noise, and the spike."""
+"""Spectra of task vectors: histogram, Marchenko–Pastur law of the noise, and spike."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def categories(analyses: Sequence[TaskAnalysis], dim: int) -> Figure:
     analyses
         One for each category.
     dim
-        d, one of the dimensions that were analysed.
+        d, one of the dimensions that were analyzed.
     """
     rows = -(-len(analyses) // _COLUMNS)
     figure = new_figure(2.9 * _COLUMNS, 1.95 * rows)

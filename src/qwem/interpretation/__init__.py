@@ -1,6 +1,6 @@
-"""What was learned: features, how far embeddings share them, and the geometry of task vectors."""
+"""Interpretation: features, overlaps of embeddings, task vectors, and tests of concepts."""
 
-from qwem.interpretation.analysis import TaskAnalysis, analyze_task
+from qwem.interpretation.analysis import TaskAnalysis, analyze_task, analyze_tasks
 from qwem.interpretation.concept import CarryingFeature, ConceptTest, PairFit, concept_test
 from qwem.interpretation.features import Feature, FeatureTable, features
 from qwem.interpretation.marchenko_pastur import (
@@ -25,6 +25,7 @@ __all__ = [
     "Task",
     "TaskAnalysis",
     "analyze_task",
+    "analyze_tasks",
     "concept_test",
     "dimension_grid",
     "features",

@@ -1,4 +1,4 @@
-"""A task in every dimension: spectrum, noise, signal, and the analogies that come of it."""
+"""Analysis of a task in every dimension: spectrum, noise, signal, and analogies."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.progress import progress
+from qwem.errors import CoverageError
 from qwem.interpretation.completion import complete
 from qwem.interpretation.marchenko_pastur import MarchenkoPasturFit, fit_marchenko_pastur
 from qwem.interpretation.task_vectors import (
     check_dims,
     gram_matrices,
     known_task,
-    localisation,
+    localization,
     participation_ratio,
     signal_in_mean,
     signal_to_noise,
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_CURVES = ("snr", "signal_in_mean", "accuracy", "cosine", "normalised_score")
+PAIRS_WITH_A_BULK = 6
+
+_CURVES = ("snr", "signal_in_mean", "accuracy", "cosine", "normalized_score")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,22 +45,22 @@ class TaskAnalysis:
     """The pairs that were used; those with unknown words are in its `dropped`."""
     dims: tuple[int, ...]
     gram_eigenvalues: tuple[Array, ...] = field(repr=False)
-    """Of G_d = R_d R_dᵀ for each d, the smallest first; divide by d to compare with the fit."""
+    """Eigenvalues of G_d = R_d R_dᵀ for each d, the smallest first; `fits` has those of G_d/d."""
     fits: tuple[MarchenkoPasturFit, ...]
     """The Marchenko–Pastur law of the noise for each d."""
     snr: Array
     """λ_max·rank/Tr of G_d."""
     signal_in_mean: Array
-    """1ᵀG_d1/(N·λ_max): how much of the spike is the mean task vector."""
+    """1ᵀG_d1/(N·λ_max): the share of the mean task vector in the spike."""
     accuracy: Array
-    """The part of all ordered pairs of pairs whose analogy comes out right."""
+    """The fraction of analogies answered correctly, over all ordered pairs of pairs."""
     cosine: Array
     """The mean cosine between the prediction ĉ + b̂ − â and the right word ŵ."""
-    normalised_score: Array
+    normalized_score: Array
     """The mean of that cosine divided by the largest one between ŵ and a word outside the
     question (the appendix, on why accuracy stays high)."""
-    localisation: Array
-    """The part of the mean task vector's squared length on each feature, the first one first."""
+    localization: Array
+    """The share of each feature in the mean task vector's squared length."""
 
     def __repr__(self) -> str:
         best = int(np.argmax(self.snr))
@@ -68,18 +72,18 @@ class TaskAnalysis:
 
     @property
     def participation_ratio(self) -> float:
-        """1/Σp² of the localisation: over about how many features the mean task vector spreads."""
-        return participation_ratio(self.localisation)
+        """1/Σp² of the localization: about how many features carry the mean task vector."""
+        return participation_ratio(self.localization)
 
     @property
     def participation_ratios(self) -> Array:
-        """The same for each d, of the features up to d: later ones add noise to the mean."""
-        shares = self.localisation
+        """The participation ratio for each d, counting only the first d features."""
+        shares = self.localization
         return np.array([participation_ratio(shares[:d] / shares[:d].sum()) for d in self.dims])
 
     @property
     def inverse_participation_ratio(self) -> float:
-        """Σp² of the localisation: 1 on a single feature, 1/d if spread evenly."""
+        """Σp² of the localization: 1 on a single feature, 1/d if spread evenly."""
         return 1.0 / self.participation_ratio
 
     @property
@@ -88,7 +92,7 @@ class TaskAnalysis:
         return np.array([fit.effective_dim for fit in self.fits])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; a number that doesn't exist is null."""
+        """Return what JSON can hold; undefined numbers are null."""
         curves = {name: _plain(getattr(self, name)) for name in _CURVES}
         return {
             "task": self.task.name,
@@ -98,7 +102,7 @@ class TaskAnalysis:
             **curves,
             "gram_eigenvalues": [_plain(values) for values in self.gram_eigenvalues],
             "fits": [fit.to_dict() for fit in self.fits],
-            "localisation": _plain(self.localisation),
+            "localization": _plain(self.localization),
             "participation_ratios": _plain(self.participation_ratios),
         }
 
@@ -106,12 +110,11 @@ class TaskAnalysis:
 def analyze_task(
     embedding: Embedding, task: Task, dims: Iterable[int] | None = None
 ) -> TaskAnalysis:
-    """Look at the task vectors of a task in one embedding and in all smaller ones within it.
+    """Analyze the task vectors of a task in an embedding and in its first d dimensions.
 
-    A closed-form embedding of dimension d is the first d dimensions of a larger one, so nothing is
-    fitted again: each dimension adds its part to Gram matrices and inner products. The dimensions
-    of other vectors, such as trained ones, have no such order until `principal_axes` gives them
-    one.
+    The first d dimensions of a closed-form embedding are the embedding of dimension d, so nothing
+    is fitted again: each dimension adds its part to Gram matrices and inner products. Other
+    vectors, such as trained ones, have no such order; give them one with `principal_axes`.
 
     Parameters
     ----------
@@ -120,7 +123,8 @@ def analyze_task(
     task
         Its pairs with unknown words are left out, and listed in ``analysis.task.dropped``.
     dims
-        The dimensions to look at; by default 20 of them from 4 to all, logarithmically spaced.
+        The dimensions to analyze; by default 20 from 4 to all, evenly spaced on a logarithmic
+        scale.
 
     >>> from qwem.embedding import Embedding
     >>> from qwem.interpretation import Task
@@ -150,9 +154,40 @@ def analyze_task(
         ),
         accuracy=completion.accuracy,
         cosine=completion.cosine,
-        normalised_score=completion.normalised_score,
-        localisation=localisation(vectors),
+        normalized_score=completion.normalized_score,
+        localization=localization(vectors),
     )
+
+
+def analyze_tasks(
+    embedding: Embedding, tasks: Iterable[Task], dims: Iterable[int] | None = None
+) -> list[TaskAnalysis]:
+    """Analyze those of some tasks that have at least 6 pairs of known words.
+
+    With fewer pairs there are too few eigenvalues to see a bulk beside the spike.
+
+    >>> from qwem.embedding import Embedding
+    >>> from qwem.interpretation import Task
+    >>> words = [f"w{i}" for i in range(14)]
+    >>> space = Embedding(words, np.random.default_rng(0).normal(size=(14, 3)))
+    >>> pairs = tuple(zip(words[:7], words[7:]))
+    >>> [found.task for found in analyze_tasks(space, [Task("all", pairs), Task("few", pairs[:2])])]
+    [Task(all: 7 pairs)]
+    """
+    restricted = [task.restrict(embedding) for task in tasks]
+    known = [task for task in restricted if len(task) >= PAIRS_WITH_A_BULK]
+    if not known:
+        raise CoverageError(
+            f"None of the {len(restricted)} tasks has {PAIRS_WITH_A_BULK} pairs among the "
+            f"{len(embedding):,} words of the embedding; use more pairs or a larger vocabulary."
+        )
+    chosen = check_dims(dims, embedding.vector_size)
+    found = []
+    with progress("task vectors", len(known), "task") as bar:
+        for task in known:
+            found.append(analyze_task(embedding, task, chosen))
+            bar.update()
+    return found
 
 
 def _plain(values: Array) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""What chance does: task vectors of other words, and of the same words paired otherwise."""
+"""Chance: the task vectors of random words, and of the same words paired at random."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
-# The ranks at which the classes of like frequency begin: 64 words, then each class ends at √2 times
-# the rank at which it began, so that frequencies within it are a factor of about √2 apart.
+# Classes of similar frequency: the 64 most frequent words, and then each class ends at √2 times the
+# rank at which it begins, so that its frequencies differ by a factor of about √2.
 _FIRST_CLASS = 64
 
-# Task vectors of drawn words that are looked at together.
-_BATCH_BYTES = 1 << 22
+# Entries of the task vectors that are computed together.
+_BATCH_ENTRIES = 1 << 19
 
 
 def shares_of_mean(vectors: NDArray[np.floating], dims: Sequence[int]) -> Array:
-    """Return N|r̄_d|²/Tr G_d for each d: the part of the task vectors' squares that is their mean.
+    """Return N|r̄_d|²/Tr G_d for each d: the share of the mean in the task vectors' squared length.
 
-    Also SNR × signal in mean / rank. It is 1 where all task vectors are the same and 1/N on average
-    where each points anywhere. Leading axes of `vectors` are tasks of their own.
+    It equals SNR × signal in mean / rank. It is 1 where all task vectors are the same, and 1/N on
+    average where their directions are random. Leading axes of `vectors` hold several tasks.
 
     >>> shares_of_mean(np.array([[2.0, 1.0], [2.0, -1.0]]), (1, 2))
     array([1. , 0.8])
@@ -46,23 +46,22 @@ def shares_of_mean(vectors: NDArray[np.floating], dims: Sequence[int]) -> Array:
 
 def shares_of_other_words(
     vectors: NDArray[np.float32],
-    sources: Rows,
-    targets: Rows,
+    pairs: tuple[Rows, Rows],
     dims: Sequence[int],
     draws: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Return `shares_of_mean` of tasks whose words are replaced by others of like frequency.
+    """Return `shares_of_mean` of tasks whose words are replaced by others of similar frequency.
 
-    Each word of the task becomes another of its class, different words becoming different ones, so
-    that words that occur in several pairs still do. One row for each draw.
+    Each word of the task is replaced by a random word of its class, and different words by
+    different ones. So a word that occurs in several pairs still does. There is one row per draw.
     """
-    words, places = np.unique(np.concatenate([sources, targets]), return_inverse=True)
+    words, places = np.unique(np.concatenate(pairs), return_inverse=True)
     chosen = np.empty((draws, len(words)), dtype=np.int64)
     for members, begin, end in _classes(words, len(vectors)):
         chosen[:, members] = begin + _distinct(draws, len(members), end - begin, rng)
     first, second = np.split(chosen[:, places], 2, axis=1)
-    batches = blocks(draws, 8 * len(sources) * dims[-1], most=_BATCH_BYTES)
+    batches = blocks(draws, len(pairs[0]) * dims[-1], most=_BATCH_ENTRIES)
     used = vectors[:, : dims[-1]]
     return np.concatenate(
         [shares_of_mean(used[second[batch]] - used[first[batch]], dims) for batch in batches]
@@ -71,17 +70,17 @@ def shares_of_other_words(
 
 def pairing_products(
     vectors: NDArray[np.float32],
-    sources: Rows,
-    targets: Rows,
+    pairs: tuple[Rows, Rows],
     dims: Sequence[int],
     draws: int,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Return Σ_n a_n·b_n for each d, for the task and for `draws` random pairings of its words.
 
-    Tr G = Σ|a|² + Σ|b|² − 2Σ a·b, of which re-pairing changes the last term alone; the mean task
-    vector it never changes. So this sum orders pairings as `shares_of_mean` does.
+    In Tr G = Σ|a|² + Σ|b|² − 2Σ a·b, another pairing changes the last term alone, and it does not
+    change the mean task vector. So this sum orders pairings as `shares_of_mean` does.
     """
+    sources, targets = pairs
     count = len(sources)
     pairings = rng.permuted(np.tile(np.arange(count), (draws, 1)), axis=1)
     inner = np.zeros((count, count))
@@ -94,14 +93,14 @@ def pairing_products(
     return np.array(observed), np.array(others).T
 
 
-def surprise(observed: Array, chance: Array) -> float:
-    """Return the p-value of the largest standardised value over all d.
+def p_value_of_largest(observed: Array, chance: Array) -> float:
+    """Return the p-value of the largest standardized value over all d.
 
-    Each d has its own mean and spread, taken over chance and observation together. So the draws and
-    the observation are treated alike, the largest value over d is compared with the largest ones by
-    chance, and the p-value is exact for any number of d and draws.
+    For each d, values are standardized by the mean and spread of draws and observation together.
+    The largest value over d of the observation is then compared with those of the draws. Since the
+    draws and the observation are treated alike, the p-value is exact for any number of d and draws.
 
-    >>> surprise(np.array([3.0]), np.array([[0.0], [1.0], [2.0]]))
+    >>> p_value_of_largest(np.array([3.0]), np.array([[0.0], [1.0], [2.0]]))
     0.25
     """
     pooled = np.vstack([observed, chance])
@@ -109,12 +108,12 @@ def surprise(observed: Array, chance: Array) -> float:
     centred = pooled - pooled.mean(axis=0)
     scores = np.divide(centred, spread, out=np.zeros_like(pooled), where=spread > 0)
     largest = scores.max(axis=1)
-    # Draws that repeat the observation are its equals, whatever the order of their sums.
+    # A draw that repeats the observation counts as equal, whatever the order of its sums.
     return float(np.mean(largest >= largest[0] - 1e-9))
 
 
 def _classes(words: Rows, vocab_size: int) -> Iterator[tuple[Rows, int, int]]:
-    """Yield, for each class of like frequency, the places of its words and the ranks it spans."""
+    """Yield for each class of similar frequency the places of its words and its ranks."""
     begin, end = 0, min(_FIRST_CLASS, vocab_size)
     while begin < vocab_size:
         members = np.flatnonzero((words >= begin) & (words < end))
@@ -127,7 +126,7 @@ def _distinct(draws: int, count: int, size: int, rng: np.random.Generator) -> Ro
     """Return `draws` rows of `count` different numbers below `size`, all rows equally likely."""
     if count**2 > size:
         return np.array([rng.choice(size, count, replace=False) for _ in range(draws)])
-    # Repeats are rare among so few: drawing such rows again is exact, and faster for all rows.
+    # Few numbers rarely repeat. Drawing only the rows that do again is exact, and faster.
     rows = rng.integers(size, size=(draws, count))
     repeated = np.arange(draws)
     while len(repeated):

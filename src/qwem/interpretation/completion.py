@@ -1,4 +1,4 @@
-"""Analogies completed by vector addition, in every dimension at the price of about one."""
+"""Analogies completed by vector addition, for all dimensions d at about the cost of one."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
-# Vectors widened to float64 at one time, in bytes.
-_TILE_BYTES = 1 << 26
+# Entries of the vectors that are widened to float64 at one time.
+_BLOCK_ENTRIES = 1 << 23
 
-# Cosines so close are equal, and the first word wins, as in `qwem.evaluation`.
+# Cosines as close as this count as equal, and the first word wins, as in `qwem.evaluation`.
 _TIE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """How well ĉ + b̂ − â finds ŵ, over all ordered pairs of a task's pairs, for each dimension."""
+    """How well ĉ + b̂ − â predicts ŵ for each d, on average over all ordered pairs of pairs."""
 
     accuracy: Array
     cosine: Array
-    normalised_score: Array
+    normalized_score: Array
 
 
 def complete(embedding: Embedding, task: Task, dims: Sequence[int]) -> Completion:
-    """Ask every ordered pair of known pairs as a question a : b :: c : w, in every dimension.
+    """Answer every ordered pair of known pairs as a question a : b :: c : w, in every dimension.
 
     The questions and answers are those of `qwem.evaluate_analogies` with ``pairs="all"``, the
-    protocol of the paper's reference implementation: cosines, the three words excluded. A score
-    ŵ·(ĉ + b̂ − â) is a sum of three cosines between words of the task and all words. Only those
-    need products of vectors, and they grow with the dimension by what is new in it.
+    protocol of the paper's reference implementation. A score ŵ·(ĉ + b̂ − â) is a sum of three
+    cosines between words of the task and all words. Only these cosines need products of vectors,
+    and each dimension adds its own part to them.
     """
     sources, targets = pair_rows(embedding, task)
     words, places = np.unique(np.concatenate([sources, targets]), return_inverse=True)
@@ -75,7 +75,7 @@ def _growing_cosines(
     squares = np.zeros(len(vectors))
     for slab in slabs(dims):
         own = vectors[words, slab].astype(np.float64)
-        for tile in blocks(len(vectors), 8 * own.shape[1], most=_TILE_BYTES):
+        for tile in blocks(len(vectors), own.shape[1], most=_BLOCK_ENTRIES):
             wide = vectors[tile, slab].astype(np.float64)
             products[:, tile] += own @ wide.T
             squares[tile] += np.einsum("ij,ij->i", wide, wide)
@@ -85,7 +85,7 @@ def _growing_cosines(
 
 
 def _predictions(within: Array, first: Rows, second: Rows) -> tuple[Array, Array]:
-    """Return ŵ·(ĉ + b̂ − â) and ‖ĉ + b̂ − â‖, (a, b) being the row's pair, (c, w) the column's."""
+    """Return ŵ·(ĉ + b̂ − â) and ‖ĉ + b̂ − â‖; (a, b) is the pair of the row, (c, w) of the column."""
     own = np.diag(within)
     paired = within[first, second]
     products = paired + within[np.ix_(second, second)] - within[np.ix_(first, second)]
@@ -95,7 +95,7 @@ def _predictions(within: Array, first: Rows, second: Rows) -> tuple[Array, Array
 
 
 def _rivals(cosines: Array, second: Rows, sources: Rows, targets: Rows) -> Array:
-    """Return the largest cosine between w and a word outside the question, laid out as above."""
+    """Return the largest cosine of w with a word outside the question, by row and column."""
     count = len(second)
     near = cosines[second]
     near[np.arange(count), sources] = -np.inf
@@ -118,7 +118,7 @@ def _right_answers(
     sources: Rows,
     targets: Rows,
 ) -> NDArray[np.bool_]:
-    """Return which questions are answered by w, laid out as above."""
+    """Return which questions are answered by w; rows and columns as above."""
     count = len(first)
     right = np.zeros((count, count), dtype=bool)
     queries = cosines[first]

@@ -1,4 +1,4 @@
-"""Does a corpus represent a concept linearly? A test, and what the answer is made of."""
+"""Test of whether an embedding represents a concept as one direction, with its details."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from qwem.errors import SettingError
 from qwem.interpretation.chance import (
+    p_value_of_largest,
     pairing_products,
     shares_of_mean,
     shares_of_other_words,
-    surprise,
 )
 from qwem.interpretation.task_vectors import (
     check_dims,
     known_task,
-    localisation,
+    localization,
     pair_rows,
     task_vectors,
 )
@@ -62,25 +62,25 @@ class CarryingFeature:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConceptTest:
-    """Whether the pairs of a task share a direction, whether their pairing matters, and details."""
+    """Result of a concept test: whether pairs share a direction, and whether pairing matters."""
 
     task: Task
     """The pairs that were used; those with unknown words are in its `dropped`."""
     p_value: float
-    """Of a shared direction. H0: the task's words could as well be any others of like frequency."""
+    """Of a shared direction. Null hypothesis: the words are random ones of similar frequency."""
     pairing_p_value: float
-    """Of the pairing. H0: the second words could as well be dealt out to the first at random."""
+    """Of the pairing. Null hypothesis: first and second words are paired at random."""
     dims: tuple[int, ...]
     share: Array = field(repr=False)
-    """N|r̄|²/Tr G for each d: the part of the task vectors' squares that is their mean."""
+    """N|r̄|²/Tr G for each d: the share of the mean in the task vectors' squared length."""
     expected_share: Array = field(repr=False)
-    """Its mean over draws of other words of like frequency."""
+    """Its mean over draws of other words of similar frequency."""
     spread: Array = field(repr=False)
     """Its standard deviation over these draws."""
     features: tuple[CarryingFeature, ...]
-    """In the best dimension, those that carry half of the mean task vector, the largest first."""
+    """The features that carry half of the mean task vector in the best dimension."""
     pairs: tuple[PairFit, ...]
-    """In the best dimension, the pair that fits worst first."""
+    """The pairs by how well they fit in the best dimension, the worst first."""
     draws: int
 
     def __repr__(self) -> str:
@@ -102,12 +102,12 @@ class ConceptTest:
 
     @property
     def verdict(self) -> Verdict:
-        """The two tests at 5 % in a word.
+        """The result of both tests at 5 %, in one word.
 
-        ``relation``: a shared direction, and pairs closer to it than other pairings of the same
-        words: what analogies need. ``groups``: a shared direction only because first and second
-        words are of two kinds; any pairing would do. ``association``: partners are near each
-        other but in no common direction. ``none``: neither.
+        ``relation``: the pairs share a direction and fit it better than other pairings of the same
+        words, which is what analogies need. ``groups``: they share a direction only because first
+        and second words are of two kinds, and any pairing would do. ``association``: partners are
+        near each other but share no direction. ``none``: neither.
         """
         direction, pairing = self.p_value <= 0.05, self.pairing_p_value <= 0.05
         if direction:
@@ -143,37 +143,37 @@ def concept_test(
 ) -> ConceptTest:
     """Test whether an embedding represents a concept, given by word pairs, as one direction.
 
-    What is tested is the spike along the mean task vector, N|r̄|², as a part of Tr G. Its law under
-    the null hypothesis comes from the embedding itself and not from random-matrix theory: real
-    word differences are anisotropic, and Tracy and Widom's law for white noise of dimension d, or
-    d_eff, calls far too many random pairs significant. There are two null hypotheses, each with
-    an exact test.
+    The statistic is the share of the mean task vector, N|r̄|², in Tr G. Its distribution under the
+    null hypothesis is drawn from the embedding itself and not taken from random-matrix theory:
+    differences of real words are anisotropic, and Tracy and Widom's law for white noise of
+    dimension d, or d_eff, calls far too many random pairs significant. There are two null
+    hypotheses, each with an exact test.
 
-    - *Direction.* The words of the task are exchangeable with other words of like frequency: each
-      is replaced by a random word of its class (ranks within a factor √2), words that
-      recur in the task recurring in the draw. Frequency, which shifts all vectors of rare words
-      alike, can thus not pass for a concept.
-    - *Pairing.* The second words are exchangeable among the first. Dealing them out anew keeps
-      the mean task vector, so a difference between two groups of words, say capitals and
-      countries, survives it and counts for nothing; what is tested is whether the right
-      partners lie closer to that common difference than wrong ones, Σ a·b.
+    - *Direction.* The words of the task are exchangeable with other words of similar frequency.
+      Each is replaced by a random word of its class (ranks within a factor √2); a word that recurs
+      in the task recurs in the draw. Rare words share a shift of their vectors, and this test does
+      not mistake it for a concept.
+    - *Pairing.* The second words are exchangeable among each other. Another pairing has the same
+      mean task vector, so a difference between two groups of words, say capitals and countries, is
+      not evidence here. The test asks whether the right partners fit the common difference better
+      than wrong ones, by Σ a·b.
 
-    The largest excess over all dimensions is compared with the largest by chance, so looking at
-    many dimensions costs no validity. On random pairs both p-values are uniform.
+    The largest excess over all dimensions is compared with the largest by chance, so the p-values
+    hold for any number of dimensions. On random pairs both are uniform.
 
     Parameters
     ----------
     embedding
-        The largest embedding; smaller ones are its prefixes, and its dimensions the features, as in
-        a closed form or after `principal_axes`. Words stand in order of frequency.
+        The largest embedding. Its first d dimensions must be the embedding of dimension d, as in a
+        closed form or after `principal_axes`, and its words must be in order of frequency.
     task
         At least 3 of its pairs must be known; others are listed in ``test.task.dropped``.
     dims
-        The dimensions to look at; by default 20 of them from 4 to all, logarithmically spaced.
+        The dimensions to test; by default 20 from 4 to all, evenly spaced on a logarithmic scale.
     draws
-        How often chance is drawn; the least p-value possible is 1/(draws + 1).
+        The number of random draws for each test; the smallest possible p-value is 1/(draws + 1).
     seed
-        Of the draws.
+        The seed of the draws.
 
     >>> from qwem.embedding import Embedding
     >>> from qwem.interpretation import Task
@@ -189,18 +189,18 @@ clearest in dimension 8)
         raise SettingError(f"draws must be at least 1, not {draws}.")
     known = known_task(embedding, task)
     chosen = check_dims(dims, embedding.vector_size)
-    sources, targets = pair_rows(embedding, known)
+    pairs = pair_rows(embedding, known)
     vectors = task_vectors(embedding, known)
     rng = np.random.default_rng(seed)
     share = shares_of_mean(vectors, chosen)
-    others = shares_of_other_words(embedding.vectors, sources, targets, chosen, draws, rng)
-    products = pairing_products(embedding.vectors, sources, targets, chosen, draws, rng)
+    others = shares_of_other_words(embedding.vectors, pairs, chosen, draws, rng)
+    products = pairing_products(embedding.vectors, pairs, chosen, draws, rng)
     expected, spread = others.mean(axis=0), others.std(axis=0)
     best = vectors[:, : chosen[int(np.argmax(_excess(share, expected, spread)))]]
     return ConceptTest(
         task=known,
-        p_value=surprise(share, others),
-        pairing_p_value=surprise(*products),
+        p_value=p_value_of_largest(share, others),
+        pairing_p_value=p_value_of_largest(*products),
         dims=chosen,
         share=share,
         expected_share=expected,
@@ -217,7 +217,7 @@ def _excess(share: Array, expected: Array, spread: Array) -> Array:
 
 def _carrying(vectors: Array) -> tuple[CarryingFeature, ...]:
     """Return the fewest features that carry half of the mean task vector."""
-    shares = localisation(vectors)
+    shares = localization(vectors)
     order = np.argsort(-shares, kind="stable")
     count = int(np.searchsorted(np.cumsum(shares[order]), _CARRIED)) + 1
     signs = np.sign(vectors.mean(axis=0))

@@ -1,4 +1,4 @@
-"""What each eigen-feature is about: the words at its two ends (the paper's feature table)."""
+"""Features of an embedding and the words at their two ends (the paper's feature table)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Words = tuple[tuple[str, float], ...]
 """Words and their cosines, the nearest first."""
 
 _HEADER = ("#", "λ", "share", "learned at", "words", "one end", "other end")
-_NOBODY = "(no word)"
+_NO_WORD = "(no word)"
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class Feature:
     eigenvalue: float
     """λ_k of the target; for vectors of other origin s_k², the eigenvalue of WWᵀ."""
     share: float
-    """|λ_k|/Σ_j|λ_j| over all features of the model: its part of the squared length of W."""
+    """|λ_k|/Σ_j|λ_j| over all features of the model: its share in the squared length of W."""
     learning_time: float | None
-    """τ_k in the paper's time, or None where only vectors are known and not what they came from."""
+    """τ_k in the paper's time; None for vectors without a spectrum."""
     concentration: float
-    """Σ_i v_i⁴ over words, of the unit vector v: 1 if one word has it all, 1/V if all are equal."""
+    """Σ_i v_i⁴ of the unit vector v over words: 1 for a single word, 1/V if all are equal."""
     positive: Words
     """The words nearest to the direction."""
     negative: Words
-    """The words nearest to its opposite; neither end has a meaning of its own."""
+    """The words nearest to the opposite direction; which end is positive has no meaning."""
 
     @property
     def participation(self) -> float:
@@ -61,14 +61,14 @@ class Feature:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """The leading features of a model, to be read, printed or published."""
+    """Table of the leading features of a model."""
 
     features: tuple[Feature, ...]
     vocab_size: int
     dim: int
     """How many features the model has in all."""
     most_frequent: int
-    """How many words were looked at, the most frequent first."""
+    """How many words were searched, the most frequent first."""
 
     def to_text(self) -> str:
         """Return three lines for each feature: its numbers, and its two ends."""
@@ -79,8 +79,8 @@ class FeatureTable:
             carried = f"carried by {words} word{'' if words == '1' else 's'}"
             lines += [
                 f"{rank:>3}  eigenvalue {value}   share {share}{when}   {carried}",
-                f"     + {positive or _NOBODY}",
-                f"     − {negative or _NOBODY}",
+                f"     + {positive or _NO_WORD}",
+                f"     − {negative or _NO_WORD}",
             ]
         return "\n".join(lines) + "\n"
 
@@ -105,13 +105,13 @@ def features(
     most_frequent: int | None = 4000,
     init_scale: float = 1e-6,
 ) -> FeatureTable:
-    """Return the leading features of a model and the words at either end of each.
+    """Return the leading features of a model and the words at both ends of each.
 
-    A feature is an eigenvector of M*, and in the embedding W = V Λ^½ the axis of its number; of
-    vectors with another origin it is a left singular vector, and its direction is the right one.
-    The words are those whose vectors have the largest cosine with that direction, or with its
-    opposite: the paper's table of feature neighbours. A model is taken by what its `embedding`
-    returns, so that of a polished one it is the singular vectors of the polished vectors.
+    Feature k is the k-th eigenvector of M*, which in the embedding W = V Λ^½ is the k-th axis. For
+    vectors of another origin it is the k-th left singular vector, and its direction is the right
+    one. The words at its ends are those whose vectors have the largest cosine with that direction
+    and with its opposite, as in the paper's table. The features of a polished model are those of
+    its polished vectors.
 
     Parameters
     ----------
@@ -120,11 +120,11 @@ def features(
     count
         How many features, from the first.
     topn
-        How many words at either end. Only words on its side are named, so it may be fewer.
+        How many words at each end; fewer where fewer lie on that side.
     most_frequent
-        Name only words among so many of the most frequent (None for all): rare ones say less.
+        Search only this many of the most frequent words (None for all), since rare ones say less.
     init_scale
-        σ of the small random start from which learning times are counted.
+        σ of the random start for the learning times.
 
     >>> space = Embedding(["cat", "dog", "up", "down"], [[2, 0], [2, 0], [0, 1], [0, -1]])
     >>> [[word for word, _ in feature.positive] for feature in features(space, 2).features]
@@ -167,7 +167,7 @@ def features(
 
 @dataclass(frozen=True, eq=False)
 class _Modes:
-    """An embedding with its features: directions, unit vectors over words, eigenvalues, times."""
+    """An embedding and its features: directions, unit vectors over words, eigenvalues, times."""
 
     embedding: Embedding
     axes: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""The spectrum of pure noise, and how it is fitted to task vectors (the paper's appendix)."""
+"""Marchenko–Pastur law of pure noise, and its fit to task vectors (the paper's appendix)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Where the aspect ratio is looked for: noise of 1/64 to 100 times as many dimensions as vectors.
+# The aspect ratios that are tried: noise of 1/64 to 100 times as many dimensions as vectors.
 _GAMMAS = np.geomspace(1e-2, 64, 89)
 
 
@@ -25,7 +25,7 @@ class MarchenkoPastur:
 
     The limit of large N and d with γ = N/d and entries of variance σ², as in the paper's appendix
     (Empirics of task vectors). Where γ > 1 the matrix has fewer dimensions than vectors, and a
-    part of 1 − 1/γ of its eigenvalues is zero.
+    fraction 1 − 1/γ of its eigenvalues is zero.
 
     >>> law = MarchenkoPastur(gamma=0.25, variance=2.0)
     >>> law.support, law.moment(1)
@@ -51,7 +51,7 @@ class MarchenkoPastur:
 
     @property
     def atom(self) -> float:
-        """The part of the eigenvalues that is exactly zero: 1 − 1/γ where γ > 1, else 0."""
+        """The fraction of the eigenvalues that is exactly zero: 1 − 1/γ where γ > 1, else 0."""
         return max(0.0, 1.0 - 1.0 / self.gamma)
 
     def density(self, eigenvalues: ArrayLike) -> Array:
@@ -68,7 +68,7 @@ class MarchenkoPastur:
         return root / (2 * np.pi * self.variance * self.gamma * at)
 
     def cdf(self, eigenvalues: ArrayLike) -> Array:
-        """Return the part of the eigenvalues that is at most each of these, the atom included.
+        """Return the fraction of eigenvalues at or below each of these, the atom included.
 
         >>> MarchenkoPastur(4.0).cdf([-1.0, 0.0, 9.0])
         array([0.  , 0.75, 1.  ])
@@ -87,14 +87,14 @@ class MarchenkoPastur:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MarchenkoPasturFit:
-    """A Gram matrix of task vectors as noise and a spike: the noise's law, and what sticks out.
+    """Fit of a Gram matrix of task vectors by noise and a spike.
 
-    All eigenvalues are those of G/d, on which the law is defined.
+    All eigenvalues are those of G/d, for which the law is defined.
     """
 
     distribution: MarchenkoPastur
     eigenvalues: Array = field(repr=False)
-    """Of G/d, the smallest first; as many as there are task vectors."""
+    """Eigenvalues of G/d, one per task vector, the smallest first."""
 
     def __repr__(self) -> str:
         return (
@@ -150,14 +150,14 @@ class MarchenkoPasturFit:
 
 
 def fit_marchenko_pastur(gram: ArrayLike, dim: int) -> MarchenkoPasturFit:
-    """Fit the Marchenko–Pastur law to a Gram matrix of task vectors, its largest eigenvalue apart.
+    """Fit the Marchenko–Pastur law to the bulk of a Gram matrix of task vectors.
 
     As in the paper, σ² is the population variance of the entries of the centred task vectors,
     which is Tr(HGH)/(Nd) with H = I − 11ᵀ/N. The paper chooses γ̂ by eye; here it is the one whose
-    law is nearest to the bulk in Cramér and von Mises' distance Σ_i (F(λ_i) − (i − ½)/n)². That
-    is what an eye does, which lays one curve over another. It weighs all eigenvalues alike, so that
-    a second spike, such as a region among cities and their states, moves it far less than it
-    moves the bulk's variance, which for pure noise is γ and would be the simplest estimate.
+    law is nearest to the bulk in Cramér and von Mises' distance Σ_i (F(λ_i) − (i − ½)/n)². This
+    distance compares two curves, as the eye does. All eigenvalues have the same weight in it. So a
+    second spike, such as a region among cities and their states, changes this estimate far less
+    than the simplest one, the variance of the bulk, which is γ for pure noise.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _nearest_gamma(bulk: Array) -> float:
     def distance(gamma: float | Array) -> Any:
         return ((_cdf(bulk[positive], gamma) - middle) ** 2).sum(axis=-1)
 
-    # The distance has more than one valley: the best place of a grid tells which to descend.
+    # The distance has several local minima; a grid tells which one to refine.
     best = int(np.argmin(distance(_GAMMAS[:, None])))
     around = np.log(_GAMMAS[[max(best - 1, 0), min(best + 1, len(_GAMMAS) - 1)]])
     found = minimize_scalar(lambda log: distance(float(np.exp(log))), bounds=tuple(around))
@@ -206,7 +206,7 @@ def _nearest_gamma(bulk: Array) -> float:
 
 
 def _positive(bulk: Array) -> NDArray[np.bool_]:
-    """Say which eigenvalues are not zero; where d < N the others count by shifting these."""
+    """Return which eigenvalues are not zero up to rounding."""
     return bulk > len(bulk) * np.finfo(np.float64).eps * bulk[-1]
 
 

@@ -1,4 +1,4 @@
-"""How far two embeddings have learned the same features (the paper's appendix, fig. overlaps)."""
+"""Overlaps between the features of two embeddings (the paper's appendix, fig. overlaps)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Overlaps:
-    """The features of one embedding against those of another, over the words that both know."""
+    """Overlaps between the features of two embeddings, over the words that both have."""
 
     words: tuple[str, ...]
     """The shared words, in the order of the first embedding."""
     squared: NDArray[np.float64]
     """(u_i · u′_j)² for feature i of the first and j of the second: the paper's heat map."""
     match: NDArray[np.int64]
-    """For each feature of the first the one of the second that it is matched with, one to one, so
-    that the sum of all matched squared overlaps is the largest possible."""
+    """For each feature of the first, its match among those of the second. Matches are one to one,
+    and chosen so that the sum of their squared overlaps is as large as possible."""
     subspace_similarity: NDArray[np.float64]
     """‖UᵀU′‖²/d for the first d features of both, d = 1, 2, …: the mean squared cosine of the
     angles between the two subspaces, 1 where they are the same, d/V for random ones."""
@@ -61,9 +61,9 @@ class Overlaps:
 def overlaps(a: Embedding, b: Embedding, *, dim: int | None = None) -> Overlaps:
     """Compare the left singular vectors of two embeddings.
 
-    Rotating vectors changes nothing, so that models trained from different starts, and by different
-    programs, can be laid side by side. Embeddings of different words are both restricted to the
-    words they share first, and the singular vectors are those of the restricted matrices.
+    The result does not change when either embedding is rotated, so models from different starts and
+    different programs can be compared. Embeddings with different words are first restricted to the
+    words that both have.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The singular vectors of an embedding: its features, whatever made it."""
+"""Singular vectors of an embedding, which are its features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SingularVectors:
-    """W = U S Rᵀ without what can't be told from zero, in float64."""
+    """W = U S Rᵀ in float64, without singular values that are zero up to rounding."""
 
     left: NDArray[np.float64]
     """U, one column for each feature: how much of it each word has."""
@@ -52,9 +52,9 @@ def singular_vectors(vectors: NDArray[Any]) -> SingularVectors:
 
 
 def principal_axes(embedding: Embedding) -> Embedding:
-    """Return an embedding turned so that each dimension is one of its features, the first first.
+    """Return an embedding rotated so that its k-th dimension is its k-th feature.
 
-    No length and no angle changes (W becomes WR = US), but the first d dimensions now are the best
+    W becomes WR = US. Lengths and angles stay the same, and the first d dimensions are now the best
     embedding of dimension d, as in a closed form. Dimensions that are zero are left out.
 
     >>> turned = principal_axes(Embedding(["a", "b"], [[0.0, -3.0], [1.0, 0.0]]))

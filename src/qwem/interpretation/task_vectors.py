@@ -1,4 +1,4 @@
-"""Task vectors: the differences of word pairs, and the geometry that they have together."""
+"""Task vectors: the differences of word pairs, and their geometry."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 
-# Spectra, fits and the test against chance say nothing about fewer.
-FEWEST_PAIRS = 3
+# Spectra, fits and tests say nothing about fewer pairs.
+MIN_PAIRS = 3
 
 
 def known_task(embedding: Embedding, task: Task) -> Task:
-    """Return the task with the pairs that the embedding knows, of which there must be some."""
+    """Return the task with the pairs that the embedding knows, which must be at least 3."""
     known = task.restrict(embedding)
-    if len(known) < FEWEST_PAIRS:
+    if len(known) < MIN_PAIRS:
         raise DataError(
             f"Task {task.name!r} has {len(known)} of its {len(task)} pairs among the "
-            f"{len(embedding):,} words of the embedding and needs {FEWEST_PAIRS}; use more pairs "
+            f"{len(embedding):,} words of the embedding and needs {MIN_PAIRS}; use more pairs "
             "or a larger vocabulary."
         )
     return known
@@ -40,9 +40,9 @@ def known_task(embedding: Embedding, task: Task) -> Task:
 def task_vectors(embedding: Embedding, task: Task) -> Array:
     """Return R, one row b − a for each pair of the task whose words the embedding knows.
 
-    Neither words nor differences are normalised, as in the paper. Since the embedding of a smaller
+    Neither words nor differences are normalized, as in the paper. Since the embedding of a smaller
     dimension d is a prefix of the vectors, ``R[:, :d]`` is its R_d. Pairs with an unknown word are
-    dropped, and a warning says how many; `Task.restrict` tells which.
+    dropped with a warning; `Task.restrict` tells which.
 
     >>> from qwem.embedding import Embedding
     >>> from qwem.interpretation import Task
@@ -94,13 +94,13 @@ def check_dims(dims: Iterable[int] | None, dim: int) -> tuple[int, ...]:
 
 
 def slabs(dims: Sequence[int]) -> Iterator[slice]:
-    """Yield the dimensions that each of some growing embeddings adds to the one before."""
+    """Yield for each d, in growing order, the dimensions that the d before it does not have."""
     for start, stop in zip((0, *dims), dims, strict=False):
         yield slice(start, stop)
 
 
 def gram_matrices(vectors: Array, dims: Sequence[int]) -> Iterator[Array]:
-    """Yield G_d = R_d R_dᵀ for each d in growing order, adding only what is new to the last one.
+    """Yield G_d = R_d R_dᵀ for each d in growing order, each computed from the one before.
 
     >>> R = np.array([[1.0, 2.0], [0.0, 1.0]])
     >>> [gram.tolist() for gram in gram_matrices(R, (1, 2))]
@@ -115,8 +115,8 @@ def gram_matrices(vectors: Array, dims: Sequence[int]) -> Iterator[Array]:
 def signal_to_noise(eigenvalues: Array) -> float:
     """Return the paper's SNR, λ_max·rank(G)/Tr G, of the eigenvalues of a Gram matrix.
 
-    The largest eigenvalue beside the mean of those that are not zero: 1 where all are alike, the
-    rank where a single direction is everything.
+    It is the largest eigenvalue divided by the mean of the nonzero ones: 1 where they are all
+    equal, and the rank where one direction has everything.
 
     >>> signal_to_noise(np.array([0.0, 1.0, 3.0]))
     1.5
@@ -127,7 +127,7 @@ def signal_to_noise(eigenvalues: Array) -> float:
 
 
 def signal_in_mean(gram: Array, largest: float) -> float:
-    """Return 1ᵀG1/(N·λ_max) ≤ 1: how much of the spike is the mean task vector.
+    """Return 1ᵀG1/(N·λ_max) ≤ 1: the share of the mean task vector in the spike.
 
     >>> signal_in_mean(np.ones((3, 3)), largest=3.0)
     1.0
@@ -135,12 +135,12 @@ def signal_in_mean(gram: Array, largest: float) -> float:
     return float(gram.sum() / (len(gram) * largest)) if largest > 0 else float("nan")
 
 
-def localisation(vectors: Array) -> Array:
-    """Return the part of the mean task vector's squared length that lies on each dimension.
+def localization(vectors: Array) -> Array:
+    """Return the share of each dimension in the mean task vector's squared length.
 
-    Of a closed-form embedding the dimensions are the eigen-features.
+    The dimensions of a closed-form embedding are the eigen-features.
 
-    >>> localisation(np.array([[3.0, 2.0], [3.0, -4.0]]))
+    >>> localization(np.array([[3.0, 2.0], [3.0, -4.0]]))
     array([0.9, 0.1])
     """
     squares = vectors.mean(axis=0) ** 2
@@ -149,7 +149,7 @@ def localisation(vectors: Array) -> Array:
 
 
 def participation_ratio(shares: Array) -> float:
-    """Return 1/Σp²: over about how many places shares are spread. Its inverse is the IPR.
+    """Return 1/Σp²: about how many places carry the shares. Its inverse is the IPR.
 
     >>> participation_ratio(np.array([0.5, 0.5, 0.0]))
     2.0

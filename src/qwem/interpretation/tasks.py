@@ -1,4 +1,4 @@
-"""Tasks: word pairs that stand in one relation, and the files they come in."""
+"""Tasks: word pairs with a common relation, and the files that list them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Task:
     name: str
     pairs: tuple[Pair, ...]
     dropped: tuple[Pair, ...] = ()
-    """Pairs that `restrict` took away."""
+    """Pairs that `restrict` removed."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pairs", tuple((a, b) for a, b in self.pairs))
@@ -45,7 +45,7 @@ class Task:
         return f"Task({self.name}: {len(self)} pairs{dropped})"
 
     def restrict(self, words: Container[str]) -> Task:
-        """Return the task with those pairs that have both words, the others in `dropped`.
+        """Return the task with the pairs of known words only, the others in `dropped`.
 
         >>> Task("gender", (("man", "woman"), ("king", "queen"))).restrict({"man", "woman"})
         Task(gender: 1 pairs, 1 dropped)
@@ -60,9 +60,9 @@ def read_tasks(path: str | os.PathLike[str], *, lower: bool = True) -> list[Task
     """Read tasks from analogy questions or from a plain list of pairs.
 
     Analogy questions in the formats of `read_analogies` give one task for each category, made of
-    the distinct pairs in its questions. A list of pairs has two words a line with a tab between
-    them and is one task, named as the file; blank lines and lines that start with ``#`` don't
-    count.
+    the distinct pairs in its questions. A list of pairs has two words per line, separated by a
+    tab, and is one task with the name of the file. Blank lines and lines that start with ``#`` are
+    ignored.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def read_tasks(path: str | os.PathLike[str], *, lower: bool = True) -> list[Task
 
 
 def _holds_questions(file: Path) -> bool:
-    """Say whether a file begins like analogy questions: a category, or four words."""
+    """Return whether a file begins like analogy questions: with a category, or with four words."""
     for _, line in read_lines(file):
         return line.startswith(":") or ("\t" not in line and len(line.split()) == 4)
     raise DataError(f"{file} holds no word pairs.")
@@ -97,13 +97,13 @@ def _read_pairs(file: Path, lower: bool) -> Task:
         words = [word.strip() for word in (line.lower() if lower else line).split("\t")]
         if len(words) != 2 or not all(words):
             raise DataError(
-                f"{file}, line {place}: expected two words with a tab between them, found {line!r}."
+                f"{file}, line {place}: expected two words separated by a tab, found {line!r}."
             )
         pair = (words[0], words[1])
         if pair in places:
             raise DataError(
-                f"{file}, line {place}: the pair {' '.join(pair)!r} is on line {places[pair]} "
-                "already; remove one."
+                f"{file}, line {place}: the pair {' '.join(pair)!r} is already on line "
+                f"{places[pair]}; remove one of them."
             )
         places[pair] = place
     return Task(file.stem, tuple(places))

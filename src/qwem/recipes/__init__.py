@@ -1,4 +1,4 @@
-"""Whole experiments, put together from the rooms."""
+"""Recipes: whole experiments, from text to results on disk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the paper's recipes, and nearly every room with them, on use (PEP 562)."""
+    """Import the paper's recipes on use (PEP 562), since they import nearly everything."""
     if name in __all__:
         return getattr(importlib.import_module("qwem.recipes.paper"), name)
     raise AttributeError(f"module 'qwem.recipes' has no attribute {name!r}")

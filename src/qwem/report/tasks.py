@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.progress import progress
 from qwem.errors import CoverageError
 from qwem.evaluation import BENCHMARKS, available_benchmark
-from qwem.interpretation import analyze_task, read_tasks
+from qwem.interpretation import analyze_tasks, read_tasks
 
 if TYPE_CHECKING:
     import os
 
     from qwem.embedding import Embedding
     from qwem.interpretation import TaskAnalysis
-
-FEWEST_PAIRS = 6
-"""The smallest task to show: with fewer pairs there are too few eigenvalues to see a bulk."""
 
 _CURVE_POINTS = 160
 _EXAMPLES = 4
@@ -31,19 +27,14 @@ def tasks_data(embedding: Embedding, name: str | os.PathLike[str]) -> list[dict[
     is nothing to show.
     """
     file = available_benchmark(name)
-    tasks = [] if file is None else [task.restrict(embedding) for task in read_tasks(file)]
-    known = [task for task in tasks if len(task) >= FEWEST_PAIRS]
-    if not known and str(name) not in BENCHMARKS:
-        raise CoverageError(
-            f"No task of {file} has {FEWEST_PAIRS} pairs among the {len(embedding):,} words of the "
-            "embedding; use more pairs or a larger vocabulary."
-        )
-    shown = []
-    with progress("task vectors", len(known), "task") as bar:
-        for task in known:
-            shown.append(_task_data(analyze_task(embedding, task)))
-            bar.update()
-    return shown
+    if file is None:
+        return []
+    try:
+        return [_task_data(found) for found in analyze_tasks(embedding, read_tasks(file))]
+    except CoverageError:
+        if str(name) in BENCHMARKS:
+            return []
+        raise
 
 
 def _task_data(analysis: TaskAnalysis) -> dict[str, Any]:
@@ -52,7 +43,7 @@ def _task_data(analysis: TaskAnalysis) -> dict[str, Any]:
     low, high = fit.distribution.support
     # The density is steep at its edges, where cosine spacing puts more points.
     places = (low + high - (high - low) * np.cos(np.linspace(0, np.pi, _CURVE_POINTS))) / 2
-    strongest = np.argsort(-analysis.localisation, kind="stable")[:3]
+    strongest = np.argsort(-analysis.localization, kind="stable")[:3]
     return {
         "name": analysis.task.name,
         "pairs": len(analysis.task),
@@ -65,6 +56,6 @@ def _task_data(analysis: TaskAnalysis) -> dict[str, Any]:
         "edge": high,
         "effectiveDim": fit.effective_dim,
         "signalInMean": plain["signal_in_mean"][-1],
-        "strongest": [[int(k) + 1, plain["localisation"][k]] for k in strongest],
+        "strongest": [[int(k) + 1, plain["localization"][k]] for k in strongest],
         "density": [places.tolist(), fit.distribution.density(places).tolist()],
     }

@@ -14,7 +14,7 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import DataError
 from qwem.evaluation import benchmark_file, evaluate
-from qwem.interpretation import analyze_task, read_tasks
+from qwem.interpretation import analyze_tasks, read_tasks
 from qwem.recipes.paper.runs import RUNS, Training, remove
 from qwem.spectrum import Spectrum, factorize
 from qwem.target import mstar, pmi, ppmi
@@ -56,9 +56,6 @@ PAPER_PROTOCOL = Protocol(pairs="all", measure="inner")
 """Every ordered pair of a category's word pairs, and inner products (appendix, Benchmarks)."""
 CUSTOM_PROTOCOL = Protocol(pairs="file", measure="cosine")
 """The custom of the field: the questions that stand in the file, and cosines."""
-
-_PAIRS_FOR_A_BULK = 6
-"""A task with fewer pairs has too few eigenvalues to show a bulk beside the spike."""
 
 
 class Experiment:
@@ -200,16 +197,8 @@ class Experiment:
     @cached_property
     def analyses(self) -> list[TaskAnalysis]:
         """The analysis of every category of analogies with enough known pairs, over d."""
-        spectrum = self.spectrum(self.scale.tasks, tol=1e-3)
-        embedding = spectrum.embedding()
-        tasks = [task.restrict(embedding) for task in read_tasks(self.analogies)]
-        known = [task for task in tasks if len(task) >= _PAIRS_FOR_A_BULK]
-        if not known:
-            raise DataError(
-                f"No category of {self.analogies} has {_PAIRS_FOR_A_BULK} pairs among the "
-                f"{len(embedding):,} words; use a larger text or other questions."
-            )
-        return [analyze_task(embedding, task, dims=self.dims) for task in known]
+        embedding = self.spectrum(self.scale.tasks, tol=1e-3).embedding()
+        return analyze_tasks(embedding, read_tasks(self.analogies), self.dims)
 
     @cached_property
     def dims(self) -> tuple[int, ...]:

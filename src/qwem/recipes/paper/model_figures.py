@@ -209,7 +209,7 @@ def _optimizer(settings: Mapping[str, Any], experiment: Experiment) -> str:
     if settings["method"] == "optax":
         rate = 0.0 if experiment.scale.adam is None else experiment.scale.adam[0]
         return f"Adam, rate {rate:g}, exact gradient"
-    if settings["source"] == "stochastic":
+    if settings["gradient"] == "stochastic":
         return f"SGD, minibatches of {settings['batch_size']:,} pairs, rate lowered at ¾"
     return "gradient flow of fourth order, exact gradient"
 

@@ -28,7 +28,7 @@ _SPECTRA = 4
     "rises with d and then falls, and its maximum tells how well analogies work.",
 )
 def figure_4(experiment: Experiment) -> Outcome:
-    """Draw Gram spectra, localisation, and SNR and accuracy against d."""
+    """Draw Gram spectra, localization, and SNR and accuracy against d."""
     analyses = experiment.analyses
     largest = max(analyses, key=lambda analysis: len(analysis.task))
     task = next((a for a in analyses if a.task.name == _TASK), largest)
@@ -42,7 +42,7 @@ def figure_4(experiment: Experiment) -> Outcome:
     together = "" if rank is None else (
         f"; over categories that and the best accuracy have a rank correlation of {rank:.2f}"
     )  # fmt: skip
-    top = np.sort(np.asarray(task.localisation))[::-1]
+    top = np.sort(np.asarray(task.localization))[::-1]
     findings = (
         f"{task.task.name}, {len(fits[0].eigenvalues)} pairs: the largest eigenvalue lies "
         + ", ".join(f"{times:.1f}" for times in outside)
@@ -102,19 +102,19 @@ def figure_categories(experiment: Experiment) -> Outcome:
     "high.",
 )
 def figure_geometry(experiment: Experiment) -> Outcome:
-    """Draw cosines and normalised scores of analogies against d."""
+    """Draw cosines and normalized scores of analogies against d."""
     analyses = experiment.analyses
     cosine = np.mean([a.cosine for a in analyses], axis=0)
-    score = np.mean([a.normalised_score for a in analyses], axis=0)
+    score = np.mean([a.normalized_score for a in analyses], axis=0)
     dims = analyses[0].dims
     middle = dims.index(min(dims, key=lambda d: abs(d - 64)))
     findings = (
         f"On average over categories the cosine falls from {cosine[0]:.2f} at d = {dims[0]} to "
-        f"{cosine[-1]:.2f} at d = {dims[-1]}; from d = {dims[middle]} on the normalised score goes "
+        f"{cosine[-1]:.2f} at d = {dims[-1]}; from d = {dims[middle]} on the normalized score goes "
         f"from {score[middle]:.2f} to {score[-1]:.2f} while the cosine loses "
         f"{1 - cosine[-1] / cosine[middle]:.0%}.",
     )
-    numbers = {"dims": list(dims), "cosine": cosine.tolist(), "normalised_score": score.tolist()}
+    numbers = {"dims": list(dims), "cosine": cosine.tolist(), "normalized_score": score.tolist()}
     return Outcome(analogy_geometry(_shown(analyses)), findings, numbers, _settings(experiment))
 
 
