@@ -23,9 +23,9 @@ import argparse
 import time
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from qwem import Model
-from qwem.evaluation import spearman
 from qwem.interpretation import TaskAnalysis, analyze_task, concept_test, read_tasks
 
 FEWEST = 10
@@ -79,7 +79,7 @@ def summarize(analyses: list[TaskAnalysis]) -> None:
         f"\nof the {len(analyses)} tasks with {FEWEST} pairs or more: signal in mean above 0.9 in "
         f"some dimension for {high}, in all dimensions for {everywhere}"
     )
-    print(f"Spearman's ρ of best SNR and best accuracy: {spearman(snr, accuracy):.2f}")
+    print(f"Spearman's ρ of best SNR and best accuracy: {spearmanr(snr, accuracy).statistic:.2f}")
 
 
 if __name__ == "__main__":

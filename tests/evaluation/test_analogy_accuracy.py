@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from qwem._internal.vectors import unit_rows
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
-from qwem.evaluation import AnalogySet, evaluate_analogies, read_analogies
+from qwem.evaluation import AnalogyScore, AnalogySet, evaluate_analogies, read_analogies
 from qwem.evaluation.analogies import Method
+from qwem.evaluation.answers import answer_questions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,8 +44,9 @@ def brute_force(
     for word in words:
         if word in question[:3]:
             continue
-        if method == "parallelogram":
-            scores[word] = -float(((a - b - c + unit[word]) ** 2).sum())
+        if method == "product":
+            cosines = (1 + np.array([unit[word] @ unit[other] for other in question[:3]])) / 2
+            scores[word] = cosines[1] * cosines[2] / (cosines[0] + 1e-3)
         else:
             scores[word] = float(unit[word] @ (c + b - a))
     return max(scores, key=lambda word: (round(scores[word], 9), -words.index(word)))
@@ -80,6 +83,24 @@ def test_every_answer_is_that_of_the_formula(method: Method) -> None:
             brute_force(words, vectors, question, method) == question[3] for question in found
         )
         assert result.by_category[name].correct == right
+        right = sum(
+            brute_force(words, vectors, question, "product") == question[3] for question in found
+        )
+        assert result.by_category[name].correct_mul == right
+
+
+def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Duplicate rows make ties across blocks, which the first word must win."""
+    generator = np.random.default_rng(5)
+    vectors = np.repeat(generator.normal(size=(300, 4)), 2, axis=0).astype(np.float32)
+    generator.shuffle(vectors[:400])
+    embedding = Embedding([f"w{i}" for i in range(600)], vectors)
+    asked = generator.integers(600, size=(500, 3))
+    whole = answer_questions(embedding, asked, threads=1)
+    monkeypatch.setattr("qwem._internal.blocks.blocks.__kwdefaults__", {"most": 900})
+    monkeypatch.setattr("qwem.evaluation.answers._MAXIMA", 3000)
+    parts = answer_questions(embedding, asked, threads=3)
+    np.testing.assert_array_equal(whole, parts)
 
 
 @settings(deadline=None)
@@ -87,15 +108,25 @@ def test_every_answer_is_that_of_the_formula(method: Method) -> None:
     vectors=arrays(np.float32, (9, 3), elements=st.floats(-8, 8, width=32)),
     seed=st.integers(0, 99),
 )
-def test_both_forms_of_the_accuracy_are_the_same(vectors: Any, seed: int) -> None:
+def test_the_parallelogram_has_the_same_answers(vectors: Any, seed: int) -> None:
+    """The paper's second form of the accuracy: argmin ‖â − b̂ − ĉ + ŵ‖² over words that have one."""
     words = [f"w{i}" for i in range(9)]
     embedding = Embedding(words, vectors)
+    unit = unit_rows(embedding.vectors)
     asked = questions_over(words, 12, seed)
-    cosine = evaluate_analogies(embedding, asked, method="cosine")
-    assert evaluate_analogies(embedding, asked, method="parallelogram") == cosine
+    right = 0
+    for question in (question for found in asked.categories.values() for question in found):
+        a, b, c, d = embedding.vocabulary.indices(question)
+        target = unit[c] + unit[b] - unit[a]
+        distances = ((unit - target) ** 2).sum(axis=1).round(11)
+        distances[[a, b, c]] = np.inf
+        distances[embedding.norms == 0] = np.inf
+        answered = target.any() and np.isfinite(distances).any()
+        right += bool(answered and distances.argmin() == d)
+    assert evaluate_analogies(embedding, asked).correct == right
 
 
-def test_candidate_normalisation_differs_where_lengths_do() -> None:
+def test_candidate_normalization_differs_where_lengths_do() -> None:
     """A long c outweighs b and a, unless all three are normalised."""
     words = ["a", "b", "c", "along", "across"]
     vectors = np.array([[1, 0], [0, 0.1], [3, 0], [1, 0.1], [0, 1]])
@@ -142,17 +173,36 @@ def test_questions_with_unknown_words_are_skipped_and_counted() -> None:
     assert (result.correct, result.questions, result.skipped) == (1, 1, 2)
     assert result.by_category["family"].skipped == 1
     assert math.isnan(result.by_category["far"].accuracy)
-    assert json.loads(json.dumps(result.to_dict(), allow_nan=False)) == {
+    scores = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    family, far = scores.pop("by_category").values()
+    assert scores == {
         "accuracy": 1.0,
+        "accuracy_mul": 1.0,
+        "coverage": 1 / 3,
         "questions": 1,
         "skipped": 2,
-        "by_category": {
-            "family": {"accuracy": 1.0, "questions": 1, "skipped": 1},
-            "far": {"accuracy": None, "questions": 0, "skipped": 1},
-        },
     }
+    assert family["coverage"] == 0.5
+    assert (far["accuracy"], far["accuracy_mul"], far["coverage"]) == (None, None, 0.0)
     with pytest.raises(DataError, match="None of the 3 questions of some has all its words"):
         evaluate_analogies(Embedding(["oslo"], [[1.0]]), asked)
+
+
+def test_semantic_and_syntactic_totals() -> None:
+    words = ["man", "woman", "king", "queen"]
+    vectors = [[1, 0, 1], [0, 1, 1], [1, 0, -1], [0, 1, -1]]
+    right = ("man", "woman", "king", "queen")
+    unknown = ("good", "better", "bad", "worse")
+    names = ("family", "gram3-comparative", "JJ_JJR", "grammar-school")
+    found = ((right,), (right, unknown), (unknown,), (right,))
+    asked = AnalogySet("some", dict(zip(names, found, strict=True)))
+    totals = evaluate_analogies(Embedding(words, vectors), asked).totals
+    assert totals["semantic"] == AnalogyScore(2, 2, questions=2, skipped=0)
+    assert totals["syntactic"] == AnalogyScore(1, 1, questions=1, skipped=2)
+    alone = AnalogySet("one", {"family": (right,)})
+    result = evaluate_analogies(Embedding(words, vectors), alone)
+    assert result.totals == {}
+    assert not {"semantic", "syntactic"} & result.to_dict().keys()
 
 
 def test_all_pairs_asks_every_ordered_pair_once() -> None:

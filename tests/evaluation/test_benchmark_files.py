@@ -31,7 +31,8 @@ SIMILARITY_FILES = {
         "sun\tsunlight\tN\t50\t2.7\t2.8\t0.4\ncar\tZoo\tN\t4\t3.7\t2.2\t1.2\n"
     ),
     "RareWord": "sun\tsunlight\t50\t9\t10\t8\ncar\tZoo\t4\t1\t2\t3\n",
-    "MTurk": "sun,sunlight,50\ncar,Zoo,4\n\n",
+    "MTurk-771": "sun,sunlight,50\ncar,Zoo,4\n\n",
+    "SimVerb-3500": "sun\tsunlight\tV\t50\tSYNONYMS\ncar\tZoo\tV\t4\tNONE\n",
     "a byte order mark": "\ufeffsun sunlight 50\ncar Zoo 4",
     "quoted fields": '"sun","sunlight",50\n"car","Zoo",4\n',
 }  # fmt: skip
@@ -56,8 +57,8 @@ def test_similarity_formats(tmp_path: Path, text: str) -> None:
         ("sun sunlight 50\ncar zoo nan\n", "line 2: the score 'nan' is not a number"),
         ("sun\tsunlight\t50\ncar zoo 4\n", "line 2: expected two words"),
         ("a,b,1\n,zoo,4\n", "line 2: expected two words"),
-        ("word1 word2 score\n", "names its columns and holds no word pairs"),
-        ("", "holds no word pairs"),
+        ("word1 word2 score\n", "contains no word pairs after the names"),
+        ("", "contains no word pairs"),
     ],
 )
 def test_malformed_similarity_files(tmp_path: Path, text: str, message: str) -> None:
@@ -91,6 +92,15 @@ def test_a_file_without_categories_is_one(tmp_path: Path) -> None:
     assert read_analogies(path).categories == {"msr": (("good", "better", "rough", "rougher"),)}
 
 
+def test_msr_format_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "msr.txt"
+    path.write_text("good better rough JJ_JJR rougher\ncity city's state NN_NNPOS state's\n")
+    assert read_analogies(path).categories == {
+        "JJ_JJR": (("good", "better", "rough", "rougher"),),
+        "NN_NNPOS": (("city", "city's", "state", "state's"),),
+    }
+
+
 def test_msr_format(tmp_path: Path) -> None:
     path = tmp_path / "word_relationship.questions"
     path.write_text("good better rough\ncity city's state\n")
@@ -120,7 +130,7 @@ def test_msr_format(tmp_path: Path) -> None:
         (b": x\na b c d\na b c\n", "line 3: a question needs 4 words, found 3"),
         (b": x\na b c d e\n", "line 2: a question needs 4 words, found 5"),
         (b":\na b c d\n", "line 1: a category needs a name"),
-        (b": x\n", "holds no analogy questions"),
+        (b": x\n", "contains no analogy questions"),
         (b"a b c d\n\xff b c d\n", "line 2: the text is not UTF-8"),
     ],
 )

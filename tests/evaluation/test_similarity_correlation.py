@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from qwem.embedding import Embedding, to_gensim
@@ -18,16 +16,7 @@ from qwem.evaluation import (
     benchmark_file,
     evaluate_similarity,
     read_similarity,
-    spearman,
 )
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=30))
-def test_spearman_is_scipys(values: list[tuple[int, int]]) -> None:
-    first, second = zip(*values, strict=True)
-    assume(len(set(first)) > 1 and len(set(second)) > 1)
-    assert spearman(first, second) == pytest.approx(spearmanr(first, second).statistic)
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +55,13 @@ def test_pairs_with_unknown_words_are_skipped_and_counted(embedding: Embedding) 
     known = sum(a in small and b in small for a, b, _ in rated.pairs)
     result = evaluate_similarity(small, rated)
     assert (result.pairs, result.skipped) == (known, 353 - known)
+    assert result.to_dict()["coverage"] == known / 353
 
 
 def test_a_zero_vector_is_similar_to_nothing() -> None:
     embedding = Embedding(["a", "b", "nil"], [[1, 0], [1, 1], [0, 0]])
     rated = SimilaritySet("x", (RatedPair("a", "b", 2.0), RatedPair("a", "nil", 1.0)))
-    assert evaluate_similarity(embedding, rated).spearman == 1.0
+    assert evaluate_similarity(embedding, rated).spearman == pytest.approx(1)
 
 
 def test_what_has_no_correlation_is_refused() -> None:

@@ -32,6 +32,23 @@ def test_evaluate_bundles_and_names_the_scores() -> None:
         evaluate(FAMILY, similarity=["wordsim353", "wordsim353"])
 
 
+def test_text_shows_both_formulas_the_totals_and_the_coverage() -> None:
+    right = ("boy", "girl", "brother", "sister")
+    far = ("athens", "greece", "oslo", "norway")
+    asked = AnalogySet("some", {"family": (right, far), "gram1-odd": (right,)})
+    lines = evaluate(FAMILY, asked, ["wordsim353"]).to_text().splitlines()
+    assert lines[0].split() == ["analogies", "3CosAdd", "3CosMul", "questions"]
+    assert lines[1].split() == ["all", "100.0%", "100.0%", "2", "of", "3", "(66.7%)"]
+    assert [line.split()[0] for line in lines[2:6]] == [
+        "semantic",
+        "syntactic",
+        "family",
+        "gram1-odd",
+    ]
+    assert lines[7].split() == ["rated", "pairs", "Spearman", "pairs"]
+    assert lines[8].endswith("2 of 353 (0.6%)")
+
+
 class TestAvailable:
     """What `evaluate_available` leaves out, and what it does not."""
 
@@ -43,7 +60,7 @@ class TestAvailable:
         return tmp_path / "qwem"
 
     def test_it_scores_what_is_there(self) -> None:
-        found = evaluate_available(FAMILY, similarity=("wordsim353", "mturk"))
+        found = evaluate_available(FAMILY, similarity=("wordsim353", "mturk771"))
         assert found.to_dict() == evaluate(FAMILY, "google", ["wordsim353"]).to_dict()
 
     def test_an_absent_benchmark_is_left_out(self, monkeypatch: pytest.MonkeyPatch) -> None:

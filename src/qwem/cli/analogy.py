@@ -1,4 +1,4 @@
-"""Complete an analogy: as A is to B, so C is to the answer."""
+"""Complete an analogy: A is to B as C is to the answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_argument(parser)
     for name in "abc":
         parser.add_argument(name, metavar=name.upper())
-    parser.add_argument("-n", "--topn", type=int, default=5, metavar="N")
+    parser.add_argument(
+        "-n", "--topn", type=int, default=5, metavar="N",
+        help="how many answers to list (default: 5)",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:

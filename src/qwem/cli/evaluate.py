@@ -1,4 +1,4 @@
-"""Score a model on analogies and on rated word pairs."""
+"""Score a model on analogy questions and on rated word pairs."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem evaluate``."""
     add_model_argument(parser)
     parser.add_argument(
-        "--analogies", metavar="F", help="a file of questions, or 'google' or 'msr'"
+        "--analogies", metavar="F", help="a file of analogy questions, or 'google' or 'msr'"
     )
     parser.add_argument(
         "--similarity", metavar="F", action="extend", nargs="+", default=[],
-        help="files of rated pairs, or names such as 'men' and 'wordsim353'",
+        help="files of rated word pairs, or names: wordsim353, simlex999, men, rareword, "
+        "simverb3500, mturk771",
     )  # fmt: skip
     parser.add_argument(
-        "--method", choices=("cosine", "parallelogram", "candidate"), default="cosine",
-        help="how an analogy is completed (default: cosine, the paper's)",
+        "--method", choices=("cosine", "candidate"), default="cosine",
+        help="the formula of 3CosAdd: all vectors normalized (cosine, the default and the "
+        "paper's), or only the candidate",
     )  # fmt: skip
     parser.add_argument(
         "--pairs", choices=("file", "all"), default="file",
-        help="the questions of the file, or all ordered pairs of its word pairs",
+        help="ask the questions of the file (default), or all ordered pairs of its word pairs",
     )  # fmt: skip
-    parser.add_argument("--measure", choices=("cosine", "inner"), default="cosine")
+    parser.add_argument(
+        "--measure", choices=("cosine", "inner"), default="cosine",
+        help="the similarity of rated pairs: cosine (default) or inner product",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
@@ -47,16 +52,4 @@ def run(options: argparse.Namespace) -> None:
         pairs=options.pairs,
         measure=options.measure,
     )
-    rows = []
-    if result.analogies:
-        scores = [("analogies", result.analogies), *result.analogies.by_category.items()]
-        rows += [
-            (name, f"{score.accuracy:.1%}", f"{score.questions:,} of "
-             f"{score.questions + score.skipped:,} questions")
-            for name, score in scores if score.questions
-        ]  # fmt: skip
-    rows += [
-        (name, f"{score.spearman:.3f}", f"{score.pairs:,} of {score.pairs + score.skipped:,} pairs")
-        for name, score in result.similarity.items()
-    ]
-    emit(options, result.to_dict(), rows)
+    emit(options, result.to_dict(), result.to_text())

@@ -1,4 +1,4 @@
-"""Printing: a few aligned lines for people, JSON for machines."""
+"""Printing of results: tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def emit(
-    options: argparse.Namespace, report: dict[str, Any], rows: Sequence[Sequence[str]]
+    options: argparse.Namespace, report: dict[str, Any], shown: str | Sequence[Sequence[str]]
 ) -> None:
-    """Print `report` as JSON if the options say so, and otherwise the aligned `rows`."""
+    """Print `report` as JSON if the options say so, and otherwise a text or the rows of a table."""
     if options.json:
         sys.stdout.write(json.dumps(report, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(text_table(rows))
+        sys.stdout.write(shown if isinstance(shown, str) else text_table(shown))
 
 
 def command() -> str:

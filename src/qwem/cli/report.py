@@ -1,4 +1,4 @@
-"""Write all about a model to one HTML page that needs no network."""
+"""Write a report on a model: one HTML page that needs no network."""
 
 from __future__ import annotations
 
@@ -14,35 +14,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem report``."""
     parser.add_argument("model", metavar="MODEL", help="a fitted model")
     parser.add_argument("-o", "--output", required=True, metavar="FILE")
-    parser.add_argument("--title", metavar="TEXT", help="what stands at the top of the page")
+    parser.add_argument("--title", metavar="TEXT", help="the heading of the page")
     parser.add_argument(
         "--analogies", metavar="F", default="google",
-        help="a file of questions, or 'google' (the default, where it is at hand) or 'msr'",
+        help="a file of analogy questions, or 'google' (the default, if it is on this machine) or "
+        "'msr'",
     )  # fmt: skip
     parser.add_argument(
         "--similarity", metavar="F", nargs="+", default=["wordsim353", "simlex999", "men"],
-        help="files of rated pairs, or names (default: wordsim353, simlex999 and men, where they "
-        "are at hand)",
+        help="files of rated word pairs, or names (default: wordsim353, simlex999 and men, if they "
+        "are on this machine)",
     )  # fmt: skip
     parser.add_argument(
         "--tasks", metavar="F", default="google",
-        help="word pairs whose differences are looked into: a file of analogies, or of two words "
-        "a line (default: google)",
+        help="word pairs whose differences are analyzed: a file of analogy questions, or of two "
+        "words per line (default: google)",
     )  # fmt: skip
     parser.add_argument(
-        "--features", type=int, default=12, metavar="N", help="how many have a card (default: 12)"
+        "--features",
+        type=int,
+        default=12,
+        metavar="N",
+        help="how many features have a card (default: 12)",
     )
     parser.add_argument(
         "--words", type=int, default=10_000, metavar="N",
-        help="how many words the page knows, the most frequent (default: 10000)",
+        help="how many words can be looked up, the most frequent ones (default: 10000)",
     )  # fmt: skip
     parser.add_argument(
         "--init-scale", type=float, default=1e-6, metavar="S",
-        help="the scale of the random start from which training is replayed (default: 1e-6)",
+        help="the scale of the random initialization of the replayed training (default: 1e-6)",
     )  # fmt: skip
     parser.add_argument(
         "--corpus-stats", metavar="CORPUS",
-        help="the encoded corpus, to tell what was read where the model was fitted from counts",
+        help="the encoded corpus that was counted, for a model that was fitted to counts",
     )  # fmt: skip
 
 
@@ -68,5 +73,5 @@ def run(options: argparse.Namespace) -> None:
     emit(
         options,
         {"output": str(page), "bytes": size},
-        [("written", f"{page}: {size / 1e6:.1f} MB, to be opened in a browser")],
+        [("written", f"{page}: {size / 1e6:.1f} MB, open it in a browser")],
     )

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem similar``."""
     add_model_argument(parser)
-    parser.add_argument("words", nargs="+", metavar="WORD")
-    parser.add_argument("-n", "--topn", type=int, default=10, metavar="N")
+    parser.add_argument("words", nargs="+", metavar="WORD", help="a word of the model")
+    parser.add_argument(
+        "-n", "--topn", type=int, default=10, metavar="N",
+        help="how many neighbours to list (default: 10)",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:

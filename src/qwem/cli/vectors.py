@@ -1,4 +1,4 @@
-"""Loading what has vectors: a model, a saved embedding, or a file of another program."""
+"""Loading of vectors: from a model, a saved embedding, or a file of another program."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def add_model_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the model and the dimension to use of it."""
+    """Add the argument MODEL and the option --dim."""
     parser.add_argument("model", metavar="MODEL", help="a fitted model, or a file of word vectors")
     parser.add_argument(
-        "--dim", type=int, metavar="D", help="use the first D dimensions of a model"
+        "--dim", type=int, metavar="D", help="use only the first D dimensions of a model"
     )
 
 
 def load_embedding(options: argparse.Namespace) -> Embedding:
-    """Return the embedding that the command line names."""
+    """Return the embedding that the command line asks for."""
     return load_vectors(options.model, options.dim)
 
 

@@ -1,9 +1,9 @@
-"""Benchmarks: their files, analogy accuracy, and correlation with rated similarity."""
+"""Benchmarks of embeddings: analogy questions and rated word pairs."""
 
 from qwem.evaluation.analogies import AnalogyResult, AnalogyScore, evaluate_analogies
 from qwem.evaluation.analogy_files import AnalogySet, read_analogies
 from qwem.evaluation.benchmarks import BENCHMARKS, available_benchmark, benchmark_file
-from qwem.evaluation.similarity import SimilarityResult, evaluate_similarity, spearman
+from qwem.evaluation.similarity import SimilarityResult, evaluate_similarity
 from qwem.evaluation.similarity_files import RatedPair, SimilaritySet, read_similarity
 from qwem.evaluation.suite import Evaluation, evaluate, evaluate_available
 
@@ -24,5 +24,4 @@ __all__ = [
     "evaluate_similarity",
     "read_analogies",
     "read_similarity",
-    "spearman",
 ]

@@ -1,61 +1,92 @@
-"""How many analogy questions an embedding answers (the paper's appendix, Benchmarks)."""
+"""Accuracy of an embedding on analogy questions (the paper's appendix, Benchmarks)."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from qwem._internal.blocks import blocks
-from qwem._internal.vectors import unit_rows
 from qwem.errors import CoverageError, SettingError
 from qwem.evaluation.analogy_files import AnalogySet, read_analogies
+from qwem.evaluation.answers import answer_questions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from qwem.embedding import Embedding
 
-Method = Literal["cosine", "parallelogram", "candidate"]
+Method = Literal["cosine", "candidate"]
 Pairs = Literal["file", "all"]
 
-# Distances of one tile of questions to all words, in bytes.
-_TILE_BYTES = 1 << 26
+# Categories of grammar: Google's (gram1-adjective-to-adverb) and MSR's (JJ_JJR, NN_NNPOS).
+_SYNTACTIC = re.compile(r"gram\d|(JJ|NN|VB)[A-Z]*_(JJ|NN|VB)[A-Z]*$")
 
 
 @dataclass(frozen=True)
 class AnalogyScore:
-    """How many questions were answered rightly, asked, and left out for an unknown word."""
+    """Numbers of correct answers, of questions asked, and of questions skipped."""
 
     correct: int
+    """Correct answers by 3CosAdd, the paper's formula."""
+    correct_mul: int
+    """Correct answers by 3CosMul."""
     questions: int
+    """Questions whose four words the embedding has."""
     skipped: int
+    """Questions with a word that the embedding does not have."""
 
     @property
     def accuracy(self) -> float:
-        """The fraction of the questions asked that were answered rightly; NaN if none was asked."""
+        """The fraction of the questions asked that 3CosAdd answers correctly; NaN without any."""
         return self.correct / self.questions if self.questions else float("nan")
 
+    @property
+    def accuracy_mul(self) -> float:
+        """The fraction of the questions asked that 3CosMul answers correctly; NaN without any."""
+        return self.correct_mul / self.questions if self.questions else float("nan")
+
+    @property
+    def coverage(self) -> float:
+        """The fraction of all questions that were asked; NaN without any."""
+        total = self.questions + self.skipped
+        return self.questions / total if total else float("nan")
+
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; the accuracy of no questions is null."""
-        accuracy = self.accuracy if self.questions else None
-        return {"accuracy": accuracy, "questions": self.questions, "skipped": self.skipped}
+        """Return the score for JSON, with null instead of NaN."""
+        numbers = {name: getattr(self, name) for name in ("accuracy", "accuracy_mul", "coverage")}
+        shown = {name: None if np.isnan(value) else value for name, value in numbers.items()}
+        return {**shown, "questions": self.questions, "skipped": self.skipped}
 
 
 @dataclass(frozen=True)
 class AnalogyResult(AnalogyScore):
-    """The score over all questions, and over those of each category."""
+    """The score on all questions, and on those of each category."""
 
     by_category: Mapping[str, AnalogyScore]
 
+    @property
+    def totals(self) -> dict[str, AnalogyScore]:
+        """The scores on all semantic and on all syntactic categories, if there are both.
+
+        Syntactic categories are recognized by their names in Google's and in MSR's sets.
+        """
+        groups: dict[str, list[AnalogyScore]] = {"semantic": [], "syntactic": []}
+        for name, score in self.by_category.items():
+            groups["syntactic" if _SYNTACTIC.match(name) else "semantic"].append(score)
+        return (
+            {name: _total(group) for name, group in groups.items()} if all(groups.values()) else {}
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the scores for JSON."""
+        totals = {name: score.to_dict() for name, score in self.totals.items()}
         categories = {name: score.to_dict() for name, score in self.by_category.items()}
-        return {**super().to_dict(), "by_category": categories}
+        return {**super().to_dict(), **totals, "by_category": categories}
 
 
 def evaluate_analogies(
@@ -65,24 +96,24 @@ def evaluate_analogies(
     method: Method = "cosine",
     pairs: Pairs = "file",
 ) -> AnalogyResult:
-    """Ask an embedding analogy questions, and count the right answers.
+    """Ask an embedding analogy questions, and count the correct answers.
 
-    A question with an unknown word is skipped and counted as such. The three words of a question
-    can't answer it, nor can a word whose vector is zero; between equally good answers the first
-    word of the embedding wins.
+    Every question is answered by 3CosAdd and by 3CosMul (Levy and Goldberg 2014). A question with a
+    word that the embedding does not have is skipped. The three words of a question can't answer it,
+    nor can a word whose vector is zero. Of equally good answers, the first word of the embedding
+    is taken.
 
     Parameters
     ----------
     embedding
-        What is to be evaluated.
+        The embedding to evaluate.
     questions
         An `AnalogySet`, or a file or benchmark that `read_analogies` reads.
     method
-        ``cosine``, the paper's accuracy: argmax ŵ·(â′ + b̂ − â). ``parallelogram``, the same in its
-        second form: argmin ‖â − b̂ − â′ + ŵ‖², which gives the same answers more slowly.
-        ``candidate``, where only the candidate is normalised: argmax ŵ·(a′ + b − a).
+        The formula of 3CosAdd: ``cosine``, the paper's argmax ŵ·(â′ + b̂ − â), or ``candidate``,
+        argmax ŵ·(a′ + b − a), which normalizes only the candidate.
     pairs
-        ``file`` asks the questions in the file; ``all`` asks every ordered pair of the distinct
+        ``file`` asks the questions in the file. ``all`` asks every ordered pair of the distinct
         word pairs of each category, as the paper's reference implementation does.
 
     >>> from qwem.embedding import Embedding
@@ -103,19 +134,21 @@ def evaluate_analogies(
             f"None of the {len(asked):,} questions of {asked.name} has all its words among the "
             f"{len(embedding):,} of the embedding; use a larger vocabulary or other questions."
         )
-    right = _answers(embedding, everything[:, :3], method) == everything[:, 3]
+    answers = answer_questions(embedding, everything[:, :3], normalize=method == "cosine")
+    correct = np.stack(answers) == everything[:, 3]
     ends = np.cumsum([len(found) for found in rows.values()])
-    by_category = {
-        name: AnalogyScore(int(part.sum()), len(part), len(asked.categories[name]) - len(part))
-        for name, part in zip(rows, np.split(right, ends[:-1]), strict=True)
-    }
-    return AnalogyResult(int(right.sum()), len(right), len(asked) - len(right), by_category)
+    by_category = {}
+    for name, part in zip(rows, np.split(correct, ends[:-1], axis=1), strict=True):
+        by_sum, by_product = part.sum(axis=1).tolist()
+        skipped = len(asked.categories[name]) - part.shape[1]
+        by_category[name] = AnalogyScore(by_sum, by_product, part.shape[1], skipped)
+    return AnalogyResult(**vars(_total(by_category.values())), by_category=by_category)
 
 
 def _known_rows(
     embedding: Embedding, questions: tuple[tuple[str, str, str, str], ...]
 ) -> NDArray[np.int64]:
-    """Return the rows of the words of those questions that have all four, one line each."""
+    """Return one line per question whose four words are known: their rows in the embedding."""
     index = embedding.key_to_index
     known = [
         [index[word] for word in question]
@@ -125,38 +158,9 @@ def _known_rows(
     return np.array(known, dtype=np.int64).reshape(-1, 4)
 
 
-def _answers(embedding: Embedding, asked: NDArray[np.int64], method: Method) -> NDArray[np.int64]:
-    """Return the row that answers each question (a, b, a′), −1 where none does."""
-    normalised = method != "candidate"
-    a, b, c = (_rows(embedding, side, normalised) for side in asked.T)
-    target = c + b - a
-    if method == "parallelogram":
-        return _closing(target, _rows(embedding, np.arange(len(embedding)), normalised), asked)
-    answers: NDArray[np.int64] = embedding.nearest_indices(target, 1, asked)[0][:, 0]
-    return answers
-
-
-def _rows(embedding: Embedding, rows: NDArray[np.int64], normalised: bool) -> NDArray[np.float64]:
-    vectors = embedding.vectors[rows]
-    return unit_rows(vectors) if normalised else vectors.astype(np.float64)
-
-
-def _closing(
-    target: NDArray[np.float64], unit: NDArray[np.float64], asked: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the row ŵ that minimises ‖ŵ − target‖², which closes the parallelogram."""
-    from scipy.spatial.distance import cdist
-
-    answers = np.full(len(target), -1, dtype=np.int64)
-    zero = ~unit.any(axis=1)
-    for tile in blocks(len(target), 8 * len(unit), most=_TILE_BYTES):
-        # Rounded as cosines are for their order, so that equal distances are found to be equal.
-        distances = cdist(target[tile], unit, "sqeuclidean").round(12)
-        distances[:, zero] = np.inf
-        np.put_along_axis(distances, asked[tile], np.inf, axis=1)
-        answered = np.isfinite(distances).any(axis=1) & target[tile].any(axis=1)
-        answers[tile][answered] = distances.argmin(axis=1)[answered]
-    return answers
+def _total(scores: Iterable[AnalogyScore]) -> AnalogyScore:
+    numbers = [(s.correct, s.correct_mul, s.questions, s.skipped) for s in scores]
+    return AnalogyScore(*map(sum, zip(*numbers, strict=True)))
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

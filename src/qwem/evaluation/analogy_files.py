@@ -1,7 +1,8 @@
-"""Analogy questions and the files they come in."""
+"""Analogy questions and their file formats."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 Question = tuple[str, str, str, str]
 """a is to b as a′ is to b′."""
+
+# MSR's categories, pairs of part-of-speech tags: JJ_JJR, NN_NNPOS, VBZ_VBD.
+_TAG = re.compile("[A-Z]+_[A-Z]+")
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,8 @@ class AnalogySet:
     def all_pairs(self) -> AnalogySet:
         """Return every ordered pair of the distinct word pairs of each category as a question.
 
-        The protocol of the paper's reference implementation. Files leave some of them out: Google's
-        asks 4,524 of the 13,340 questions that its 116 capitals of the world allow.
+        This is the protocol of the paper's reference implementation. Files contain fewer questions:
+        Google's has 4,524 of the 13,340 questions about its 116 capitals of the world.
         """
         return AnalogySet(
             self.name, {name: _ordered(questions) for name, questions in self.categories.items()}
@@ -53,16 +57,17 @@ class AnalogySet:
 def read_analogies(path: str | os.PathLike[str], *, lower: bool = True) -> AnalogySet:
     """Read analogy questions in Google's or MSR's format.
 
-    Google's has four words a line, in categories that lines like ``: family`` begin; without such
-    lines everything is one category, named as the file. MSR's has three words a line in a file
-    ``*.questions`` and the category and the fourth word in ``*.answers`` beside it.
+    Google's format has four words per line. Lines such as ``: family`` start a category; without
+    them there is one category, with the name of the file. MSR's format has three words per line in
+    a file ``*.questions``, and the category and the fourth word in a file ``*.answers`` next to it;
+    or all five in one line (``good better rough JJ_JJR rougher``).
 
     Parameters
     ----------
     path
-        The file, for MSR's format that with the questions; or a name that `benchmark_file` knows.
+        The file (of MSR's two, the one with the questions), or a name that `benchmark_file` knows.
     lower
-        Whether to lower-case all words.
+        Whether to convert all words to lower case.
 
     >>> read_analogies("google")
     AnalogySet(questions-words: 19,544 questions, 14 categories)
@@ -74,7 +79,7 @@ def read_analogies(path: str | os.PathLike[str], *, lower: bool = True) -> Analo
         question = (a.lower(), b.lower(), c.lower(), d.lower()) if lower else (a, b, c, d)
         categories.setdefault(category, []).append(question)
     if not categories:
-        raise DataError(f"{file} holds no analogy questions.")
+        raise DataError(f"{file} contains no analogy questions.")
     return AnalogySet(file.stem, {name: tuple(found) for name, found in categories.items()})
 
 
@@ -84,9 +89,13 @@ def _google_entries(file: Path) -> Iterator[tuple[str, Question]]:
         if line.startswith(":"):
             category = line[1:].strip()
             if not category:
-                raise DataError(f"{file}, line {place}: a category needs a name behind the colon.")
+                raise DataError(f"{file}, line {place}: a category needs a name after the colon.")
             continue
-        yield category, _four(file, place, line.split())
+        words = line.split()
+        if len(words) == 5 and _TAG.fullmatch(words[3]):
+            yield words.pop(3), _four(file, place, words)
+        else:
+            yield category, _four(file, place, words)
 
 
 def _msr_entries(file: Path) -> Iterator[tuple[str, Question]]:
@@ -95,7 +104,7 @@ def _msr_entries(file: Path) -> Iterator[tuple[str, Question]]:
     if len(questions) != len(answers):
         raise DataError(
             f"{file} has {len(questions):,} questions and {answers_file} {len(answers):,} answers; "
-            "they belong together line by line."
+            "each question needs an answer on the same line."
         )
     for (place, question), (answer_place, answer) in zip(questions, answers, strict=True):
         label, *word = answer.split()

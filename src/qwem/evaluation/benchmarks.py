@@ -1,4 +1,4 @@
-"""Where the benchmark files are: in gensim's wheel, in the cache, or on the network."""
+"""Benchmark files: in gensim's package, in the cache, or on the network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIMEOUT_SECONDS = 30
 
 
 class _Benchmark(NamedTuple):
-    """One file: what it is called, its contents' SHA-256, and where it is published."""
+    """A benchmark file: its name, its SHA-256, and its address."""
 
     file: str
     sha256: str | None = None
@@ -45,10 +45,11 @@ _BENCHMARKS = {
         f"{_GENSIM}/57b3f68b18074a894585106bb4267031619b1350/gensim/test/test_data/simlex999.txt",
         in_gensim=True,
     ),
-    # Published in archives or on pages that have moved; to be put into the cache by hand.
+    # Published in archives or on pages that have moved: users put them into the cache.
     "men": _Benchmark("men.txt"),
     "rareword": _Benchmark("rw.txt"),
-    "mturk": _Benchmark("mturk.csv"),
+    "simverb3500": _Benchmark("SimVerb-3500.txt"),
+    "mturk771": _Benchmark("MTURK-771.csv"),
     "msr": _Benchmark("word_relationship.questions"),
 }
 
@@ -61,17 +62,17 @@ def benchmark_file(
     *,
     cache: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Return the path of a benchmark's file, fetching it where that is needed and possible.
+    """Return the path of a benchmark's file, fetching it if necessary and possible.
 
-    A file in the cache directory is taken first, then the copy in gensim's wheel, then a download
-    into the cache, whose checksum must be right.
+    The file is looked for in the cache directory and then in gensim's package. Otherwise it is
+    fetched into the cache directory, if it has an address and the right checksum.
 
     Parameters
     ----------
     name
-        One of `BENCHMARKS`, or the path of a file, which is returned as it is.
+        One of `BENCHMARKS`, or the path of a file, which is returned unchanged.
     cache
-        The cache directory; ``qwem`` in the user's cache directory where it is None.
+        The cache directory; by default ``qwem`` in the user's cache directory.
 
     >>> benchmark_file("google").name
     'questions-words.txt'
@@ -113,7 +114,7 @@ def _user_cache() -> Path:
 
 
 def _gensim_copy(benchmark: _Benchmark) -> Path | None:
-    """Return the file in gensim's test data; gensim is found, not imported, which takes seconds."""
+    """Return the file in gensim's test data, without importing gensim, which takes seconds."""
     found = importlib.util.find_spec("gensim") if benchmark.in_gensim else None
     for location in (found and found.submodule_search_locations) or ():
         file = Path(location) / "test" / "test_data" / benchmark.file

@@ -1,4 +1,4 @@
-"""How well an embedding's similarities follow people's (the paper's appendix, Benchmarks)."""
+"""Correlation of an embedding's similarities with people's (the paper's appendix, Benchmarks)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from qwem.evaluation.similarity_files import SimilaritySet, read_similarity
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import ArrayLike
-
     from qwem.embedding import Embedding
 
 Measure = Literal["cosine", "inner"]
@@ -22,15 +20,23 @@ Measure = Literal["cosine", "inner"]
 
 @dataclass(frozen=True)
 class SimilarityResult:
-    """Spearman's rank correlation, over how many pairs, and how many had an unknown word."""
+    """Spearman's rank correlation of an embedding's similarities with people's ratings."""
 
     spearman: float
+    """ρ, the correlation of the ranks; equal values share their mean rank."""
     pairs: int
+    """Pairs whose two words the embedding has."""
     skipped: int
+    """Pairs with a word that the embedding does not have."""
+
+    @property
+    def coverage(self) -> float:
+        """The fraction of all pairs that were scored."""
+        return self.pairs / (self.pairs + self.skipped)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return asdict(self)
+        """Return the score for JSON."""
+        return {**asdict(self), "coverage": self.coverage}
 
 
 def evaluate_similarity(
@@ -39,24 +45,26 @@ def evaluate_similarity(
     *,
     measure: Measure = "cosine",
 ) -> SimilarityResult:
-    """Correlate the similarity of word pairs with what people said of them.
+    """Correlate the similarities of word pairs with the ratings that people gave them.
 
     Parameters
     ----------
     embedding
-        What is to be evaluated; pairs with a word that it has not are skipped and counted.
+        The embedding to evaluate. Pairs with a word that it does not have are skipped.
     pairs
         A `SimilaritySet`, or a file or benchmark that `read_similarity` reads.
     measure
-        ``cosine``, the custom of the field, or ``inner``, the inner product of the paper's text.
+        ``cosine``, as is usual, or ``inner``, the inner product of the paper's text.
 
     >>> from qwem.embedding import Embedding
     >>> from qwem.evaluation import RatedPair
     >>> plane = Embedding(["sun", "light", "car"], [[2, 1], [1, 1], [0, -1]])
     >>> rated = SimilaritySet("two", (RatedPair("sun", "light", 9), RatedPair("sun", "car", 1)))
-    >>> evaluate_similarity(plane, rated)
-    SimilarityResult(spearman=1.0, pairs=2, skipped=0)
+    >>> round(evaluate_similarity(plane, rated).spearman, 4)
+    1.0
     """
+    from scipy.stats import spearmanr
+
     if measure not in get_args(Measure):
         raise SettingError(f"measure must be cosine or inner, not {measure!r}.")
     rated = pairs if isinstance(pairs, SimilaritySet) else read_similarity(pairs)
@@ -79,19 +87,7 @@ def evaluate_similarity(
     if np.ptp(similarity) == 0 or np.ptp(scores) == 0:
         raise CoverageError(
             f"All {len(known):,} pairs of {rated.name} that the embedding knows are equally "
-            "similar, so there is no order to correlate; use other pairs."
+            "similar, so they have no rank correlation; use other pairs."
         )
-    return SimilarityResult(spearman(similarity, scores), len(known), len(rated) - len(known))
-
-
-def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Return Spearman's ρ = Corr[r₁, r₂], where equal values share their mean rank.
-
-    >>> spearman([1, 2, 2, 3], [10, 20, 20, 30])
-    1.0
-    """
-    from scipy.stats import rankdata
-
-    # Twice a rank is an integer, and so is its distance from the mean: the sums are exact.
-    one, other = (2 * rankdata(side) - (len(np.asarray(side)) + 1) for side in (first, second))
-    return float(one @ other / np.sqrt((one @ one) * (other @ other)))
+    spearman = float(spearmanr(similarity, scores).statistic)
+    return SimilarityResult(spearman, len(known), len(rated) - len(known))

@@ -1,4 +1,4 @@
-"""Word pairs that people have rated, and the files they come in."""
+"""Word pairs with similarity ratings, and their file formats."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-# What published files call the column of mean ratings: MEN, WordSim353, SimLex-999, and others.
+# Names of the column of mean ratings in published files: MEN, WordSim353, SimLex-999, and others.
 _SCORE_NAMES = ("score", "human (mean)", "simlex999", "mean", "rating", "similarity", "relatedness")
 
-# The parts of speech that MEN's lemma form (sun-n, go-v, red-j) hangs on its words.
+# The parts of speech that MEN's lemma form appends to its words (sun-n, go-v, red-j).
 _MEN_SUFFIXES = ("-n", "-v", "-j")
 
 
 class RatedPair(NamedTuple):
-    """Two words and how similar people find them."""
+    """Two words and the similarity that people gave them."""
 
     first: str
     second: str
@@ -49,20 +49,21 @@ class SimilaritySet:
 
 
 def read_similarity(path: str | os.PathLike[str], *, lower: bool = True) -> SimilaritySet:
-    """Read rated word pairs: MEN, WordSim353, SimLex-999, RareWord, MTurk and their like.
+    """Read rated word pairs: MEN, WordSim353, SimLex-999, SimVerb-3500, RareWord, MTurk-771.
 
-    Two words and a score a line, between tabs, commas or spaces. A line that names the columns may
-    come first; it tells which one holds the score (SimLex-999 has a part of speech before it), and
-    without it the third does (RareWord has single ratings behind it). Lines that start with ``#``
-    are comments. MEN's lemma form loses its part-of-speech endings.
+    Each line has two words and a score, separated by tabs, commas or spaces. If the first line
+    names the columns, the score is in the column with a name such as ``score`` or ``SimLex999``;
+    otherwise it is the first number after the words (SimVerb-3500 has a part of speech before it,
+    RareWord has the single ratings after it). Lines that start with ``#`` are comments. The
+    part-of-speech endings of MEN's lemma form are removed.
 
     Parameters
     ----------
     path
-        The file, whose name without its ending becomes the name of the set; or a name that
-        `benchmark_file` knows.
+        The file, or a name that `benchmark_file` knows. The name of the set is the file's name
+        without its suffix.
     lower
-        Whether to lower-case all words.
+        Whether to convert all words to lower case.
 
     >>> read_similarity("simlex999")
     SimilaritySet(simlex999: 999 pairs)
@@ -70,16 +71,17 @@ def read_similarity(path: str | os.PathLike[str], *, lower: bool = True) -> Simi
     file = benchmark_file(path)
     lines = list(read_lines(file))
     if not lines:
-        raise DataError(f"{file} holds no word pairs.")
+        raise DataError(f"{file} contains no word pairs.")
     delimiter = _delimiter(lines[0][1])
     rows = [(place, _fields(line, delimiter)) for place, line in lines]
-    column = 2
     if _is_header(rows[0][1]):
-        column = _score_column(rows[0][1])
+        column = _named_column(rows[0][1])
         rows = rows[1:]
+    else:
+        column = _first_number(rows[0][1])
     pairs = [_pair(file, place, fields, column) for place, fields in rows]
     if not pairs:
-        raise DataError(f"{file} names its columns and holds no word pairs.")
+        raise DataError(f"{file} contains no word pairs after the names of its columns.")
     if all(pair.first.endswith(_MEN_SUFFIXES) for pair in pairs) and all(
         pair.second.endswith(_MEN_SUFFIXES) for pair in pairs
     ):
@@ -100,13 +102,18 @@ def _fields(line: str, delimiter: str | None) -> list[str]:
 
 
 def _is_header(fields: list[str]) -> bool:
-    """Say whether a line names columns, rather than being a pair with a damaged score."""
+    """Return whether a line names columns, and is not a pair with a damaged score."""
     names = [field.lower() for field in fields]
     known = names[0].startswith("word") or any(name in _SCORE_NAMES for name in names[2:])
     return len(names) > 2 and known and _number(names[2]) is None
 
 
-def _score_column(header: list[str]) -> int:
+def _first_number(fields: list[str]) -> int:
+    """Return the first column after the words that is a number, or else the third column."""
+    return next((k for k, field in enumerate(fields) if k > 1 and _number(field) is not None), 2)
+
+
+def _named_column(header: list[str]) -> int:
     names = [name.lower() for name in header]
     return next((names.index(name) for name in _SCORE_NAMES if name in names), 2)
 

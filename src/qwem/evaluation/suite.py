@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.tables import text_table
 from qwem.errors import CoverageError, SettingError
-from qwem.evaluation.analogies import AnalogyResult, Method, Pairs, evaluate_analogies
+from qwem.evaluation.analogies import (
+    AnalogyResult,
+    AnalogyScore,
+    Method,
+    Pairs,
+    evaluate_analogies,
+)
 from qwem.evaluation.benchmarks import BENCHMARKS, available_benchmark
 from qwem.evaluation.similarity import Measure, SimilarityResult, evaluate_similarity
 from qwem.evaluation.similarity_files import SimilaritySet, read_similarity
@@ -33,13 +40,37 @@ class Evaluation:
         return self.analogies is not None or bool(self.similarity)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: ``analogies.accuracy``, ``similarity.<name>.spearman``."""
+        """Return the scores for JSON: ``analogies.accuracy``, ``similarity.<name>.spearman``."""
         scores: dict[str, Any] = {}
         if self.analogies is not None:
             scores["analogies"] = self.analogies.to_dict()
         if self.similarity:
             scores["similarity"] = {name: one.to_dict() for name, one in self.similarity.items()}
         return scores
+
+    def to_text(self) -> str:
+        """Return tables of all scores, and of how many questions and pairs they cover."""
+        tables = []
+        if self.analogies is not None:
+            scores = {"all": self.analogies, **self.analogies.totals, **self.analogies.by_category}
+            rows = [
+                (
+                    name,
+                    f"{one.accuracy:.1%}",
+                    f"{one.accuracy_mul:.1%}",
+                    _covered(one, one.questions),
+                )
+                for name, one in scores.items()
+                if one.questions
+            ]
+            tables.append(text_table([("analogies", "3CosAdd", "3CosMul", "questions"), *rows]))
+        if self.similarity:
+            pairs = [
+                (name, f"{one.spearman:.3f}", _covered(one, one.pairs))
+                for name, one in self.similarity.items()
+            ]
+            tables.append(text_table([("rated pairs", "Spearman", "pairs"), *pairs]))
+        return "\n".join(tables)
 
 
 def evaluate(
@@ -69,8 +100,9 @@ def evaluate(
     >>> from qwem.evaluation import RatedPair
     >>> plane = Embedding(["sun", "light", "car"], [[2, 1], [1, 1], [0, -1]])
     >>> rated = SimilaritySet("two", (RatedPair("sun", "light", 9), RatedPair("sun", "car", 1)))
-    >>> evaluate(plane, similarity=[rated]).to_dict()
-    {'similarity': {'two': {'spearman': 1.0, 'pairs': 2, 'skipped': 0}}}
+    >>> print(evaluate(plane, similarity=[rated]).to_text(), end="")
+    rated pairs  Spearman  pairs
+    two          1.000     2 of 2 (100.0%)
     """
     sets = [one if isinstance(one, SimilaritySet) else read_similarity(one) for one in similarity]
     names = [one.name for one in sets]
@@ -118,3 +150,7 @@ def evaluate_available(
             if str(name) not in BENCHMARKS:
                 raise
     return Evaluation(answered, scored)
+
+
+def _covered(score: AnalogyScore | SimilarityResult, used: int) -> str:
+    return f"{used:,} of {used + score.skipped:,} ({score.coverage:.1%})"

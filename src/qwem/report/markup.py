@@ -68,24 +68,29 @@ def starting_words(words: Sequence[str]) -> dict[str, str]:
 
 
 def _analogy_table(result: AnalogyResult) -> str:
-    scores = [("all questions", result), *result.by_category.items()]
+    scores = {"all questions": result, **result.totals, **result.by_category}
     rows = [
         (
             name,
-            score.accuracy,
-            f"{score.accuracy:.1%}",
+            _bar(score.accuracy, f"{score.accuracy:.1%}"),
+            f"{score.accuracy_mul:.1%}",
             f"{score.questions:,}",
             f"{score.skipped:,}",
         )
-        for name, score in scores
+        for name, score in scores.items()
         if score.questions
     ]
-    return _score_table(("analogies", "correct", "asked", "skipped"), rows)
+    return _score_table(("analogies", "3CosAdd", "3CosMul", "asked", "skipped"), rows)
 
 
 def _similarity_table(results: Mapping[str, SimilarityResult]) -> str:
     rows = [
-        (name, score.spearman, f"{score.spearman:.3f}", f"{score.pairs:,}", f"{score.skipped:,}")
+        (
+            name,
+            _bar(score.spearman, f"{score.spearman:.3f}"),
+            f"{score.pairs:,}",
+            f"{score.skipped:,}",
+        )
         for name, score in results.items()
     ]
     return _score_table(("rated pairs", "correlation", "pairs", "skipped"), rows)
@@ -115,14 +120,10 @@ def _card(feature: Feature, run: ClosedFormDynamics) -> str:
     )
 
 
-def _score_table(header: Sequence[str], rows: Sequence[tuple[str, float, str, str, str]]) -> str:
-    cells = [
-        (
-            name,
-            Markup(f'<span class="bar" style="--part: {max(value, 0):.4f}">{shown}</span>'),
-            *rest,
-        )
-        for name, value, shown, *rest in rows
-    ]
-    table = html_table(header, cells, row_headers=True, style="scores")
-    return f'<div class="scroll">{table}</div>'
+def _score_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return f'<div class="scroll">{html_table(header, rows, row_headers=True, style="scores")}</div>'
+
+
+def _bar(value: float, shown: str) -> Markup:
+    """Return a number with a bar of that length."""
+    return Markup(f'<span class="bar" style="--part: {max(value, 0):.4f}">{shown}</span>')
