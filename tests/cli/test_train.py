@@ -14,6 +14,7 @@ from qwem.dynamics import closed_form
 from qwem.errors import SettingError
 from qwem.model import Settings
 from qwem.recipes import TrainingSettings, run_training
+from qwem.target import rank_one, setting31, word_probability
 from qwem.training import Trace
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ def test_plain_steps_follow_the_closed_form(text: Path, tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize("loss", ["quartic", "logistic"])
-@pytest.mark.parametrize("weighting", ["setting31", "word2vec"])
+@pytest.mark.parametrize("reweighting", ["setting31", "word2vec"])
 def test_the_four_of_the_ablation(
-    text: Path, tmp_path: Path, capsys: Capture, loss: str, weighting: str
+    text: Path, tmp_path: Path, capsys: Capture, loss: str, reweighting: str
 ) -> None:
-    options = (*SMALL, "--loss", loss, "--weighting", weighting, "--steps", 20)
+    options = (*SMALL, "--loss", loss, "--reweighting", reweighting, "--steps", 20)
     report = trained(capsys, text, "-o", tmp_path / "run", *options)
     trace = Trace.load(report["trace"])
     assert trace.losses[-1] < trace.losses[0]
@@ -85,6 +86,55 @@ def test_the_same_command_goes_on(text: Path, tmp_path: Path, capsys: Capture) -
     np.testing.assert_array_equal(grown.context_vectors, long.context_vectors)
 
 
+def test_a_preset_is_trained_towards_in_full(text: Path, tmp_path: Path, capsys: Capture) -> None:
+    """The practical preset has a coupling, shrinkage and a signed spectrum, all of them used."""
+    options = ("--preset", "practical", "--dim", "3", "--window", "4", "--subsample", "0.5")
+    how = ("--optimizer", "rk4", "--precision", "float64", "--steps", "3000")
+    report = trained(capsys, text, "-o", tmp_path / "run", *options, *how)
+    trace = Trace.load(report["trace"])
+    settings = Settings.of("practical", dim=3, window=4, subsample=0.5, tol=1e-10)
+    counts = Cooccurrence.count(Corpus.from_files(text), 4, subsample=0.5)
+    coupling = word_probability(counts) ** settings.coupling
+    target = mstar(
+        counts,
+        reweighting=setting31() * rank_one(coupling),
+        shrinkage=settings.shrinkage,
+        dtype=np.float64,
+    )
+    assert settings.coupling < 0 < settings.shrinkage
+    assert settings.signed
+    # The untied loss ¼ Σ g_i g_j ((WW′ᵀ − M)² − M²) is least at the three largest |λ| of ΓMΓ.
+    values = np.linalg.eigvalsh(target.solved_matrix().toarray())
+    largest = np.sort(np.abs(values))[::-1][:3]
+    assert trace.losses[-1] == pytest.approx(-np.sum(largest**2) / 4, rel=1e-3)
+
+
+@pytest.mark.parametrize(("end", "unit"), [("--steps", "steps"), ("--until", "time")])
+def test_the_rate_drops_at_three_quarters(
+    text: Path, tmp_path: Path, capsys: Capture, end: str, unit: str
+) -> None:
+    options = ("--dim", "3", "--window", "4", "--record-every", "1", "--rate", "0.005")
+    length = 40 if end == "--steps" else 0.4  # a step of the quartic loss takes 2η of time
+    report = trained(
+        capsys, text, "-o", tmp_path / "run", *options, "--schedule", "stepwise", end, length
+    )
+    taken = np.diff(Trace.load(report["trace"]).times)
+    assert report["settings"]["rate"]["unit"] == unit
+    np.testing.assert_allclose(taken[:30], 0.01)
+    np.testing.assert_allclose(taken[31:], 0.001)
+    assert len(taken) == pytest.approx(40 if end == "--steps" else 130, abs=11)
+
+
+def test_word2vecs_own_start_and_decay(text: Path, tmp_path: Path, capsys: Capture) -> None:
+    options = (*SMALL, "--loss", "logistic", "--reweighting", "word2vec", "--untied")
+    how = ("--init-scale", "word2vec", "--schedule", "linear", "--steps", "30")
+    report = trained(capsys, text, "-o", tmp_path / "run", *options, *how)
+    trace = Trace.load(report["trace"])
+    assert trace.losses[-1] < trace.losses[0]
+    assert trace.singular_values[0].max() == 0  # W′ starts at zero
+    assert trace.singular_values[-1].max() > 0
+
+
 def test_people_are_told_what_to_do_next(text: Path, tmp_path: Path, capsys: Capture) -> None:
     questions = tmp_path / "questions.txt"
     questions.write_text(": family\nking queen man woman\n")
@@ -100,10 +150,13 @@ def test_people_are_told_what_to_do_next(text: Path, tmp_path: Path, capsys: Cap
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("--gradient", "stochastic", "--optimizer", "rk4"), "rk4 follows the exact gradient"),
+        (("--gradient", "stochastic", "--optimizer", "rk4"), "rk4 needs the exact gradient"),
         (("--steps", "5", "--until", "1.0"), "Give either steps or until"),
         (("--rate", "1e6", "--steps", "60"), "diverged"),
         (("--rate", "0"), "must be positive"),
+        (("--schedule", "linear", "--until", "1.0"), "give steps"),
+        (("--init-scale", "1e-12", "--precision", "float32"), "lost in float32"),
+        (("--gradient", "stochastic", "--shrinkage", "10"), "have no shrinkage"),
     ],
 )
 def test_what_can_not_be_is_said(
@@ -125,4 +178,6 @@ def test_minibatches_need_text(text: Path, tmp_path: Path, capsys: Capture) -> N
 def test_settings_are_checked_in_python_too(tmp_path: Path) -> None:
     wrong: Any = {"loss": "cubic"}
     with pytest.raises(SettingError, match="loss must be one of quartic, logistic, not 'cubic'"):
-        run_training(["a b"], tmp_path, TrainingSettings(**wrong), Settings())
+        TrainingSettings(**wrong)
+    with pytest.raises(SettingError, match="target mstar, not pmi"):
+        run_training(["a b"], tmp_path, TrainingSettings(), Settings(target="pmi"))

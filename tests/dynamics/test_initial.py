@@ -111,7 +111,7 @@ def test_the_diagonal_of_r_is_not_negative() -> None:
             },
             "untied",
         ),
-        ({"init_scale": 1e-3, "initial_context_vectors": np.ones((WORDS, DIM))}, "go with"),
+        ({"init_scale": 1e-3, "initial_context_vectors": np.ones((WORDS, DIM))}, "together with"),
     ],
 )
 def test_wrong_starts_are_refused(given: dict[str, Any], message: str) -> None:

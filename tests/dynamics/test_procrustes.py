@@ -47,5 +47,5 @@ def test_small_distances_keep_their_digits() -> None:
 
 
 def test_different_shapes_are_refused() -> None:
-    with pytest.raises(SettingError, match="one shape"):
+    with pytest.raises(SettingError, match="same shape"):
         requiv_distance(np.ones((3, 2)), np.ones((3, 1)))

@@ -70,6 +70,30 @@ def test_products_with_mstar_equal_the_sum_over_pairs(
 
 
 @pytest.mark.parametrize("density", [0.1, 0.9], ids=["sparse", "dense"])
+def test_shrinkage_adds_evidence_of_independence(density: float) -> None:
+    """L = ¼‖WWᵀ − M‖² − ¼‖M‖² with M = 2(C − E)/(C + E + α), and so in both exact forms."""
+    alpha = 7.0
+    counts = random_counts(30, density=density)
+    trainer = population(counts, dim=4, rate=1.0, shrinkage=alpha, dtype=np.float64)
+    state = trainer.init(0.7)
+    w = np.asarray(state.vectors)
+    seen = counts.pair_counts.toarray().astype(float)
+    words = counts.word_counts / counts.word_counts.sum()
+    expected = seen.sum() * np.outer(words, words)
+    shrunk = 2 * (seen - expected) / (seen + expected + alpha)
+    value = np.sum((w @ w.T - shrunk) ** 2 - shrunk**2) / 4
+    slope = (w @ w.T - shrunk) @ w
+    with trainer.precision():
+        pairs = PairwiseObjective(
+            pair_weights(counts, setting31(), QUARTIC, alpha), QUARTIC, trainer.dtype
+        )
+        for objective in (trainer.objective, pairs):
+            loss, (gradient,) = objective.evaluate((state.vectors,), 0, 0)
+            assert float(loss) == pytest.approx(value, rel=1e-10)
+            np.testing.assert_allclose(gradient, slope, atol=1e-9)
+
+
+@pytest.mark.parametrize("density", [0.1, 0.9], ids=["sparse", "dense"])
 @pytest.mark.parametrize("weighting", ["word2vec", "setting31"])
 def test_tiles_make_no_difference(density: float, weighting: str) -> None:
     counts = random_counts(50, density=density)
@@ -117,6 +141,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         {"dtype": np.int32},
         {"method": "newton"},
         {"rate": -1.0},
+        {"shrinkage": -1.0},
     ]
     for wrong in refused:
         with pytest.raises(SettingError):

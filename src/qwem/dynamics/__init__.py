@@ -1,8 +1,8 @@
-"""The theory of training: its whole course in closed form, and what that rests on."""
+"""Theory of training: gradient flow in closed form, its conditions and its corrections."""
 
 from qwem.dynamics.closed_form import ClosedFormDynamics, closed_form
 from qwem.dynamics.flow import exact_flow
-from qwem.dynamics.initial import Initial
+from qwem.dynamics.initial import Initial, ScaleOf, entry_scale
 from qwem.dynamics.procrustes import requiv_distance
 from qwem.dynamics.vanishing import (
     Peak,
@@ -19,7 +19,9 @@ __all__ = [
     "ClosedFormDynamics",
     "Initial",
     "Peak",
+    "ScaleOf",
     "closed_form",
+    "entry_scale",
     "exact_flow",
     "largest_init_scale",
     "log_scale_bounds",

@@ -1,4 +1,4 @@
-"""The whole training run in closed form: Lemma 3.4, and Result 3.5 for small random starts."""
+"""Closed form of a training run: Lemma 3.4, and Result 3.5 for small random starts."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 class ClosedFormDynamics:
     """Gradient flow dW/dt = −∇L/2g from a given start, solved mode by mode; see `closed_form`.
 
-    Time t is the paper's throughout, and methods take one time or an array of them, ∞ included.
+    Time t is the paper's. Methods take one time or an array of times, and ∞ is allowed.
     """
 
     spectrum: Spectrum
     initial_singular_values: NDArray[np.float64]
-    """s_k(0), or r_k(0) where the start is random: what each mode grows from."""
+    """s_k(0), or r_k(0) if the start is random: the value from which each mode grows."""
 
     def __post_init__(self) -> None:
         start = np.array(self.initial_singular_values, dtype=np.float64)
         if start.shape != (self.spectrum.dim,) or not np.all(np.isfinite(start) & (start >= 0)):
             raise SettingError(
                 f"initial_singular_values must be {self.spectrum.dim} finite numbers, one for each "
-                "mode of the spectrum, and none of them negative."
+                "mode of the spectrum, that are not negative."
             )
         start.setflags(write=False)
         object.__setattr__(self, "initial_singular_values", start)
 
     @cached_property
     def rates(self) -> NDArray[np.float64]:
-        """The rate at which s_k² first grows: λ_k, or |λ_k|/2 in the untied model."""
+        """The initial growth rate of s_k²: λ_k, or |λ_k|/2 in the untied model."""
         return self._sizes / 2 if self.spectrum.signed else self._sizes
 
     @cached_property
     def learning_times(self) -> NDArray[np.float64]:
-        """τ_k = ln(λ_k/s_k²(0))/λ_k, when s_k² is about λ_k/2; ∞ for a mode that starts at zero."""
+        """τ_k = ln(λ_k/s_k²(0))/λ_k, when s_k² ≈ λ_k/2; ∞ for a mode that starts at zero."""
         with np.errstate(divide="ignore"):
             return (np.log(self._sizes) - 2 * np.log(self.initial_singular_values)) / self.rates
 
@@ -63,7 +63,7 @@ class ClosedFormDynamics:
         return np.divide(start, damped, out=np.zeros_like(damped), where=start > 0)
 
     def rescaled_time(self, t: ArrayLike) -> NDArray[np.float64]:
-        """Return t/τ₁, in which the first mode is learned at 1 however small the start."""
+        """Return t/τ₁, in which the first mode is learned at 1 for every size of the start."""
         return checked_times(t) / self._unit
 
     def time(self, rescaled: ArrayLike) -> NDArray[np.float64]:
@@ -75,9 +75,8 @@ class ClosedFormDynamics:
     ) -> NDArray[Any]:
         """Return how many dimensions the embedding uses at time t.
 
-        ``learned`` counts the modes that are past their learning time, the steps of the paper's
-        staircase. ``entropy`` is smooth: exp of the entropy of s_k/Σs (Roy and Vetterli 2007), and
-        is near d at a start where all modes are equally small.
+        ``learned`` is the number of modes past their learning time. ``entropy`` is smooth: exp of
+        the entropy of s_k/Σs (Roy and Vetterli 2007). It is near d at a start of equal modes.
         """
         at = checked_times(t)
         if kind == "learned":
@@ -94,8 +93,8 @@ class ClosedFormDynamics:
     def loss(self, t: ArrayLike) -> NDArray[np.float64]:
         """Return the loss L/g = ¼ Σ_k (s_k⁴ − 2λ_k s_k²), which is zero for W = 0.
 
-        This is the contrastive loss (paper, eq. qwem_loss) itself, constant included:
-        L = g/4 (‖WWᵀ − M*‖² − ‖M*‖²) by Theorem 3.2, in which only learned modes have a part.
+        This is the contrastive loss (paper, eq. qwem_loss) including its constant:
+        L = g/4 (‖WWᵀ − M*‖² − ‖M*‖²) by Theorem 3.2, to which only the modes of W contribute.
         """
         squares = np.square(self.singular_values(t))
         return np.sum(squares * (squares - 2 * self._sizes), axis=-1) / 4
@@ -103,7 +102,7 @@ class ClosedFormDynamics:
     def vectors(self, t: float, dim: int | None = None) -> NDArray[np.float64]:
         """Return W(t) = V*S(t), or the first `dim` columns of it; Γ⁻¹V*S(t) under a coupling.
 
-        A smaller model that starts at random starts elsewhere: for it, restrict the spectrum.
+        A smaller model has another random start; for one, restrict the spectrum.
         """
         return self._vectors(t, dim, np.ones(self.spectrum.dim))
 
@@ -129,7 +128,7 @@ class ClosedFormDynamics:
         if not 0 < first < np.inf:
             raise SettingError(
                 f"Time can't be rescaled by a first learning time of {first:g}; the first mode "
-                "must start above zero and below the root of its eigenvalue."
+                "must start above zero and below the square root of its eigenvalue."
             )
         return first
 
@@ -166,17 +165,17 @@ def closed_form(
     """Return the gradient flow dW/dt = −∇L/2g = ½(M* − WWᵀ)W of a model, for all times at once.
 
     From an aligned start W(0) = V*S(0) this is exact (Lemma 3.4); from a small random start it is
-    the limit for vanishing size (Result 3.5), whose conditions are in `log_scale_bounds`. Exactly
-    one start is given: `init_scale`, `initial_singular_values` or `initial_vectors`.
+    the limit for vanishing size (Result 3.5), under the conditions of `log_scale_bounds`. Give
+    exactly one start: `init_scale`, `initial_singular_values` or `initial_vectors`.
 
-    A signed spectrum belongs to the untied model WW′ᵀ. Under the same flow its loss pulls half as
-    hard, dW/dt = ¼(M* − WW′ᵀ)W′, and from W = V*S, W′ = V* sign(Λ) S each mode obeys
-    ds/dt = ¼(|λ| − s²)s: the tied curves for |λ|, at half the speed. An outlier that the spectrum
-    leaves out is left out of M* here too; training on all of M* would learn it first.
+    A signed spectrum belongs to the untied model WW′ᵀ. Its flow is half as fast,
+    dW/dt = ¼(M* − WW′ᵀ)W′. From W = V*S, W′ = V* sign(Λ) S each mode obeys ds/dt = ¼(|λ| − s²)s:
+    the tied curves for |λ|, at half the speed. An outlier that the spectrum omits is absent from M*
+    here too; training on all of M* would learn it first.
 
     Under a rank-one coupling G = Γ²11ᵀΓ² (Proposition 3.3) the loss is ¼‖UUᵀ − ΓM*Γ‖² in U = ΓW,
-    and the flow is that of U: dU/dt = ½(ΓM*Γ − UUᵀ)U, which is training W with a step size for
-    each word, dW/dt = −½Γ⁻²∇L. The start is then U's: `init_scale` is that of ΓW(0), and
+    and the flow is that of U: dU/dt = ½(ΓM*Γ − UUᵀ)U. This trains W with a separate step size for
+    each word, dW/dt = −½Γ⁻²∇L. The start is that of U: `init_scale` refers to ΓW(0), and
     W(t) = Γ⁻¹V*S(t).
 
     Parameters
@@ -184,17 +183,18 @@ def closed_form(
     spectrum
         The d modes of a model of dimension d: of M*, or of ΓM*Γ under a rank-one coupling.
     init_scale
-        σ, for W(0) with independent entries N(0, σ²), of which the typical values are used: for
-        ``"qr"`` the geometric mean of each R_kk(0), for ``"svd"`` σ√V.
+        σ, for W(0) with independent entries N(0, σ²). Each mode starts from a typical value: the
+        geometric mean of R_kk(0) for ``"qr"``, or σ√V for ``"svd"``. `entry_scale` converts other
+        measures of a start.
     initial_singular_values
         s_k(0) of an aligned start, in the order of the spectrum.
     initial_vectors, initial_context_vectors
         W(0) itself, V × d, and in the untied model W′(0).
     initial
-        What a random start gives mode k to grow from. ``"qr"``: R_kk(0) of the QR factorisation
-        W(0)ᵀV* = QR, the variable that the derivation of Result 3.5 solves for. ``"svd"``: the
-        singular values of W(0), with which the paper states it. These curves are ahead by
-        ln(s_k²(0)/R_kk²(0))/λ_k at every σ, which only in rescaled time vanishes as σ → 0.
+        The value from which mode k grows. ``"qr"``: R_kk(0) of the QR factorization W(0)ᵀV* = QR,
+        the variable that the derivation of Result 3.5 solves for. ``"svd"``: the singular values of
+        W(0), which the paper's statement uses. The latter curves are ahead by
+        ln(s_k²(0)/R_kk²(0))/λ_k at every σ, which vanishes only in rescaled time as σ → 0.
 
     >>> from qwem.spectrum import factorize
     >>> spectrum = factorize(np.diag([4.0, 1.0]), dim=2, words=["a", "b"])
@@ -215,7 +215,7 @@ def closed_form(
     if initial_vectors is not None:
         start = values_of_start(spectrum, initial_vectors, initial_context_vectors, initial)
     elif initial_context_vectors is not None:
-        raise SettingError("initial_context_vectors go with initial_vectors.")
+        raise SettingError("Give initial_context_vectors together with initial_vectors.")
     elif init_scale is not None:
         start = typical_values(spectrum, init_scale, initial)
     else:
@@ -229,6 +229,6 @@ def _check_spectrum(spectrum: Spectrum) -> None:
     if wrong.size:
         kind = "different from zero" if spectrum.signed else "positive"
         raise RankError(
-            f"The closed form needs eigenvalues that are {kind}, and number {wrong[0] + 1} is "
+            f"The closed form needs eigenvalues that are {kind}, but number {wrong[0] + 1} is "
             f"{spectrum.eigenvalues[wrong[0]]:g}; restrict the spectrum to those before it."
         )

@@ -1,4 +1,4 @@
-"""The gradient flow from any start, solved exactly: what the theory of small starts is held to."""
+"""Exact solution of the gradient flow from any start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-# No mode grows by more than e^{8/2} in one step: the d × d systems stay well conditioned.
+# No mode grows by more than e^{8/2} in one step, which keeps the d × d systems well conditioned.
 _LONGEST_STEP = 8.0
 
 
@@ -28,18 +28,18 @@ def exact_flow(
 
         X(t)X(t)ᵀ = e^{Λt/2} X (1 + Xᵀ φ X)⁻¹ Xᵀ e^{Λt/2},  φ = (e^{Λt} − 1)/Λ,  X = X(0),
 
-    so that with 1 + XᵀφX = LLᵀ one may take X(t) = e^{Λt/2} X L⁻ᵀ. It is applied in steps short
-    enough to lose no digits: nothing is approximated, neither the size of the start nor the time.
+    so with 1 + XᵀφX = LLᵀ one may take X(t) = e^{Λt/2} X L⁻ᵀ. It is applied in steps short enough
+    to lose no digits. The solution is exact for starts of any size and for all times.
 
     Parameters
     ----------
     eigenvalues
-        All V of them, in any order, for the flow itself; the first m for the flow of M* with its
-        other modes and their part of the start removed.
+        All V eigenvalues in any order. With only the first m, the solution is that of M* without
+        its other modes and without their part of the start.
     start
         V*ᵀW(0), one row for each eigenvalue.
     times
-        Where to look, in increasing order.
+        The times of the solution, in increasing order.
 
     >>> list(exact_flow([4.0, -1.0], [[1.0], [1.0]], [1.0, 50.0]))[1].round(6)
     array([[2.],
@@ -50,7 +50,7 @@ def exact_flow(
     at = checked_times(times)
     if values.ndim != 1 or state.ndim != 2 or len(state) != len(values):
         raise SettingError(
-            f"The start must have a row for each of the {len(values)} eigenvalues, not shape "
+            f"The start must have one row for each of the {len(values)} eigenvalues, not shape "
             f"{state.shape}."
         )
     if at.ndim != 1 or not np.all(np.isfinite(at)) or np.any(np.diff(at) < 0):

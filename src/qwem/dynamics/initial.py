@@ -1,4 +1,4 @@
-"""What a random start W(0) gives each mode to grow from."""
+"""Starts: the size of a random W(0), and the value from which each mode grows."""
 
 from __future__ import annotations
 
@@ -15,18 +15,51 @@ if TYPE_CHECKING:
     from qwem.spectrum import Spectrum
 
 Initial = Literal["qr", "svd"]
+ScaleOf = Literal["entry", "vector", "mode"]
+
+
+def entry_scale(
+    init_scale: float | Literal["word2vec"], shape: tuple[int, int], scale_of: ScaleOf = "entry"
+) -> float:
+    """Return σ, the standard deviation of each entry of W(0), for a V × d matrix W.
+
+    Parameters
+    ----------
+    init_scale
+        The size of the start; or ``"word2vec"``, for entries uniform on ±1/(2d) as in word2vec.c,
+        whose σ is 1/(2√3 d).
+    shape
+        (V, d).
+    scale_of
+        What `init_scale` is the size of. ``"entry"``: σ itself, as in the paper's Result 3.5.
+        ``"vector"``: the root mean square length √d σ of a word's vector, as in the authors' code.
+        ``"mode"``: the typical singular value √V σ of W(0).
+
+    >>> round(entry_scale(0.1, (10_000, 200), "vector"), 5)
+    0.00707
+    >>> round(100 * entry_scale("word2vec", (10_000, 200)), 3)  # the singular values s_k(0)
+    0.144
+    """
+    words, dim = shape
+    if init_scale == "word2vec":
+        return float(0.5 / dim / np.sqrt(3))
+    if scale_of not in ("entry", "vector", "mode"):
+        raise SettingError(f"scale_of must be entry, vector or mode, not {scale_of!r}.")
+    if isinstance(init_scale, str) or not (np.isfinite(init_scale) and init_scale > 0):
+        raise SettingError(f"init_scale must be a positive number or word2vec, not {init_scale!r}.")
+    return float(init_scale / np.sqrt({"entry": 1, "vector": dim, "mode": words}[scale_of]))
 
 
 def typical_values(spectrum: Spectrum, init_scale: float, initial: Initial) -> NDArray[np.float64]:
     """Return the typical start of each mode where W(0) has independent entries N(0, σ²).
 
     W(0)ᵀV* is then a d × d matrix of such entries, so R_kk(0)/σ is χ-distributed with d − k + 1
-    degrees of freedom: what is left of column k when k − 1 directions are taken out. The value for
-    ``"qr"`` is its geometric mean, exp E ln R_kk, so that the learning times, which are linear in
-    ln R_kk, are the expected ones. For ``"svd"`` it is σ√V, the root of the mean squared singular
-    value, around which they spread by about a part √(d/V). In the untied model half of the start,
-    in the mean, lies in directions that only decay, so that ``"qr"`` has σ/√2 for σ. Under a
-    rank-one coupling it is ΓW(0) that has these entries.
+    degrees of freedom: the length of column k after projecting out k − 1 directions. The value for
+    ``"qr"`` is its geometric mean, exp E ln R_kk. The learning times are linear in ln R_kk, so they
+    are the expected ones. The value for ``"svd"`` is σ√V, the root mean square singular value, with
+    a relative spread of about √(d/V). In the untied model half of the start, on average, lies in
+    directions that only decay, so ``"qr"`` uses σ/√2 for σ. Under a rank-one coupling, ΓW(0) has
+    these entries.
     """
     if not (np.isfinite(init_scale) and init_scale > 0):
         raise SettingError(f"init_scale must be a positive number, not {init_scale}.")
@@ -43,17 +76,17 @@ def typical_values(spectrum: Spectrum, init_scale: float, initial: Initial) -> N
 def values_of_start(
     spectrum: Spectrum, vectors: ArrayLike, context: ArrayLike | None, initial: Initial
 ) -> NDArray[np.float64]:
-    """Return what the given W(0), and W′(0) in the untied model, gives each mode.
+    """Return the start of each mode for a given W(0), and W′(0) in the untied model.
 
-    For ``"qr"`` it is the diagonal of R in W(0)ᵀV* = QR, for ``"svd"`` the singular values of
+    For ``"qr"`` it is the diagonal of R in W(0)ᵀV* = QR, and for ``"svd"`` the singular values of
     W(0). Untied weights Y = (W; W′)/√2 that are balanced, WᵀW = W′ᵀW′, obey the equation of the
     tied ones with the matrix (0 M*; M* 0), whose eigenvectors for |λ_k| are
     (v_k; sign(λ_k) v_k)/√2; a small random start is balanced to the order of σ².
     """
     if (context is None) == spectrum.signed:
         raise SettingError(
-            "initial_context_vectors belong to an untied model, whose spectrum is signed; "
-            f"this spectrum has signed={spectrum.signed}."
+            "Give initial_context_vectors for an untied model, whose spectrum is signed, and only "
+            f"then; this spectrum has signed={spectrum.signed}."
         )
     sides = [_checked(spectrum, vectors, "initial_vectors")]
     bases = [spectrum.eigenvectors]
@@ -71,8 +104,8 @@ def _checked(spectrum: Spectrum, vectors: ArrayLike, name: str) -> NDArray[np.fl
     array = np.asarray(vectors, dtype=np.float64)
     if array.shape != spectrum.eigenvectors.shape or not np.all(np.isfinite(array)):
         raise SettingError(
-            f"{name} must be finite and of shape {spectrum.eigenvectors.shape}, words by "
-            f"dimensions as in the spectrum, not {array.shape}; restrict the spectrum if need be."
+            f"{name} must be finite and of shape {spectrum.eigenvectors.shape}, the words and "
+            f"dimensions of the spectrum, not {array.shape}; restrict the spectrum to change them."
         )
-    # Under a rank-one coupling it is U = ΓW that obeys the theory.
+    # Under a rank-one coupling the theory is that of U = ΓW.
     return array if spectrum.row_scale is None else array / spectrum.row_scale[:, None]

@@ -1,4 +1,4 @@
-"""The sigmoidal growth of one eigenmode, from which every closed form here is made."""
+"""Sigmoidal growth of an eigenmode."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def damping(
 ) -> NDArray[np.float64]:
     """Return s(0)/s(t) for every time and mode (Lemma 3.4), shape (…, modes).
 
-    It is (e^{−γt} + s²(0) (1 − e^{−γt})/λ)^½ with γ the rate of s², the eigenvalue λ itself in the
-    tied model. Neither term can overflow, s²(0) is never formed, and nothing cancels.
+    It is (e^{−γt} + s²(0) (1 − e^{−γt})/λ)^½, where γ is the rate of s²: the eigenvalue λ itself in
+    the tied model. Neither term can overflow, s²(0) is not formed, and nothing cancels.
     """
     exponents = -np.multiply.outer(times, rates)
     learned = initial * np.sqrt(-np.expm1(exponents)) / np.sqrt(eigenvalues)
@@ -29,8 +29,10 @@ def damping(
 
 
 def checked_times(times: ArrayLike) -> NDArray[np.float64]:
-    """Return times as an array, after a look that they are at or after the start."""
+    """Return times as an array, after checking that none is negative."""
     array = np.asarray(times, dtype=np.float64)
     if not np.all(array >= 0):
-        raise SettingError("A time must be a number that is not negative; training starts at 0.")
+        raise SettingError(
+            "Times must be numbers that are not negative; training starts at time 0."
+        )
     return array

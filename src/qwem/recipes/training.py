@@ -1,8 +1,8 @@
-"""Training for real, from text to a trace and a model on disk."""
+"""Training from text to a trace and a model on disk."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -18,48 +18,62 @@ if TYPE_CHECKING:
 
     from qwem.embedding import Embedding
     from qwem.target import Reweighting
-    from qwem.training import Loss, Trace, Trainer
+    from qwem.training import Loss, Optimizer, Schedule, Trace, Trainer
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """How to train; what is not said here is said in `qwem.Settings`.
+    """Settings of a training run, in addition to `qwem.Settings`.
 
-    The defaults are QWEM, the paper's model, by the exact gradient. ``loss="logistic"`` with
-    ``weighting="word2vec"`` is word2vec, and the other two combinations are those of the paper's
+    The defaults are QWEM, the paper's model, with the exact gradient. ``loss="logistic"`` with
+    ``reweighting="word2vec"`` is word2vec. The other two combinations are those of the paper's
     ablation.
     """
 
     loss: Literal["quartic", "logistic"] = "quartic"
-    weighting: Literal["setting31", "word2vec", "none"] = "setting31"
-    coupling: float = 0.0
-    """Weigh word i by P_i to this power besides: a rank-one coupling."""
+    reweighting: Literal["setting31", "word2vec", "none"] = "setting31"
+    exponent: float = 0.75
+    """The power of word frequency from which word2vec draws negatives."""
     gradient: Literal["population", "stochastic"] = "population"
     optimizer: Literal["sgd", "rk4", "adam"] = "sgd"
     rate: float | None = None
-    """By default 0.05 for Adam, and for the others half of the largest stable one."""
-    init_scale: float = 1e-2
+    """By default 0.05 for Adam, otherwise half of the largest stable rate."""
+    schedule: Literal["constant", "stepwise", "linear"] = "constant"
+    """``stepwise`` is the paper's: a tenth of the rate after three quarters of the run, measured in
+    time t if the run ends at `until`, otherwise in steps, as in the authors' code. ``linear`` falls
+    to zero, as in word2vec."""
+    init_scale: float | Literal["word2vec"] = 1e-2
+    scale_of: Literal["entry", "vector", "mode"] = "entry"
+    """The random start; see `Trainer.init`."""
     steps: int | None = None
     until: float | None = None
-    """When to end: after so many steps, 1,000 if nothing is said, or at the paper's time t."""
+    """The end of the run: a number of steps, by default 1,000, or the paper's time t."""
     tied: bool = True
-    precision: Literal["float32", "float64"] = "float32"
-    # word2vec's weighting
-    threshold: float = 1e-3
-    exponent: float = 0.75
-    negative_samples: float = 5.0
+    precision: Literal["auto", "float32", "float64"] = "auto"
+    """``auto`` is float64 for starts too small for float32."""
     # minibatches
     batch_size: int = 100_000
     flatten: float = 0.0
-    # what to write down
+    # records
     record_every: int = 10
     snapshot_every: int | None = None
     checkpoint_every: int = 100
 
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(TrainingSettings).items():
+            value = getattr(self, name)
+            if get_origin(hint) is Literal and value not in get_args(hint):
+                choices = ", ".join(get_args(hint))
+                raise SettingError(f"{name} must be one of {choices}, not {value!r}.")
+        if self.gradient == "stochastic" and self.optimizer == "rk4":
+            raise SettingError("rk4 needs the exact gradient; use sgd or adam for minibatches.")
+        if self.schedule == "linear" and self.until is not None:
+            raise SettingError("The linear schedule needs the number of steps; give steps instead.")
+
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """A finished run and where its parts are."""
+    """Finished run, and the paths of its trace and model."""
 
     trace: Trace
     trace_path: Path
@@ -76,15 +90,22 @@ def run_training(
     accuracy: Callable[[Embedding], float] | None = None,
     threads: int | None = None,
 ) -> TrainedRun:
-    """Train on text, an encoded corpus or counts; leave a trace and a model in `output`.
+    """Train on text, an encoded corpus or counts, and write a trace and a model to `output`.
 
-    The state is kept there too: after an interruption the same call goes on where it was, and with
-    a later end a finished run goes on from its end.
+    Of `settings`, reading, counting, `dim` and `seed` mean what they mean in a fit. `negatives` and
+    `coupling` become part of the reweighting, `shrinkage` of the loss, and `signed` trains an
+    untied model. Under word2vec's reweighting `subsample` is part of it, 1e-3 by default, and is
+    not applied in counting. `tol` and `polish` belong to the closed form alone.
+
+    The state is written to `output` too: after an interruption the same call continues the run, and
+    with a later end it continues a finished run.
     """
-    _check(training)
+    if settings.target != "mstar":
+        raise SettingError(f"Training has the target mstar, not {settings.target}.")
+    training = replace(training, tied=training.tied and not settings.signed)
     directory = Path(output)
     watch = Stopwatch()
-    corpus, counts = _counted(source, settings, threads, watch)
+    corpus, counts = _counted(source, training, settings, threads, watch)
     with watch.stage("prepare"):
         trainer = _trainer(corpus, counts, training, settings)
     with watch.stage("train"):
@@ -93,8 +114,8 @@ def run_training(
         directory.mkdir(parents=True, exist_ok=True)
         trace = train(
             trainer,
-            trainer.init(training.init_scale, seed=settings.seed),
-            steps=1_000 if training.steps is None and training.until is None else training.steps,
+            trainer.init(training.init_scale, scale_of=training.scale_of, seed=settings.seed),
+            steps=_steps(training),
             until=training.until,
             record_every=training.record_every,
             snapshot_every=training.snapshot_every,
@@ -108,20 +129,21 @@ def run_training(
     return TrainedRun(trace, directory / "trace", directory / "model", watch.seconds)
 
 
-def _check(training: TrainingSettings) -> None:
-    for name, hint in get_type_hints(TrainingSettings).items():
-        value = getattr(training, name)
-        if get_origin(hint) is Literal and value not in get_args(hint):
-            raise SettingError(f"{name} must be one of {', '.join(get_args(hint))}, not {value!r}.")
-    if training.gradient == "stochastic" and training.optimizer == "rk4":
-        raise SettingError("rk4 follows the exact gradient; take sgd or adam for minibatches.")
+def _steps(training: TrainingSettings) -> int | None:
+    return 1_000 if training.steps is None and training.until is None else training.steps
 
 
 def _counted(
-    source: Any, settings: Settings, threads: int | None, watch: Stopwatch
+    source: Any,
+    training: TrainingSettings,
+    settings: Settings,
+    threads: int | None,
+    watch: Stopwatch,
 ) -> tuple[Corpus | None, Cooccurrence]:
     if isinstance(source, Cooccurrence):
         return None, source
+    if training.reweighting == "word2vec":
+        settings = replace(settings, subsample=None)
     with watch.stage("read"):
         corpus = source if isinstance(source, Corpus) else read(source, settings, threads)
     with watch.stage("count"):
@@ -131,32 +153,34 @@ def _counted(
 def _trainer(
     corpus: Corpus | None, counts: Cooccurrence, training: TrainingSettings, settings: Settings
 ) -> Trainer:
-    from qwem.training import LOGISTIC, QUARTIC, population, stable_rate, stochastic
+    from qwem.dynamics import entry_scale
+    from qwem.training import LOGISTIC, QUARTIC, population, precision_for, stable_rate, stochastic
 
     loss: Loss = {"quartic": QUARTIC, "logistic": LOGISTIC}[training.loss]
-    reweighting = _reweighting(counts, training)
-    common: dict[str, Any] = {
-        "dim": settings.dim,
-        "tied": training.tied,
-        "dtype": training.precision,
-    }
+    reweighting = _reweighting(counts, training, settings)
+    shape = len(counts.vocabulary), settings.dim
+    sigma = entry_scale(training.init_scale, shape, training.scale_of)
+    precision = training.precision
+    if precision == "auto":
+        precision = precision_for(sigma)
+    common: dict[str, Any] = {"dim": settings.dim, "tied": training.tied, "dtype": precision}
+    exact: dict[str, Any] = {"tied": training.tied, "shrinkage": settings.shrinkage}
     if training.optimizer == "adam":
-        from qwem._internal.extras import require
-
-        common["optimizer"] = require("optax", "train").adam(
-            0.05 if training.rate is None else training.rate
-        )
-    elif training.rate is not None:
-        common["rate"] = training.rate
+        common["optimizer"] = _adam(training)
     else:
-        common["rate"] = stable_rate(
-            counts, loss, reweighting, tied=training.tied, seed=settings.seed
-        )
+        rate = training.rate
+        if rate is None:
+            rate = stable_rate(counts, loss, reweighting, seed=settings.seed, **exact)
+        common["rate"] = _schedule(rate, training)
     if training.gradient == "population":
         common["method"] = "rk4" if training.optimizer == "rk4" else "sgd"
-        return population(counts, loss, reweighting, **common)
+        return population(counts, loss, reweighting, shrinkage=settings.shrinkage, **common)
     if corpus is None:
-        raise SettingError("Minibatches are drawn from text; give the text or its encoded corpus.")
+        raise SettingError("Minibatches are drawn from text; give the text or an encoded corpus.")
+    if settings.shrinkage:
+        raise SettingError(
+            "Minibatches have no shrinkage; set it to 0, or use the population gradient."
+        )
     return stochastic(
         corpus,
         counts,
@@ -168,16 +192,43 @@ def _trainer(
     )
 
 
-def _reweighting(counts: Cooccurrence, training: TrainingSettings) -> Reweighting:
-    from qwem.target import rank_one, setting31, unweighted, word_probability
+def _schedule(rate: float, training: TrainingSettings) -> Schedule | float:
+    from qwem.training import Linear, stepwise
+
+    if training.schedule == "stepwise":
+        return stepwise(rate, training.until, max_steps=_steps(training))
+    if training.schedule == "linear":
+        return Linear(rate, _steps(training) or 1)
+    return rate
+
+
+def _adam(training: TrainingSettings) -> Optimizer:
+    from qwem._internal.extras import require
+
+    optax = require("optax", "train")
+    rate: Any = 0.05 if training.rate is None else training.rate
+    steps = _steps(training) or 1
+    if training.schedule == "stepwise":
+        rate = optax.piecewise_constant_schedule(rate, {round(0.75 * steps): 0.1})
+    elif training.schedule == "linear":
+        rate = optax.linear_schedule(rate, 0.0, steps)
+    optimizer: Optimizer = optax.adam(rate)
+    return optimizer
+
+
+def _reweighting(
+    counts: Cooccurrence, training: TrainingSettings, settings: Settings
+) -> Reweighting:
+    from qwem.target import negative_sampling, rank_one, setting31, unweighted, word_probability
     from qwem.training import word2vec_reweighting
 
-    if training.weighting == "word2vec":
-        reweighting = word2vec_reweighting(
-            training.threshold, training.exponent, training.negative_samples
-        )
+    if training.reweighting == "word2vec":
+        subsample = 1e-3 if settings.subsample is None else settings.subsample
+        reweighting = word2vec_reweighting(subsample, training.exponent, settings.negatives)
     else:
-        reweighting = setting31() if training.weighting == "setting31" else unweighted()
-    if training.coupling:
-        reweighting *= rank_one(word_probability(counts) ** training.coupling)
+        reweighting = setting31() if training.reweighting == "setting31" else unweighted()
+        if settings.negatives != 1:
+            reweighting *= negative_sampling(1.0, settings.negatives)
+    if settings.coupling:
+        reweighting *= rank_one(word_probability(counts) ** settings.coupling)
     return reweighting

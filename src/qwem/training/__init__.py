@@ -8,24 +8,27 @@ from qwem.training.exact import population  # noqa: E402
 from qwem.training.losses import LOGISTIC, QUARTIC, Loss, contrastive  # noqa: E402
 from qwem.training.minibatch import stochastic  # noqa: E402
 from qwem.training.run import train  # noqa: E402
-from qwem.training.schedule import Stepwise, stepwise  # noqa: E402
+from qwem.training.schedule import Linear, Schedule, Stepwise, stepwise  # noqa: E402
 from qwem.training.stability import stable_rate  # noqa: E402
 from qwem.training.trace import Trace  # noqa: E402
-from qwem.training.trainer import Info, Optimizer, State, Trainer  # noqa: E402
+from qwem.training.trainer import Info, Optimizer, State, Trainer, precision_for  # noqa: E402
 from qwem.training.weighting import word2vec_reweighting  # noqa: E402
 
 __all__ = [
     "LOGISTIC",
     "QUARTIC",
     "Info",
+    "Linear",
     "Loss",
     "Optimizer",
+    "Schedule",
     "State",
     "Stepwise",
     "Trace",
     "Trainer",
     "contrastive",
     "population",
+    "precision_for",
     "stable_rate",
     "stepwise",
     "stochastic",

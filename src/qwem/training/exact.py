@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.target import Reweighting, Target
-    from qwem.training.schedule import Stepwise
+    from qwem.training.schedule import Schedule
     from qwem.training.weighting import PairWeights
 
 TILE_ENTRIES = 1 << 21
@@ -88,10 +88,11 @@ def population(
     reweighting: Reweighting | None = None,
     *,
     dim: int,
-    rate: float | Stepwise | None = None,
+    rate: float | Schedule | None = None,
     optimizer: Optimizer | None = None,
     method: Method = "sgd",
     tied: bool = True,
+    shrinkage: float = 0.0,
     dtype: DTypeLike = np.float32,
 ) -> Trainer:
     """Return a trainer that uses the exact gradient of the loss over all pairs.
@@ -116,6 +117,9 @@ def population(
     tied
         Whether W′ = W, as in the paper. An untied model can learn modes of either sign. Its theory
         is that of a signed spectrum, at half the speed; see `closed_form`.
+    shrinkage
+        α, the evidence that a pair must overcome: α/2 is added to the count of every pair and to
+        its expected count. The target is that of `qwem.mstar` with the same `shrinkage`.
     dtype
         float32 or float64, independent of JAX's configuration.
 
@@ -132,7 +136,7 @@ def population(
     ) -> Objective:
         """Return the cheapest exact objective."""
         if loss is QUARTIC and reweighting.is_setting31 and reweighting.is_symmetric:
-            target = mstar(counts, reweighting=reweighting, dtype=dtype)
+            target = mstar(counts, reweighting=reweighting, shrinkage=shrinkage, dtype=dtype)
             return QuadraticObjective(target, weights.shared, dtype)
         return PairwiseObjective(weights, loss, dtype)
 
@@ -147,6 +151,7 @@ def population(
         method=method,
         tied=tied,
         dtype=dtype,
+        shrinkage=shrinkage,
         settings={"gradient": "population"},
     )
 
@@ -222,6 +227,7 @@ class _Pairs(NamedTuple):
     right: jax.Array
     shared: jax.Array
     curvature: tuple[float, float] | None
+    evidence: float
 
 
 def _pair_bytes(weights: PairWeights, dtype: np.dtype[Any]) -> int:
@@ -250,6 +256,7 @@ def _tiles_on_device(weights: PairWeights, dtype: np.dtype[Any], tile_entries: i
     pairs: Any
     if isinstance(counts, np.ndarray):
         shares = np.divide(counts, weights.total, dtype=dtype, casting="same_kind")
+        shares += dtype.type(weights.evidence)
         pairs = jnp.asarray(_in_tiles(shares, tiles, height))
     else:
         pairs = _sparse_tiles(counts, weights.total, tiles, height, dtype)
@@ -261,6 +268,7 @@ def _tiles_on_device(weights: PairWeights, dtype: np.dtype[Any], tile_entries: i
         jnp.asarray(weights.right.astype(dtype)),
         jnp.asarray(weights.shared.astype(dtype)),
         weights.curvature,
+        weights.evidence,
     )
 
 
@@ -300,7 +308,7 @@ def _pairwise(
         total, right_gradient = carry
         vectors, counts, expected_left, row_shared = tile
         if isinstance(counts, tuple):
-            at = jnp.zeros((height, size), left.dtype).at[counts[0], counts[1]]
+            at = jnp.full((height, size), pairs.evidence, left.dtype).at[counts[0], counts[1]]
             counts = at.add(counts[2], mode="drop")
         expected = expected_left @ pairs.right
         scale = row_shared[:, None] * pairs.shared

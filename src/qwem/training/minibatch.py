@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
     from qwem.target import Reweighting
-    from qwem.training.schedule import Stepwise
+    from qwem.training.schedule import Schedule
     from qwem.training.weighting import PairWeights
 
 Backend = Literal["auto", "jax", "compiled"]
@@ -40,7 +40,7 @@ def stochastic(
     reweighting: Reweighting | None = None,
     *,
     dim: int,
-    rate: float | Stepwise | None = None,
+    rate: float | Schedule | None = None,
     optimizer: Optimizer | None = None,
     tied: bool = True,
     dtype: DTypeLike = np.float32,

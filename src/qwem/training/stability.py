@@ -24,6 +24,7 @@ def stable_rate(
     reweighting: Reweighting | None = None,
     *,
     tied: bool = True,
+    shrinkage: float = 0.0,
     seed: int = 0,
 ) -> float:
     """Return a rate η at which plain steps W ← W − η∇L follow the gradient flow without diverging.
@@ -41,7 +42,9 @@ def stable_rate(
     """
     size = len(counts.vocabulary)
     columns = min(_COLUMNS, size)
-    trainer = population(counts, loss, reweighting, dim=columns, rate=1.0, tied=tied)
+    trainer = population(
+        counts, loss, reweighting, dim=columns, rate=1.0, tied=tied, shrinkage=shrinkage
+    )
     sides = 1 if tied else 2
     block = np.random.default_rng(seed).standard_normal((sides * size, columns))
     largest = 0.0

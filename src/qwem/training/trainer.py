@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from qwem.dynamics import ScaleOf, entry_scale
 from qwem.errors import SettingError
 from qwem.target import Reweighting, setting31
 from qwem.training.objective import Descent, Objective, Parameters, gradient_norm, move
-from qwem.training.schedule import Stepwise
+from qwem.training.schedule import Schedule, Stepwise
 from qwem.training.weighting import PairWeights, pair_weights, time_per_rate
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from qwem.training.losses import Loss
 
 Method = Literal["sgd", "rk4"]
+
+_SMALLEST_IN_FLOAT32 = 1e-5
 
 
 class Optimizer(Protocol):
@@ -74,7 +77,7 @@ class Trainer:
     objective: Objective = field(repr=False)
     time_per_rate: float
     """The paper's time covered by a step of rate 1: 2g for the quartic loss; see `weighting`."""
-    rate: Stepwise | None
+    rate: Schedule | None
     method: Method
     optimizer: Optimizer | None = field(repr=False)
     settings: dict[str, Any] = field(repr=False)
@@ -82,16 +85,28 @@ class Trainer:
 
     def init(
         self,
-        init_scale: float | None = None,
+        init_scale: float | Literal["word2vec"] | None = None,
         *,
+        scale_of: ScaleOf = "entry",
         seed: int = 0,
         vectors: ArrayLike | None = None,
         context_vectors: ArrayLike | None = None,
     ) -> State:
-        """Return the state at step 0: entries N(0, σ²) with σ = `init_scale`, or given vectors.
+        """Return the state at step 0, from a random start or from given vectors.
 
-        `seed` is also the key of the minibatches. The same seed gives the same start in both
-        precisions, up to rounding.
+        Parameters
+        ----------
+        init_scale
+            The size of a random start with independent normal entries; or ``"word2vec"``, the start
+            of word2vec.c: W uniform on ±1/(2d), and W′ = 0 in an untied model.
+        scale_of
+            What `init_scale` is the size of: each ``"entry"`` as in the paper, each word's
+            ``"vector"`` as in the authors' code, or each ``"mode"``; see `entry_scale`.
+        seed
+            The seed of the random start, and the key of the minibatches. The same seed gives the
+            same start in both precisions, up to rounding.
+        vectors, context_vectors
+            W(0) itself, and W′(0) in an untied model, instead of a random start.
         """
         if not 0 <= seed < 2**63:
             raise SettingError(f"seed must be a non-negative 63-bit integer, not {seed}.")
@@ -99,13 +114,20 @@ class Trainer:
             raise SettingError("Give either init_scale or vectors.")
         shape = (len(self.vocabulary), self.dim)
         if init_scale is not None:
-            if not (np.isfinite(init_scale) and init_scale > 0) or context_vectors is not None:
+            if context_vectors is not None:
+                raise SettingError("Give context_vectors together with vectors.")
+            sigma = entry_scale(init_scale, shape, scale_of)
+            if self.dtype == np.float32 and precision_for(sigma) != "float32":
                 raise SettingError(
-                    f"init_scale must be a positive number, not {init_scale}, and is given "
-                    "without context_vectors."
+                    f"A start with σ = {sigma:g} is lost in float32, which rounds learned modes "
+                    "more coarsely than that; use dtype='float64'."
                 )
             random = np.random.default_rng(seed)
-            starts = [init_scale * random.standard_normal(shape) for _ in range(2 - self.tied)]
+            if init_scale == "word2vec":
+                half = 0.5 / self.dim
+                starts = [random.uniform(-half, half, shape), np.zeros(shape)][: 2 - self.tied]
+            else:
+                starts = [sigma * random.standard_normal(shape) for _ in range(2 - self.tied)]
         else:
             given = [np.asarray(x) for x in (vectors, context_vectors) if x is not None]
             if len(given) != 2 - self.tied or any(x.shape != shape for x in given):
@@ -131,7 +153,7 @@ class Trainer:
                     parameters, gradients, state.optimizer, self.optimizer
                 )
             elif self.rate is not None:
-                rate = self.rate(state.time)
+                rate = self.rate(state.step, state.time)
                 time = state.time + self.time_per_rate * rate
                 descend = self._runge_kutta if self.method == "rk4" else self.objective.descend
                 loss, norm, parameters = descend(parameters, state.key, state.step, rate)
@@ -159,6 +181,18 @@ class Trainer:
         return Descent(loss, gradient_norm(mean), move(parameters, mean, rate))
 
 
+def precision_for(init_scale: float) -> Literal["float32", "float64"]:
+    """Return the precision that a random start with this σ needs.
+
+    Rounding the entries of W adds noise to all modes. In float32 the noise is about 1e-7 of the
+    learned modes. Modes that are yet to be learned grow from it instead of from a smaller start.
+
+    >>> precision_for(1e-2), precision_for(1e-12)
+    ('float32', 'float64')
+    """
+    return "float32" if init_scale >= _SMALLEST_IN_FLOAT32 else "float64"
+
+
 def make_trainer(
     objective_of: Callable[[Reweighting, PairWeights, np.dtype[Any]], Objective],
     counts: Cooccurrence,
@@ -166,11 +200,12 @@ def make_trainer(
     reweighting: Reweighting | None,
     *,
     dim: int,
-    rate: float | Stepwise | None,
+    rate: float | Schedule | None,
     optimizer: Optimizer | None,
     method: Method,
     tied: bool,
     dtype: DTypeLike,
+    shrinkage: float = 0.0,
     settings: dict[str, Any],
 ) -> Trainer:
     """Return a trainer after checking its settings; `objective_of` makes the objective."""
@@ -185,21 +220,22 @@ def make_trainer(
         raise SettingError("Give either a rate or an Optax optimizer.")
     if method not in ("sgd", "rk4") or (method == "rk4" and rate is None):
         raise SettingError(f"method must be sgd, or rk4 with a rate, not {method!r}.")
-    if rate is not None and not isinstance(rate, Stepwise):
+    if isinstance(rate, int | float):
         rate = Stepwise(float(rate))
     reweighting = setting31() if reweighting is None else reweighting
-    weights = pair_weights(counts, reweighting, loss)
+    weights = pair_weights(counts, reweighting, loss, shrinkage)
     with jax.enable_x64(dtype == np.float64):
         objective = objective_of(reweighting, weights, dtype)
     common = {
         "counts": counts.fingerprint,
         "loss": loss.name,
         "reweighting": reweighting.settings,
+        "shrinkage": shrinkage,
         "dim": dim,
         "tied": tied,
         "dtype": dtype.name,
         "method": "optax" if rate is None else method,
-        "rate": None if rate is None else [rate.rate, str(rate.drop_at), rate.factor],
+        "rate": None if rate is None else rate.settings,
     }
     return Trainer(
         vocabulary=counts.vocabulary,

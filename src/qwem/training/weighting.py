@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.blocks import blocks
+from qwem.errors import SettingError
 from qwem.target import Reweighting, negative_sampling, setting31, subsampling
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class PairWeights:
     """Weights Ψ⁺ P_ij = s_ij C_ij u_i u_j / n and Ψ⁻ P_i P_j = s_ij E_ij u_i u_j of all pairs.
 
     C are the counts, n is their sum, E = left @ right, and u is the factor that Ψ⁺ and Ψ⁻ share.
-    s_ij is 1, or 1/(a C_ij/n + b E_ij) under Setting 3.1 with the curvatures a and b.
+    s_ij is 1, or 1/(a C_ij/n + b E_ij) under Setting 3.1 with the curvatures a and b. Shrinkage α
+    adds `evidence` = α/2n to every C_ij/n; E includes it already.
     """
 
     counts: NDArray[Any] | sparse.csr_array[Any]
@@ -53,12 +55,21 @@ class PairWeights:
     mean_coupling: float
     """g."""
     is_symmetric: bool
+    evidence: float = 0.0
 
 
-def pair_weights(counts: Cooccurrence, reweighting: Reweighting, loss: Loss) -> PairWeights:
+def pair_weights(
+    counts: Cooccurrence, reweighting: Reweighting, loss: Loss, shrinkage: float = 0.0
+) -> PairWeights:
     """Return the weights of all pairs under a reweighting."""
+    if not (np.isfinite(shrinkage) and shrinkage >= 0):
+        raise SettingError(f"shrinkage must be zero or a positive number, not {shrinkage}.")
     total = float(counts.pair_counts.total)
+    evidence = shrinkage / 2 / total
     left, right = (side / np.sqrt(total) for side in reweighting.expected_counts(counts))
+    if evidence:
+        left = np.pad(left, ((0, 0), (0, 1)), constant_values=np.sqrt(evidence))
+        right = np.pad(right, ((0, 1), (0, 0)), constant_values=np.sqrt(evidence))
     # The coupling of Setting 3.1 times a product is exactly the factor that Ψ⁺ and Ψ⁻ share.
     normalized = reweighting if reweighting.is_setting31 else setting31() * reweighting
     coupling = normalized.coupling(counts)
@@ -68,7 +79,7 @@ def pair_weights(counts: Cooccurrence, reweighting: Reweighting, loss: Loss) -> 
     if reweighting.is_setting31:
         mean = float(shared.mean() ** 2)
     else:
-        positive = weighted_sum(weighted, shared) / total
+        positive = weighted_sum(weighted, shared) / total + evidence * shared.sum() ** 2
         negative = float((shared @ left) @ (right @ shared))
         mean = (a * positive + b * negative) / len(left) ** 2
     return PairWeights(
@@ -80,6 +91,7 @@ def pair_weights(counts: Cooccurrence, reweighting: Reweighting, loss: Loss) -> 
         (a, b) if reweighting.is_setting31 else None,
         mean,
         reweighting.is_symmetric,
+        evidence,
     )
 
 

@@ -148,18 +148,18 @@ class Training:
         return sorted({min(moment, until) for moment in moments})
 
     def _trainer(self, rate: float | Stepwise) -> Trainer:
-        from qwem.training import population, stochastic
+        from qwem.training import population, precision_for, stochastic
 
         loss, weighting = self._objective()
-        if self.scale.batch_size is not None:
-            return stochastic(
-                self.corpus, self.counts, loss, weighting,
-                dim=self.size.dim, rate=rate, batch_size=self.scale.batch_size,
-            )  # fmt: skip
         # Where theory is laid over a run, modes that have yet to grow are far below float32's
         # rounding of those that have grown.
         exact = self.run.weighting == "setting31" and not self.for_benchmarks
-        dtype = np.float64 if exact else np.float32
+        dtype = "float64" if exact else precision_for(self.init_scale)
+        if self.scale.batch_size is not None:
+            return stochastic(
+                self.corpus, self.counts, loss, weighting,
+                dim=self.size.dim, rate=rate, batch_size=self.scale.batch_size, dtype=dtype,
+            )  # fmt: skip
         return population(
             self.counts, loss, weighting, dim=self.size.dim, rate=rate, method="rk4", dtype=dtype
         )

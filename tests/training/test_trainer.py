@@ -1,0 +1,101 @@
+"""Random starts: their sizes by name, and the precision that they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qwem.cooccurrence import Cooccurrence
+from qwem.dynamics import closed_form, entry_scale
+from qwem.errors import SettingError
+from qwem.spectrum import factorize
+from qwem.target import mstar
+from qwem.training import Trainer, population, precision_for, stochastic, train
+from target.count_matrices import random_counts
+from training.cases import topical_text
+
+WORDS, DIM = 400, 40
+COUNTS = random_counts(WORDS, density=0.05)
+
+
+def trainer(**settings: Any) -> Trainer:
+    return population(COUNTS, **{"dim": DIM, "rate": 1.0, "dtype": np.float64, **settings})
+
+
+def test_a_start_has_the_size_that_was_asked_for() -> None:
+    size = 0.3
+    starts = {of: np.asarray(trainer().init(size, scale_of=of).vectors) for of in SIZES}
+    for of, measured in SIZES.items():
+        assert measured(starts[of]) == pytest.approx(size, rel=0.02)
+        assert starts[of].std() == pytest.approx(
+            entry_scale(size, (WORDS, DIM), of),
+            rel=0.02,
+        )
+
+
+SIZES: dict[Any, Any] = {
+    "entry": np.std,
+    "vector": lambda w: np.sqrt(np.mean(np.sum(w**2, axis=1))),
+    "mode": lambda w: np.sqrt(np.mean(np.linalg.svd(w, compute_uv=False) ** 2)),
+}
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+def test_word2vecs_start_is_uniform_and_its_contexts_are_zero(tied: bool) -> None:
+    """syn0 is uniform on ±0.5/layer1_size, and syn1neg is zero."""
+    state = trainer(tied=tied).init("word2vec", seed=2)
+    entries = DIM * np.asarray(state.vectors)
+    assert np.abs(entries).max() < 0.5
+    np.testing.assert_allclose(np.quantile(entries, [0.1, 0.5, 0.9]), [-0.4, 0, 0.4], atol=0.01)
+    assert entries.std() / DIM == pytest.approx(entry_scale("word2vec", (WORDS, DIM)), rel=0.02)
+    if tied:
+        assert state.context_vectors is None
+    else:
+        assert not np.any(state.context_vectors)
+        after, _ = trainer(tied=False).step(state)
+        assert np.any(after.context_vectors)
+
+
+def test_unknown_starts_are_refused() -> None:
+    starts: list[Any] = [
+        {"init_scale": "glove"},
+        {"init_scale": 0.1, "scale_of": "matrix"},
+        {"init_scale": 0.1, "context_vectors": np.ones((WORDS, DIM))},
+    ]
+    for start in starts:
+        with pytest.raises(SettingError):
+            trainer().init(**start)
+
+
+def test_small_starts_are_refused_in_single_precision() -> None:
+    corpus = topical_text()
+    counts = Cooccurrence.count(corpus, 4)
+    for made in (
+        population(counts, dim=2, rate=1.0),
+        stochastic(corpus, counts, dim=2, rate=1.0, batch_size=100),
+    ):
+        with pytest.raises(SettingError, match="float64"):
+            made.init(1e-12)
+        made.init(1e-4)
+
+
+def test_single_precision_loses_a_small_start() -> None:
+    """The last mode grows from rounding, and is learned too early; double precision keeps it."""
+    counts = Cooccurrence.count(topical_text(), 4)
+    dim, sigma = 7, 1e-12
+    matrix = mstar(counts, dtype=np.float64)
+    spectrum = factorize(matrix, dim)
+    start = sigma * np.random.default_rng(0).standard_normal((len(counts.vocabulary), dim))
+    theory = closed_form(spectrum, initial_vectors=start)
+    last = theory.learning_times[-1]
+    ratios = {}
+    for precision in ("float32", precision_for(sigma)):
+        rate = 0.2 / float(spectrum.eigenvalues[0])
+        made = population(counts, dim=dim, rate=rate, method="rk4", dtype=precision)
+        trace = train(made, made.init(vectors=start), until=1.1 * last, record_every=1)
+        learned = trace.singular_values[:, -1] ** 2 > spectrum.eigenvalues[-1] / 2
+        ratios[precision] = trace.times[learned.argmax()] / last
+    assert ratios["float32"] < 0.95
+    assert ratios["float64"] == pytest.approx(1, abs=0.02)
