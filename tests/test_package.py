@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 import qwem
 from qwem._internal.extras import require
 from qwem.errors import MissingExtraError
+
+ROOMS = sorted((Path(__file__).parents[1] / "docs" / "api").glob("*.md"))
 
 
 def test_importing_is_light() -> None:
@@ -40,8 +43,17 @@ def test_public_names_are_there(name: str) -> None:
     assert name in dir(qwem)
 
 
+@pytest.mark.parametrize("room", [page.stem for page in ROOMS])
+def test_rooms_are_imported_on_use(room: str) -> None:
+    """Every room with an API page is an attribute, without a second import."""
+    program = f"import qwem, sys; before = 'qwem.{room}' in sys.modules; qwem.{room}; print(before)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout.split() == ["False"], result.stderr
+    assert room in dir(qwem)
+
+
 def test_other_names_are_not() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'word2vec'"):
+    with pytest.raises(AttributeError, match="module 'qwem' has no attribute 'word2vec'"):
         qwem.word2vec  # noqa: B018
 
 
