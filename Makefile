@@ -1,6 +1,7 @@
 # `make demo` runs the main job on real text, `make test` runs every check; both set themselves up.
+# `make test PYTHON=python3.13` does so with another Python, in an environment of its own.
 PYTHON ?= python3
-VENV ?= .venv
+VENV ?= .venv$(patsubst python%,-%,$(filter-out python3,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
@@ -13,8 +14,8 @@ $(READY): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-# The report is tested in a real browser: Debian's, where it may be installed. Without one these
-# tests are skipped, and say so.
+# The report is tested in a real browser: Debian's, where it can be installed. Without one these
+# tests are skipped with the reason.
 browser:
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update --quiet=2 && \
@@ -38,4 +39,4 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) build dist site out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist site out .mypy_cache .pytest_cache .ruff_cache .hypothesis

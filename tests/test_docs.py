@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SHOWN = {"text"}
+SHOWN = {"bibtex", "text"}
 """Blocks that are to be read, not run."""
 OTHERS = {"make", "mkdocs", "pip", "python"}
 """Commands that are not ours to test here."""

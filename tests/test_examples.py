@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
+from model.topics import COMMON, topic_documents, topic_of
+from qwem import Cooccurrence, Corpus, Embedding, Model, factorize, mstar
 from qwem.interpretation import overlaps
 
 ROOT = Path(__file__).parents[1]
@@ -67,9 +69,39 @@ def test_the_page_is_the_library(text: Path, example: Any) -> None:
 
 
 @pytest.mark.parametrize("query", [["words"], ["of", "the", "words"]])
-def test_it_runs_from_a_shell(text: Path, query: list[str]) -> None:
-    command = [sys.executable, str(CLOSED_FORM), str(text), *query]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    answers = result.stdout.split()
+def test_the_page_runs_from_a_shell(text: Path, query: list[str]) -> None:
+    answers = run("01_closed_form.py", text, *query).split()
     assert len(answers) == 10
     assert not set(query) & set(answers)
+
+
+def test_own_corpus(tmp_path: Path) -> None:
+    file = tmp_path / "topics.txt"
+    file.write_text("\n".join(topic_documents()))
+    _, king, nobody = run("02_own_corpus.py", file, "king", "nobody").splitlines()
+    near = re.findall(r"(\w+) 0\.", king)
+    assert len(near) == 8
+    assert {topic_of(word) for word in near} == {"court"}
+    assert nobody.startswith("nobody is not among the ")
+    assert Model.load(tmp_path / "topics.model").vocabulary.words[0] in COMMON
+
+
+def test_compare_corpora(tmp_path: Path) -> None:
+    """Two words that swap their topics are the ones found to be used differently."""
+    documents = topic_documents()
+    swap = {"king": "violin", "violin": "king", "King": "Violin", "Violin": "King"}
+    swapped = [
+        re.sub(r"\b(king|violin)\b", lambda m: swap[m[0]], document, flags=re.IGNORECASE)
+        for document in topic_documents(seed=1)
+    ]
+    (tmp_path / "old.txt").write_text("\n".join(documents))
+    (tmp_path / "new.txt").write_text("\n".join(swapped))
+    _, *found = run(
+        "03_compare_corpora.py", tmp_path / "old.txt", tmp_path / "new.txt"
+    ).splitlines()
+    assert {line.split()[0] for line in found[:2]} == {"king", "violin"}
+
+
+def run(example: str, *arguments: object) -> str:
+    command = [sys.executable, str(ROOT / "examples" / example), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

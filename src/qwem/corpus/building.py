@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -147,7 +148,10 @@ def destination(directory: PathLike | None) -> Iterator[Path]:
     nothing is left on disk, whatever becomes of the process later.
     """
     if directory is None:
-        with tempfile.TemporaryDirectory(prefix="qwem-corpus-") as temporary:
+        # Windows can't remove a file that is mapped.
+        with tempfile.TemporaryDirectory(
+            prefix="qwem-corpus-", ignore_cleanup_errors=os.name == "nt"
+        ) as temporary:
             yield Path(temporary)
     else:
         with artefact.writing(directory, KIND) as partial:
