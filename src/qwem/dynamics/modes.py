@@ -23,9 +23,17 @@ def damping(
     It is (e^{−γt} + s²(0) (1 − e^{−γt})/λ)^½, where γ is the rate of s²: the eigenvalue λ itself in
     the tied model. Neither term can overflow, s²(0) is not formed, and nothing cancels.
     """
-    exponents = -np.multiply.outer(times, rates)
-    learned = initial * np.sqrt(-np.expm1(exponents)) / np.sqrt(eigenvalues)
-    return np.hypot(np.exp(exponents / 2), learned)
+    return damping_at(np.multiply.outer(times, rates), eigenvalues, initial)
+
+
+def damping_at(
+    growth: NDArray[np.float64],
+    eigenvalues: NDArray[np.float64],
+    initial: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return s(0)/s(t) element by element, for the exponents γt given as `growth`."""
+    learned = initial * np.sqrt(-np.expm1(-growth)) / np.sqrt(eigenvalues)
+    return np.hypot(np.exp(-growth / 2), learned)
 
 
 def checked_times(times: ArrayLike) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
-"""Result 3.5: why a small random start behaves like an aligned one, and how small it must be.
+"""Conditions of Result 3.5: how small a random start must be to behave like an aligned one.
 
-All of it is about R, the upper triangular factor of W(t)ᵀV* = QR. R holds everything about W but a
-rotation: its diagonal r_k follows the curves of Lemma 3.4, and the rest must stay small.
+The subject is R, the upper triangular factor of W(t)ᵀV* = QR. It determines W up to a rotation. Its
+diagonal r_k follows the curves of Lemma 3.4, and the elements above the diagonal must stay small.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qwem.dynamics.modes import checked_times, damping
+from qwem.dynamics.modes import checked_times, damping, damping_at
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Peak(NamedTuple):
-    """The largest sizes |R_ij| that the elements above the diagonal reach, and when."""
+    """Times and sizes of the maxima of |R_ij| above the diagonal."""
 
     times: NDArray[np.float64]
     sizes: NDArray[np.float64]
 
 
 def triangular_factor(projection: ArrayLike) -> NDArray[np.float64]:
-    """Return R in WᵀV* = QR with the diagonal not negative, for the d × m matrix WᵀV*.
+    """Return R of WᵀV* = QR, with a diagonal that is not negative, for the d × m matrix WᵀV*.
 
     >>> triangular_factor([[0.0, 2.0], [-3.0, 1.0]])
     array([[ 3., -1.],
@@ -39,10 +39,10 @@ def triangular_factor(projection: ArrayLike) -> NDArray[np.float64]:
 
 
 def triangular_velocity(triangular: ArrayLike, eigenvalues: ArrayLike) -> NDArray[np.float64]:
-    """Return dR/dt = ½ (RΛ − R̃R), which is exact (paper, eq. Rdot).
+    """Return the exact dR/dt = ½ (RΛ − R̃R) of the gradient flow (paper, eq. Rdot).
 
-    R̃ is R Rᵀ with the elements above the diagonal doubled and those below it dropped. R is d × m
-    with one column for each eigenvalue; with all m = V of them nothing is left out.
+    R̃ is R Rᵀ with the elements above the diagonal doubled and those below it set to zero. R is
+    d × m with one column for each eigenvalue. The flow of W needs all m = V of them.
 
     >>> triangular_velocity([[1.0, 0.5], [0.0, 1.0]], [4.0, 2.0])
     array([[ 1.375 , -0.3125],
@@ -56,21 +56,21 @@ def triangular_velocity(triangular: ArrayLike, eigenvalues: ArrayLike) -> NDArra
 def off_diagonal(
     times: ArrayLike, eigenvalues: ArrayLike, initial: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return R(t) to first order in what lies above its diagonal, shape (…, d, m).
+    """Return R(t) to first order in the elements above its diagonal, shape (…, d, m).
 
     R_ij²(t) = R_ij²(0) r_j⁴(t)/r_j⁴(0) · r_i²(t)/r_i²(0) · e^{−(λ_i+λ_j)t} for i < j ≤ d, the
-    solution of 2Ṙ_ij = (λ_j − r_i² − 2r_j²) R_ij. Columns beyond the d-th have no r_j, and no
-    factor of it. The diagonal is r_k(t).
+    solution of 2Ṙ_ij = (λ_j − r_i² − 2r_j²) R_ij. Columns beyond the d-th have no r_j, and its
+    factors are 1. The diagonal is r_k(t).
 
     Parameters
     ----------
     times
-        One or many, finite.
+        One time or many, all finite.
     eigenvalues
-        The m largest, in order.
+        The m largest eigenvalues, in decreasing order.
     initial
-        R(0), d × m, or the number σ for the paper's estimate R_ij(0) = σ, with as many rows as
-        there are positive eigenvalues.
+        R(0), d × m; or the number σ for the paper's estimate R_ij(0) = σ, with one row for each
+        positive eigenvalue.
 
     >>> off_diagonal(0.0, [4.0, 2.0], 1e-3)
     array([[0.001, 0.001],
@@ -92,44 +92,78 @@ def off_diagonal(
 
 
 def off_diagonal_peak(eigenvalues: ArrayLike, initial: ArrayLike) -> Peak:
-    """Return the largest |R_ij| over time and its time, for i < j, as d × m matrices.
+    """Return the maximum over time of `off_diagonal` and its time, for i < j, as d × m matrices.
 
-    Where r_j is still small the derivative vanishes at r_i² = λ_j, that is at
-    t = ln(λ_iλ_j / (r_i²(0) (λ_i − λ_j))) / λ_i, and there
+    The derivative of |R_ij| vanishes where λ_j = r_i² + 2r_j², or λ_j = r_i² in the columns beyond
+    the d-th. The right side grows with time, so there is one such time, or none after t = 0. The
+    paper neglects r_j, and then
 
         R_ij² = R_ij²(0) (1 − λ_j/λ_i) (λ_iλ_j / (r_i²(0) (λ_i − λ_j)))^{λ_j/λ_i},
 
-    which falls like σ^{2(λ_i − λ_j)/λ_i}. The paper prints it without the factor 1 − λ_j/λ_i, and
-    with R_ij(0) = r_i(0) = σ. Elements that only fall, as for λ_j ≤ 0, peak at t = 0.
+    which falls like σ^{2(λ_i − λ_j)/λ_i}. (It prints this without the factor 1 − λ_j/λ_i, and with
+    R_ij(0) = r_i(0) = σ.) For close eigenvalues that is too large, and for equal ones it has no
+    maximum at all; the peak returned here is exact for both.
 
     >>> peak = off_diagonal_peak([4.0, 2.0], 1e-3)
     >>> peak.sizes[0, 1].round(4), peak.times[0, 1].round(3)
-    (np.float64(0.0316), np.float64(3.8))
+    (np.float64(0.0316), np.float64(3.799))
     """
     start, values = _checked(initial, eigenvalues)
-    left, right = _pairs(values, len(start))
-    scale = np.square(np.diagonal(start))[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        moment = left * right / (left - right) / scale
-        later = moment > 1
-        times = np.where(later, np.log(moment) / left, 0.0)
-        factors = np.where(later, np.sqrt(1 - right / left) * moment ** (right / left / 2), 1.0)
-    # Equal eigenvalues would never peak without r_j, which stops them at the size of √λ_j.
-    degenerate = (left == right) & (right > 0)
-    times[degenerate] = np.inf
-    sizes = np.where(degenerate, np.sqrt(np.maximum(right, 0)), np.abs(start) * factors)
+    rows = len(start)
+    left, right = _pairs(values, rows)
+    first = np.broadcast_to(np.diagonal(start)[:, None], left.shape)
+    # Columns beyond the d-th grow as if their own mode stayed at zero.
+    second = np.zeros_like(left)
+    second[:, :rows] = np.diagonal(start)
+    times = _peak_times(left, right, first, second)
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(left == right, 0.0, times * (left - right))  # 0 · ∞ is 0 here
+    damped = damping_at(times * left, left, first)
+    sizes = np.abs(start) * np.exp(-gaps / 2) / damped
+    own = right[:, :rows]
+    unlearned = np.exp(-times[:, :rows] * own / 2) / damping_at(
+        times[:, :rows] * own, own, second[:, :rows]
+    )
+    sizes[:, :rows] *= np.square(unlearned)
     above = np.triu(np.ones(start.shape, dtype=bool), 1)
     return Peak(np.where(above, times, 0.0), np.where(above, sizes, 0.0))
 
 
-def log_scale_bounds(eigenvalues: ArrayLike, tolerance: float | None = None) -> Array:
-    """Return, for each pair i < j, what log σ² must stay (far) below for the theory to hold.
+def _peak_times(left: Array, right: Array, first: Array, second: Array) -> Array:
+    """Return when r_i² + 2r_j² reaches λ_j, element by element; 0 if it starts beyond."""
+    positive = np.maximum(right, np.finfo(np.float64).tiny)
+    later = (right > 0) & (np.square(first) + 2 * np.square(second) < right)
+    # r_i² alone reaches λ_j at the end of these intervals, or 2r_j² does.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        alone = np.log(positive) + np.log(left - np.square(first)) - np.log(left - right)
+        ends = [
+            (alone - 2 * np.log(first)) / left,
+            (np.log(positive - np.square(second)) - 2 * np.log(second)) / positive,
+        ]
+        first_end = np.fmin(*ends)  # an end that is no number is never reached
+    times = np.where(later, first_end, 0.0)
+    # Without r_j, the end of the interval is the root.
+    searched = later & np.triu(second > 0, 1)
+    a, b, r, q = (array[searched] for array in (left, positive, first, second))
+    low, high = np.zeros_like(a), times[searched]
+    for _ in range(60):
+        middle = (low + high) / 2
+        reached = np.square(r / damping_at(middle * a, a, r))
+        reached += 2 * np.square(q / damping_at(middle * b, b, q))
+        low, high = np.where(reached < b, (middle, high), (low, middle))
+    times[searched] = high
+    return times
 
-    This is the paper's −λ_j/(λ_i − λ_j) · log(λ_iλ_j/(λ_i − λ_j)), where the estimate of
-    max_t R_ij² is 1. With a `tolerance` it is where max_t |R_ij| is that part of √λ_j, which is r_i
-    at that moment: a condition that does not hang on the units of M*. Elements that are no pair,
-    and pairs with λ_j ≤ 0, are unbounded, +∞; equal eigenvalues have −∞, no scale being small
-    enough.
+
+def log_scale_bounds(eigenvalues: ArrayLike, tolerance: float | None = None) -> Array:
+    """Return, for each pair i < j, the bound below which log σ² must stay for the theory to hold.
+
+    This is the paper's −λ_j/(λ_i − λ_j) · log(λ_iλ_j/(λ_i − λ_j)), where its estimate of
+    max_t R_ij² is 1. With a `tolerance`, it is where the estimate of max_t |R_ij| is that fraction
+    of √λ_j, the value of r_i at that moment; this condition does not depend on the units of M*. The
+    estimate neglects r_j, which lowers the peak (`off_diagonal_peak`). The bound is therefore
+    sufficient and, for close eigenvalues, stricter than necessary. Elements that are not pairs, and
+    pairs with λ_j ≤ 0, have the bound +∞. Equal eigenvalues have −∞: no start is small enough.
 
     >>> log_scale_bounds([4.0, 2.0, 1.0]).round(3)
     array([[   inf, -1.386, -0.096],
@@ -152,7 +186,7 @@ def log_scale_bounds(eigenvalues: ArrayLike, tolerance: float | None = None) -> 
 def satisfied_pairs(
     eigenvalues: ArrayLike, init_scale: float, tolerance: float | None = None
 ) -> NDArray[np.bool_]:
-    """Return, as a matrix, whether log σ² is below its bound for each pair i < j.
+    """Return whether log σ² is below its bound for each pair i < j, as a matrix.
 
     See `log_scale_bounds`; elements on and below the diagonal are true.
 
@@ -182,7 +216,7 @@ def _pairs(values: Array, rows: int) -> tuple[Array, Array]:
 def _ordered(eigenvalues: ArrayLike) -> Array:
     values = np.asarray(eigenvalues, dtype=np.float64)
     if values.ndim != 1 or not np.all(np.isfinite(values)) or np.any(np.diff(values) > 0):
-        raise SettingError("The theory of R needs finite eigenvalues, the largest first.")
+        raise SettingError("The theory of R needs finite eigenvalues in decreasing order.")
     return values
 
 
@@ -193,8 +227,8 @@ def _checked(triangular: ArrayLike, eigenvalues: ArrayLike) -> tuple[Array, Arra
         r = np.triu(np.full((np.count_nonzero(values > 0), len(values)), float(r)))
     if r.ndim != 2 or r.shape[1] != len(values) or len(r) > len(values) or np.tril(r, -1).any():
         raise SettingError(
-            f"R must be upper triangular with a column for each of the {len(values)} eigenvalues "
-            f"and no more rows, not of shape {r.shape}."
+            f"R must be upper triangular, with one column for each of the {len(values)} "
+            f"eigenvalues and at most as many rows, not of shape {r.shape}."
         )
     if not (np.all(np.diagonal(r) > 0) and np.all(values[: len(r)] > 0)):
         raise SettingError("R must have a positive diagonal, and its rows positive eigenvalues.")
