@@ -83,6 +83,29 @@ def test_small_starts_follow_the_closed_form() -> None:
     assert worst[1] < worst[0]
 
 
+def test_singular_vectors_align_silently() -> None:
+    """V(t) turns to V* while every s_k is still small, and as the exact flow says."""
+    spectrum = factorize(mstar(COUNTS, dtype=np.float64), DIM, tol=1e-10)
+    trainer = population(COUNTS, dim=DIM, rate=0.1 / FASTEST, method="rk4", dtype=np.float64)
+    start = trainer.init(1e-6, seed=1)
+    theory = closed_form(spectrum, initial_vectors=np.asarray(start.vectors))
+    until = float(1.5 * theory.learning_times.max())
+    trace = train(trainer, start, until=until, record_every=5, reference=spectrum)
+    assert trace.alignment is not None
+    assert trace.subspace_alignment is not None
+    flow = exact_flow(VALUES, BASIS.T @ np.asarray(start.vectors), trace.times)
+    for row, state in enumerate(flow):
+        overlaps = np.linalg.svd(state)[0][:, :DIM] ** 2  # in the eigenbasis V* is the identity
+        np.testing.assert_allclose(trace.alignment[row], np.diagonal(overlaps), atol=1e-3)
+        for k in range(1, DIM + 1):
+            inside = overlaps[:k, :k].sum() / k
+            assert trace.subspace_alignment[row, k - 1] == pytest.approx(inside, abs=1e-3)
+    early = np.argmax(trace.singular_values[:, 0] ** 2 > 0.01 * VALUES[0])
+    assert trace.alignment[0, 0] < 0.5
+    assert trace.alignment[early, 0] > 0.9
+    assert np.all(trace.alignment[-1] > 0.99)
+
+
 def test_aligned_untied_starts_follow_the_closed_form_of_either_sign() -> None:
     chosen = [0, 1, len(VALUES) - 1]
     values, vectors = VALUES[chosen], BASIS[:, chosen]

@@ -15,7 +15,8 @@ import pytest
 
 from qwem.cooccurrence import Cooccurrence
 from qwem.errors import ArtefactError, ConvergenceError, SettingError
-from qwem.target import setting31
+from qwem.spectrum import factorize
+from qwem.target import mstar, setting31
 from qwem.training import (
     LOGISTIC,
     QUARTIC,
@@ -165,6 +166,26 @@ def test_a_seed_gives_the_same_bits(name: str) -> None:
         traces.append(train(trainer, trainer.init(0.1, seed=seed), steps=25, record_every=5))
     assert_same(traces[0], traces[1])
     assert not np.array_equal(traces[0].vectors, traces[2].vectors)
+
+
+def test_alignment_is_recorded_resumed_and_saved(tmp_path: Path) -> None:
+    spectrum = factorize(mstar(COUNTS), 3)
+    trainer = minibatches(tied=False)
+    start = trainer.init(0.1)
+    settings: Any = {"record_every": 2, "reference": spectrum}
+    whole = train(trainer, start, steps=12, **settings)
+    for steps in (5, 12):
+        resumed = train(trainer, start, steps=steps, checkpoint=tmp_path / "run", **settings)
+    resumed.save(tmp_path / "trace")
+    for trace in (resumed, Trace.load(tmp_path / "trace")):
+        for name in ("alignment", "subspace_alignment"):
+            np.testing.assert_array_equal(getattr(trace, name), getattr(whole, name))
+    assert whole.alignment is not None
+    assert whole.alignment.shape == (7, 3)
+    with pytest.raises(SettingError, match="another run"):
+        train(trainer, start, steps=12, record_every=2, checkpoint=tmp_path / "run")
+    with pytest.raises(SettingError, match="restrict the larger"):
+        train(trainer, start, steps=1, reference=factorize(mstar(COUNTS), 2))
 
 
 @pytest.mark.parametrize("name", ["untied-adam", "minibatches"])

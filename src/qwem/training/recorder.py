@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qwem.errors import SettingError
 from qwem.training.trace import (
+    ALIGNMENTS,
     Trace,
+    alignments,
     singular_values_of,
     snapshot_arrays,
     snapshots_from,
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from qwem.corpus import Vocabulary
     from qwem.embedding import Embedding
+    from qwem.spectrum import Spectrum
     from qwem.training.trace import Snapshot
 
 _CURVES = ("steps", "times", "losses", "accuracy", "singular_values")
@@ -37,6 +41,7 @@ class Recorder:
         every: int,
         snapshot_every: int | None,
         accuracy: Callable[[Embedding], float] | None,
+        reference: Spectrum | None = None,
     ) -> None:
         for name, value in (("record_every", every), ("snapshot_every", snapshot_every)):
             if value is not None and value < 1:
@@ -49,7 +54,12 @@ class Recorder:
         self._every = every
         self._snapshot_every = snapshot_every
         self._accuracy = accuracy
-        self._curves: dict[str, list[Any]] = {name: [] for name in _CURVES}
+        self._basis: NDArray[np.float64] | None = None
+        names: tuple[str, ...] = _CURVES
+        if reference is not None:
+            self._basis, self._row_scale = _basis_of(reference, vocabulary), reference.row_scale
+            names += ALIGNMENTS
+        self._curves: dict[str, list[Any]] = {name: [] for name in names}
         self._snapshots: dict[int, Snapshot] = {}
 
     @property
@@ -59,6 +69,7 @@ class Recorder:
             "record_every": self._every,
             "snapshot_every": self._snapshot_every,
             "accuracy": self._accuracy is not None,
+            **({} if self._basis is None else {"reference": _digest(self._basis)}),
         }
 
     def is_due(self, step: int) -> bool:
@@ -73,8 +84,12 @@ class Recorder:
         accuracy = float("nan")
         if self._accuracy is not None:
             accuracy = float(self._accuracy(Embedding(self._vocabulary, sides[0])))
-        row = (state.step, state.time, loss, accuracy, singular_values_of(sides))
-        for name, value in zip(_CURVES, row, strict=True):
+        row = [state.step, state.time, loss, accuracy, singular_values_of(sides)]
+        if self._basis is not None:
+            # Under a rank-one coupling the eigenvectors are those of ΓW.
+            scale = 1.0 if self._row_scale is None else 1 / self._row_scale[:, None]
+            row += alignments([scale * side for side in sides], self._basis)
+        for name, value in zip(self._curves, row, strict=True):
             self._curves[name].append(value)
         if last or (self._snapshot_every and state.step % self._snapshot_every == 0):
             self._snapshots[state.step] = sides
@@ -86,7 +101,7 @@ class Recorder:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore what `arrays` returned."""
-        self._curves = {name: list(arrays[f"trace.{name}"]) for name in _CURVES}
+        self._curves = {name: list(arrays[f"trace.{name}"]) for name in self._curves}
         self._snapshots = snapshots_from(arrays)
 
     def trace(self, settings: Mapping[str, Any]) -> Trace:
@@ -95,3 +110,13 @@ class Recorder:
         return Trace(
             vocabulary=self._vocabulary, settings=settings, snapshots=self._snapshots, **curves
         )
+
+
+def _basis_of(reference: Spectrum, vocabulary: Vocabulary) -> NDArray[np.float64]:
+    if reference.vocabulary.words != vocabulary.words:
+        raise SettingError("The reference spectrum and the trainer must have the same words.")
+    return np.asarray(reference.eigenvectors, dtype=np.float64)
+
+
+def _digest(array: NDArray[np.float64]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from qwem.embedding import Embedding
+    from qwem.spectrum import Spectrum
     from qwem.training.trace import Trace
     from qwem.training.trainer import State, Trainer
 
@@ -28,6 +29,7 @@ def train(
     record_every: int = 100,
     snapshot_every: int | None = None,
     accuracy: Callable[[Embedding], float] | None = None,
+    reference: Spectrum | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 1_000,
 ) -> Trace:
@@ -44,6 +46,9 @@ def train(
         last step is always recorded and kept.
     accuracy
         A function of the embedding to record as accuracy.
+    reference
+        The spectrum of the target, of the same dimension as the model. The alignment of singular
+        vectors with its eigenvectors is then recorded; see `Trace`.
     checkpoint
         A directory for the state of the run, written every `checkpoint_every` steps and at the end.
         If it exists, the run continues from it. The result is the same, bit for bit, as without the
@@ -56,9 +61,13 @@ def train(
     >>> train(trainer, trainer.init(init_scale=0.1), until=20.0, record_every=10).steps
     array([ 0, 10, 20])
     """
-    _check(trainer, steps, until, checkpoint_every)
+    _check(trainer, steps, until, checkpoint_every, reference)
     recorder = Recorder(
-        trainer.vocabulary, every=record_every, snapshot_every=snapshot_every, accuracy=accuracy
+        trainer.vocabulary,
+        every=record_every,
+        snapshot_every=snapshot_every,
+        accuracy=accuracy,
+        reference=reference,
     )
     state, identity = start, run_identity(trainer, start, recorder)
     path = None if checkpoint is None else Path(checkpoint)
@@ -92,7 +101,13 @@ def train(
 _UNITS = {True: "step", False: "t"}
 
 
-def _check(trainer: Trainer, steps: int | None, until: float | None, every: int) -> None:
+def _check(
+    trainer: Trainer,
+    steps: int | None,
+    until: float | None,
+    every: int,
+    reference: Spectrum | None,
+) -> None:
     if (steps is None) == (until is None):
         raise SettingError("Give either steps or until.")
     if steps is not None and steps < 0:
@@ -101,6 +116,11 @@ def _check(trainer: Trainer, steps: int | None, until: float | None, every: int)
         raise SettingError(
             f"until must be a finite time of plain steps, not {until}; give steps= for an Optax "
             "optimizer, which has no such time."
+        )
+    if reference is not None and reference.dim != trainer.dim:
+        raise SettingError(
+            f"The reference spectrum has {reference.dim} dimensions and the trainer {trainer.dim}; "
+            "restrict the larger one."
         )
     if every < 1:
         raise SettingError(f"checkpoint_every must be a positive number of steps, not {every}.")

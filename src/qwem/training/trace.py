@@ -25,6 +25,7 @@ _TABLE = "trace.parquet"
 _ARRAYS = "snapshots.safetensors"
 _WORDS = "words.txt"
 _NAMES = ("vectors", "context_vectors")
+ALIGNMENTS = ("alignment", "subspace_alignment")
 
 Snapshot = tuple["NDArray[Any]", ...]
 """W, or W and W′."""
@@ -38,6 +39,11 @@ class Trace:
     Optax optimizer. `singular_values` are those of W, or the roots of those of WW′ᵀ for an untied
     model, the largest first. `accuracy` is NaN if it was not requested. `snapshots` holds the
     vectors at some of the steps, always including the last.
+
+    If `train` was given a reference spectrum, `alignment` is the squared overlap (v*_k·v_k)² of
+    each left singular vector with the eigenvector of the same rank. `subspace_alignment` is the
+    part ‖V*_{:k}ᵀ V_{:k}‖²/k of the first k vectors that lies in the span of the first k
+    eigenvectors. Both are 1 in the theory, and neither depends on how time is measured.
     """
 
     vocabulary: Vocabulary
@@ -48,6 +54,8 @@ class Trace:
     singular_values: NDArray[np.float64] = field(repr=False)
     accuracy: NDArray[np.float64]
     snapshots: Mapping[int, Snapshot] = field(repr=False)
+    alignment: NDArray[np.float64] | None = field(default=None, repr=False)
+    subspace_alignment: NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
     def vectors(self) -> NDArray[Any]:
@@ -82,6 +90,9 @@ class Trace:
             "accuracy": self.accuracy,
             "singular_values": list(self.singular_values),
         }
+        for name in ALIGNMENTS:
+            if (values := getattr(self, name)) is not None:
+                columns[name] = list(values)
         return pa.table(columns)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -120,6 +131,11 @@ class Trace:
             np.stack(table["singular_values"].to_numpy()),
             columns["accuracy"],
             snapshots_from(arrays),
+            **{
+                name: np.stack(table[name].to_numpy())
+                for name in ALIGNMENTS
+                if name in table.column_names
+            },
         )
 
 
@@ -143,15 +159,37 @@ def snapshots_from(arrays: Mapping[str, NDArray[Any]]) -> dict[int, Snapshot]:
 
 
 def singular_values_of(sides: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    """Return the singular values of W, or for W and W′ the roots of those of WW′ᵀ.
+    """Return the singular values of W, or for W and W′ the roots of those of WW′ᵀ."""
+    return _left_factors(sides)[1]
+
+
+def alignments(
+    sides: Sequence[NDArray[Any]], basis: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the alignment of each left singular vector, and of the first k, with a basis V*.
+
+    >>> one, first = alignments([np.array([[1.0, 0.0], [0.0, 2.0]])], np.eye(2))
+    >>> one.tolist(), first.tolist()
+    ([0.0, 0.0], [0.0, 1.0])
+    """
+    overlaps = basis.T @ _left_factors(sides)[0]
+    inside = np.cumsum(np.cumsum(np.square(overlaps), axis=0), axis=1)
+    ranks = np.arange(1, len(overlaps) + 1)
+    return np.square(np.diagonal(overlaps)), np.diagonal(inside) / ranks
+
+
+def _left_factors(
+    sides: Sequence[NDArray[Any]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the left singular vectors of W, or of WW′ᵀ, with the singular values.
 
     They are computed from the triangular factors of W and W′, which keeps small ones accurate.
     """
-    factors: list[Any] = [
-        np.linalg.qr(np.asarray(side, dtype=np.float64), mode="r") for side in sides
-    ]
+    bases, factors = zip(
+        *(np.linalg.qr(np.asarray(side, dtype=np.float64)) for side in sides), strict=True
+    )
     if len(factors) == 1:
-        tied: NDArray[np.float64] = np.linalg.svd(factors[0], compute_uv=False)
-        return tied
-    squares: NDArray[np.float64] = np.linalg.svd(factors[0] @ factors[1].T, compute_uv=False)
-    return np.sqrt(squares)
+        left, values, _ = np.linalg.svd(factors[0])
+        return bases[0] @ left, values
+    left, squares, _ = np.linalg.svd(factors[0] @ factors[1].T)
+    return bases[0] @ left, np.sqrt(squares)
