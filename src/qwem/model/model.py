@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal import artefact
-from qwem.embedding import Embedding
+from qwem.embedding import Embedding, write_hub
 from qwem.errors import SettingError
 from qwem.spectrum import Spectrum
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import os
 
     from qwem.corpus import Vocabulary
+    from qwem.embedding import StoredType
 
 KIND = "model"
 _POLISHED = ("word-vectors", "context-vectors")
@@ -100,6 +101,31 @@ class Model:
                 embedding.save(directory / name)
             metadata = {"settings": self.settings, "corpus": self.corpus}
             artefact.write_metadata(directory, KIND, metadata)
+
+    def save_hub(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dim: int | None = None,
+        tokenizer: str | None = None,
+        sif: float | None = None,
+        normalize: bool = True,
+        dtype: StoredType = "float32",
+    ) -> None:
+        """Write a folder that model2vec and sentence-transformers load as a model of sentences.
+
+        Texts are split into words as the model's own text was, unless `tokenizer` says otherwise.
+        The other parameters are those of `embedding` and `qwem.embedding.write_hub`.
+        """
+        write_hub(
+            self.embedding(dim),
+            path,
+            tokenizer=tokenizer or self.settings.get("tokenizer"),
+            sif=sif,
+            normalize=normalize,
+            dtype=dtype,
+            provenance={**self.corpus, **self.settings},
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:

@@ -8,6 +8,7 @@ import numpy as np
 
 from qwem._internal.extras import require
 from qwem.corpus import Corpus
+from qwem.embedding import sif_weights
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -121,11 +122,9 @@ class QwemVectorizer(
         return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
 
     def _word_weights(self) -> NDArray[np.float32]:
-        counts = self.embedding_.vocabulary.counts
         if self.weighting == "mean":
-            return np.ones(len(counts), dtype=np.float32)
-        probability = counts / counts.sum()
-        return np.asarray(self.smoothing / (self.smoothing + probability), dtype=np.float32)
+            return np.ones(len(self.embedding_), dtype=np.float32)
+        return sif_weights(self.embedding_.vocabulary, self.smoothing)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,6 +10,7 @@ from qwem.embedding.embedding import Embedding
 from qwem.embedding.formats.arrays import read_npy, read_npz, write_npy, write_npz
 from qwem.embedding.formats.binary import read_binary, write_binary
 from qwem.embedding.formats.files import header_of, reading
+from qwem.embedding.formats.hub import write_hub
 from qwem.embedding.formats.keyed_vectors import from_gensim, to_gensim
 from qwem.embedding.formats.text import is_number, read_text, write_text
 from qwem.errors import SettingError
@@ -17,7 +18,7 @@ from qwem.errors import SettingError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Format", "from_gensim", "read_vectors", "to_gensim", "write_vectors"]
+__all__ = ["Format", "from_gensim", "read_vectors", "to_gensim", "write_hub", "write_vectors"]
 
 Format = Literal["word2vec", "word2vec-binary", "glove", "npz", "npy"]
 
