@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+Part = TypeVar("Part")
 
 ENTRIES = 1 << 19
 """Entries of a block by default: few enough for a cache, many enough for a call to pay off."""
@@ -62,13 +63,13 @@ def stored_blocks(indptr: NDArray[Any]) -> list[slice]:
     return [slice(*run) for run in cut_evenly(indptr, -(-int(indptr[-1]) // ENTRIES) or 1)]
 
 
-def for_each(work: Callable[[slice], object], slices: Sequence[slice], threads: int | None) -> None:
-    """Call `work` on every slice, on several threads; it must write to its own slice only."""
-    workers = min(thread_count(threads), len(slices))
+def for_each(work: Callable[[Part], object], parts: Sequence[Part], threads: int | None) -> None:
+    """Call `work` on every part, on several threads; it must write to its own part only."""
+    workers = min(thread_count(threads), len(parts))
     if workers <= 1:
-        for part in slices:
+        for part in parts:
             work(part)
         return
     with ThreadPoolExecutor(workers) as pool:
-        for _ in pool.map(work, slices):
+        for _ in pool.map(work, parts):
             pass

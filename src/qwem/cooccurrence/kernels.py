@@ -12,38 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
 
+from qwem._internal.prefetch import prefetch
 from qwem._internal.splitmix64 import GOLDEN, mix
 
 AHEAD = 8
 """How many positions ahead to prefetch: windows are scattered over the stream, and waiting for
 memory would otherwise take most of the time."""
-
-
-@intrinsic
-def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Ask the processor to load ``array[index]`` into its cache."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte_pointer = ir.IntType(8).as_pointer()
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        offset = context.cast(builder, arguments[1], signature.args[1], types.intp)
-        pointer = builder.bitcast(builder.gep(data, [offset]), byte_pointer)
-        flag = ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [byte_pointer, flag, flag, flag]),
-            "llvm.prefetch.p0",
-        )
-        read, keep, data_cache = (ir.Constant(flag, value) for value in (0, 3, 1))
-        builder.call(function, [pointer, read, keep, data_cache])
-        return context.get_dummy_value()
-
-    return types.void(array, index), generate
 
 
 @njit(nogil=True, cache=True)
@@ -173,8 +149,8 @@ def count_rows_after(
         row[:] = 0
         for q in range(starts[word], starts[word + 1]):
             if q + AHEAD < indexed:
-                _prefetch(stream, positions[q + AHEAD])
-                _prefetch(stream, positions[q + AHEAD] + window)
+                prefetch(stream, positions[q + AHEAD])
+                prefetch(stream, positions[q + AHEAD] + window)
             after = np.int64(positions[q]) + 1
             for distance in range(window):
                 row[stream[after + distance]] += weights[distance]
@@ -218,8 +194,8 @@ def count_rows_below(
             touched[before_columns[k] >> 3] = 1
         for q in range(starts[word], starts[word + 1]):
             if q + AHEAD < indexed:
-                _prefetch(stream, positions[q + AHEAD] - window)
-                _prefetch(stream, positions[q + AHEAD] + window)
+                prefetch(stream, positions[q + AHEAD] - window)
+                prefetch(stream, positions[q + AHEAD] + window)
             centre = np.int64(positions[q])
             for distance in range(window):
                 for other in (stream[centre - 1 - distance], stream[centre + 1 + distance]):

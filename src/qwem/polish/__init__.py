@@ -1,4 +1,4 @@
-"""word2vec's own loss, minimised from the closed form on."""
+"""word2vec's own loss, minimized from the closed form on, whatever the size of the vocabulary."""
 
 from qwem.polish.polishing import Polished, polish
 

@@ -1,12 +1,19 @@
-"""The loops behind `polish`: from the logits of some rows to the slopes of the loss, in place.
+"""The loops behind `polish`: many small logistic regressions, each a row of W or of W′.
 
-A pair has the positive weight C, its count times a_i a_j plus a_i b_j, and the negative weight
-N = n_i q_j + a_i c_j: (a_i, n_i) come as `left`, (a_j, q_j, b_j, c_j) as `right`, b and c being
-evidence of independence. With x the logit, the loss is
-C softplus(−x) + N softplus(x) = (C + N) softplus(x) − C x, its slope in x is (C + N) σ(x) − C and
-its curvature (C + N) σ(x) σ(−x). All three come from e^{−|x|}, which can't overflow. Exponential
-and logarithm are polynomials in float32, so that the compiler can work on many columns at once;
-sums are float64. A row is worked on alone, whatever the number of threads.
+A row w is fitted against the fixed rows y_j of the other side, which come in coordinates in which
+the curvature of all pairs together is the identity. With z = w·y_j, and x = β + z the logit, a
+stored pair of weights C and N adds to the row's loss
+
+    (C + N) (softplus(β + z) − softplus(β)) − C z − N_s z − ½ N_h z²,
+
+word2vec's own term, less its value at z = 0, less the parabola by which the sums over all pairs
+have counted the pair already. C is the count times ``columns[j, 0]``. N, N_s and N_h are products
+of a number of the row, ``rows[i, :3]``, and one of the column, ``columns[j, 1:4]``; β and
+softplus(β) are sums of such, of ``rows[i, 3:5]`` and ``columns[j, 4:6]``. The sums over all pairs
+are ½ ``rows[i, 5]`` |w|² + ``rows[i, 6]`` w·constant.
+
+Rows are worked on in blocks, and columns in tiles, so that the y_j of a tile stay in a core's
+cache while the rows of a block use them. A row's arithmetic is the same whichever thread it is on.
 """
 
 from __future__ import annotations
@@ -17,73 +24,209 @@ import numpy as np
 from numba import njit
 
 from qwem._internal.elementary import exp_of_negative, log_of_one_plus
+from qwem._internal.prefetch import prefetch
 
 Array = np.ndarray[Any, Any]
 
 # The compiler may reorder and fuse sums, which it does the same way in every run; no more.
 _SUMS = {"reassoc", "contract", "nsz"}
 
+PAIRS = 16
+"""Pairs that are worked on together: their rows fit in the fastest cache."""
+
+LINE = 16
+"""Numbers in a cache line."""
+
 _f = np.float32
-_ZERO, _ONE = _f(0), _f(1)
+_ZERO, _HALF, _ONE = _f(0), _f(0.5), _f(1)
 
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
-def _row(logits: Any, counts: Any, left: Any, right: Any, columns: Any) -> Any:
-    """Turn one row of logits into slopes; return its loss and its curvature."""
-    weight, negatives = left[0], left[1]
-    weights, noise, agreed, refused = right[0], right[1], right[2], right[3]
-    loss = 0.0
-    curvature = 0.0
-    for j in range(logits.size):
-        x = logits[j]
-        positive = weight * (_f(counts[j]) * weights[j] + agreed[j])
-        both = positive + negatives * noise[j] + weight * refused[j]
-        t = exp_of_negative(-abs(x))
-        larger = _ONE / (_ONE + t)  # σ(|x|)
-        smaller = t * larger
-        curved = both * larger * smaller
-        logits[j] = both * (larger if x >= _ZERO else smaller) - positive
-        loss += np.float64(both * (max(x, _ZERO) + log_of_one_plus(t)) - positive * x)
-        curvature += np.float64(curved)
-        columns[j] += np.float64(curved)
-    return loss, curvature
+def _fetch(other: Any, indices: Any, start: Any, stop: Any) -> None:
+    """Ask for the rows of some pairs."""
+    dim = other.shape[1]
+    for entry in range(start, stop):
+        row = np.int64(indices[entry]) * dim
+        for at in range(0, dim, LINE):
+            prefetch(other, row + at)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
-def slopes_dense(
-    logits: Array,
-    counts: Array,
-    left: Array,
-    right: Array,
-    losses: Array,
-    curvature: Array,
-    columns: Array,
+@njit(inline="always", error_model="numpy", fastmath=_SUMS)
+def _products(other: Any, indices: Any, start: Any, count: Any, row: Any, k: Any, out: Any) -> None:
+    """Write row[k]·y_j for `count` pairs, four at a time."""
+    dim = other.shape[1]
+    done = 0
+    while done + 4 <= count:
+        j0, j1 = indices[start + done], indices[start + done + 1]
+        j2, j3 = indices[start + done + 2], indices[start + done + 3]
+        s0, s1, s2, s3 = _ZERO, _ZERO, _ZERO, _ZERO
+        for t in range(dim):
+            value = row[k, t]
+            s0 += value * other[j0, t]
+            s1 += value * other[j1, t]
+            s2 += value * other[j2, t]
+            s3 += value * other[j3, t]
+        out[done], out[done + 1], out[done + 2], out[done + 3] = s0, s1, s2, s3
+        done += 4
+    while done < count:
+        j0 = indices[start + done]
+        s0 = _ZERO
+        for t in range(dim):
+            s0 += row[k, t] * other[j0, t]
+        out[done] = s0
+        done += 1
+
+
+@njit(inline="always", error_model="numpy", fastmath=_SUMS)
+def _add_rows(
+    other: Any, indices: Any, start: Any, count: Any, by: Any, total: Any, k: Any
 ) -> None:
-    """Turn rows of logits into slopes, for rows of dense counts.
+    """Add the rows y_j of `count` pairs, times `by`, to total[k], four at a time."""
+    dim = other.shape[1]
+    done = 0
+    while done + 4 <= count:
+        j0, j1 = indices[start + done], indices[start + done + 1]
+        j2, j3 = indices[start + done + 2], indices[start + done + 3]
+        c0, c1, c2, c3 = by[done], by[done + 1], by[done + 2], by[done + 3]
+        for t in range(dim):
+            total[k, t] += (
+                c0 * other[j0, t] + c1 * other[j1, t] + c2 * other[j2, t] + c3 * other[j3, t]
+            )
+        done += 4
+    while done < count:
+        j0, c0 = indices[start + done], by[done]
+        for t in range(dim):
+            total[k, t] += c0 * other[j0, t]
+        done += 1
 
-    Writes each row's loss and total curvature, and adds each column's curvature to `columns`.
+
+@njit(inline="always", error_model="numpy", fastmath=_SUMS)
+def _slopes(
+    products: Any, gathered: Any, count: Any, slopes: Any, curvature: Any, start: Any
+) -> Any:
+    """Write slope and curvature of `count` pairs; return their loss.
+
+    The curvature is that of the parabola that touches the loss at x and nowhere falls below it,
+    (C + N) tanh(x/2)/2x (Jaakkola and Jordan 2000), so that no step can overshoot.
     """
-    for i in range(logits.shape[0]):
-        losses[i], curvature[i] = _row(logits[i], counts[i], left[i], right, columns)
+    loss = 0.0
+    for c in range(count):
+        z = products[c]
+        positive, both = gathered[0, c], gathered[0, c] + gathered[1, c]
+        slope, curved = gathered[2, c], gathered[3, c]
+        x = z + gathered[4, c]
+        size = abs(x)
+        t = exp_of_negative(-size)
+        larger = _ONE / (_ONE + t)  # σ(|x|)
+        sigmoid = larger if x >= _ZERO else t * larger
+        slopes[c] = both * sigmoid - positive - slope - curved * z
+        # tanh(x/2)/2x, and its limit ¼ where x is too small to divide by.
+        bound = (_ONE - t) * larger / (size + size) if size > _f(1e-3) else _f(0.25)
+        curvature[start + c] = both * bound - curved
+        softplus = max(x, _ZERO) + log_of_one_plus(t)
+        loss += np.float64(
+            both * (softplus - gathered[5, c]) - (positive + slope + _HALF * curved * z) * z
+        )
+    return loss
+
+
+@njit(inline="always")
+def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
+    """Return where, between `start` and `stop`, the entries before `column` end."""
+    if stop == start or indices[stop - 1] < column:
+        return stop
+    at = start
+    while indices[at] < column:
+        at += 1
+    return at
+
+
+@njit(nogil=True, error_model="numpy", fastmath=_SUMS)
+def _solve(
+    first: Any, last: Any, tiles: Array, indptr: Array, indices: Array, counts: Array,
+    other: Array, constant: Array, rows: Array, columns: Array,
+    own: Array, losses: Array,
+) -> None:  # fmt: skip
+    """Take one step for the rows `first` to `last` together; see `solve_blocks`."""
+    dim = other.shape[1]
+    count = last - first
+    base = indptr[first]
+    curvature = np.empty(indptr[last] - base, np.float32)
+    gradient = np.empty((count, dim), np.float32)
+    along = np.zeros(count)
+    at = np.empty(count, np.int64)
+    products, slopes = np.empty(PAIRS, np.float32), np.empty(PAIRS, np.float32)
+    gathered = np.empty((6, PAIRS), np.float32)
+
+    for r in range(count):
+        i = first + r
+        at[r] = indptr[i]
+        square, level = 0.0, 0.0
+        for t in range(dim):
+            gradient[r, t] = rows[i, 5] * own[i, t] + rows[i, 6] * constant[t]
+            square += np.float64(own[i, t] * own[i, t])
+            level += np.float64(own[i, t] * constant[t])
+        losses[i] = 0.5 * rows[i, 5] * square + rows[i, 6] * level
+    for tile in range(tiles.size - 1):
+        for r in range(count):
+            i = first + r
+            stop = _tile_end(indices, at[r], indptr[i + 1], tiles[tile + 1])
+            for start in range(at[r], stop, PAIRS):
+                some = min(PAIRS, stop - start)
+                _fetch(other, indices, start + some, min(stop, start + some + PAIRS))
+                _products(other, indices, start, some, own, i, products)
+                for c in range(some):
+                    j = indices[start + c]
+                    gathered[0, c] = _f(counts[start + c]) * columns[j, 0]
+                    gathered[1, c] = rows[i, 0] * columns[j, 1]
+                    gathered[2, c] = rows[i, 1] * columns[j, 2]
+                    gathered[3, c] = rows[i, 2] * columns[j, 3]
+                    gathered[4, c] = rows[i, 3] + columns[j, 4]
+                    gathered[5, c] = rows[i, 4] + columns[j, 5]
+                losses[i] += _slopes(products, gathered, some, slopes, curvature, start - base)
+                _add_rows(other, indices, start, some, slopes, gradient, r)
+            at[r] = stop
+
+    for r in range(count):
+        at[r] = indptr[first + r]
+    for tile in range(tiles.size - 1):
+        for r in range(count):
+            stop = _tile_end(indices, at[r], indptr[first + r + 1], tiles[tile + 1])
+            for start in range(at[r], stop, PAIRS):
+                some = min(PAIRS, stop - start)
+                _fetch(other, indices, start + some, min(stop, start + some + PAIRS))
+                _products(other, indices, start, some, gradient, r, products)
+                for c in range(some):
+                    along[r] += np.float64(curvature[start - base + c] * products[c] * products[c])
+            at[r] = stop
+    for r in range(count):
+        i = first + r
+        square = 0.0
+        for t in range(dim):
+            square += np.float64(gradient[r, t] * gradient[r, t])
+        along[r] += rows[i, 5] * square
+        if along[r] > 0.0:
+            length = _f(square / along[r])
+            for t in range(dim):
+                own[i, t] -= length * gradient[r, t]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
-def slopes_sparse(
-    logits: Array,
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    left: Array,
-    right: Array,
-    losses: Array,
-    curvature: Array,
-    columns: Array,
-) -> None:
-    """Do the same for rows of sparse counts; `indptr` belongs to the rows."""
-    counts = np.zeros(logits.shape[1], np.float32)
-    for i in range(logits.shape[0]):
-        for entry in range(indptr[i], indptr[i + 1]):
-            counts[indices[entry]] = data[entry]
-        losses[i], curvature[i] = _row(logits[i], counts, left[i], right, columns)
-        for entry in range(indptr[i], indptr[i + 1]):
-            counts[indices[entry]] = _ZERO
+def solve_blocks(
+    cuts: Array, tiles: Array, indptr: Array, indices: Array, counts: Array,
+    other: Array, constant: Array, rows: Array, columns: Array,
+    own: Array, losses: Array,
+) -> None:  # fmt: skip
+    """Take one step for each row of `own` from ``cuts[0]`` to ``cuts[-1]``; write its loss before.
+
+    The step goes along the gradient to the minimum of the parabola that bounds the row's loss from
+    above. The rows between two cuts are worked on together, a tile of columns at a time; a row that
+    is alone, in one piece. `tiles` are the columns at which tiles begin, and one past the last.
+    """
+    whole = np.array([0, tiles[-1]], tiles.dtype)
+    for block in range(cuts.size - 1):
+        first, last = cuts[block], cuts[block + 1]
+        _solve(
+            first, last, whole if last - first == 1 else tiles, indptr, indices, counts,
+            other, constant, rows, columns, own, losses,
+        )  # fmt: skip

@@ -1,0 +1,49 @@
+"""Balance: of all factors with the same products, those in which both sides share the scale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from qwem.polish.sweep import gram, multiply, weighted_sum
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Matrix: TypeAlias = NDArray[np.float32]
+    Vector: TypeAlias = NDArray[np.float64]
+
+
+class Balanced(NamedTuple):
+    """Factors W and W′, and the bias b_j of their logits w_i·w′_j + b_j."""
+
+    word: Matrix
+    context: Matrix
+    bias: Vector
+
+
+def balanced(
+    word: Matrix, context: Matrix, bias: Vector, weights: Vector, threads: int | None
+) -> Balanced:
+    """Return W A and W′ A⁻¹ with A symmetric and equal Gram matrices, rows weighted by `weights`.
+
+    A² is the geometric mean of the inverse of the first Gram matrix and of the second. Unlike
+    singular vectors it is smooth: there are no signs and no rotations within equal singular values
+    to choose. Then the mean word vector, with the same weights, is taken out of W: its products
+    with the contexts are the same for every word and belong to the bias.
+    """
+    first, second = gram(word, weights, threads), gram(context, weights, threads)
+    root, inverse = _power(first, 0.5), _power(first, -0.5)
+    squared = inverse @ _power(root @ second @ root, 0.5) @ inverse
+    word = multiply(word, _power(squared, 0.5), threads)
+    context = multiply(context, _power(squared, -0.5), threads)
+    mean = (weighted_sum(word, weights) / weights.sum()).astype(np.float32)
+    return Balanced(word - mean, context, bias + context @ mean)
+
+
+def _power(matrix: Vector, exponent: float) -> Vector:
+    """Return a power of a symmetric, positive definite matrix."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    values = np.maximum(values, values[-1] * np.finfo(np.float64).eps)
+    return (vectors * values**exponent) @ vectors.T

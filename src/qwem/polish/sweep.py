@@ -1,0 +1,139 @@
+"""Half a sweep: one step for every row of one side, the other side fixed."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from qwem._internal.blocks import blocks, cut_evenly, for_each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from qwem.polish.loss import RowProblem
+
+    Matrix: TypeAlias = NDArray[np.float32]
+    Vector: TypeAlias = NDArray[np.float64]
+
+ROUNDING = 1e-6
+"""What is added to the diagonal of a Gram matrix, relative to its mean, to keep it invertible."""
+
+CACHE_BYTES = 320_000
+"""What the rows of a tile may take, so that they stay in a core's own cache."""
+
+BLOCK_ROWS = 64
+"""Long rows that are worked on together."""
+
+TASK_ENTRIES = 1 << 18
+"""Pairs in the task of a thread."""
+
+
+class Step(NamedTuple):
+    """Rows after a step, and the loss before it."""
+
+    vectors: Matrix
+    loss: float
+
+
+def improve(
+    problem: RowProblem,
+    matrix: sparse.csr_array[Any],
+    own: Matrix,
+    other: Matrix,
+    threads: int | None,
+    done: Callable[[int], object],
+) -> Step:
+    """Take one step for every row of `own` on the pairs of `matrix`, against the rows of `other`.
+
+    Both sides are first put in coordinates in which the curvature of all pairs together is the
+    identity: with G = RRᵀ that matrix, the other side is y ↦ R⁻¹y and the own is w ↦ Rᵀw. There
+    the gradient is nearly the direction to go. `done` is called with the number of pairs worked on.
+    """
+    from qwem.polish.kernels import PAIRS, solve_blocks
+
+    root: Vector = np.linalg.cholesky(_regular(gram(other, problem.gram, threads)))
+    inverse = solve_triangular(root, np.eye(len(root)), lower=True)
+    there = multiply(other, inverse.T, threads)
+    here = multiply(own, root, threads)
+    constant = weighted_sum(there, problem.constant).astype(np.float32)
+    losses = np.empty(len(own))
+
+    pairs = matrix.indptr, matrix.indices, matrix.data
+    weights = there, constant, problem.rows, problem.columns
+    cached = max(PAIRS, CACHE_BYTES // (there.itemsize * there.shape[1]))
+    tiles = tile_starts(len(other), cached)
+
+    def work(cuts: NDArray[np.int64]) -> None:
+        solve_blocks(cuts, tiles, *pairs, *weights, here, losses)
+        done(int(matrix.indptr[cuts[-1]] - matrix.indptr[cuts[0]]))
+
+    for_each(work, row_cuts(matrix.indptr, cached), threads)
+    return Step(multiply(here, inverse, threads), math.fsum(losses * problem.weight))
+
+
+def gram(vectors: Matrix, weights: Vector, threads: int | None) -> Vector:
+    """Return Σ_i weights_i v_i v_iᵀ, with the same bits whatever the number of threads."""
+    parts = blocks(len(vectors), vectors.shape[1])
+    products: list[Any] = [None] * len(parts)
+
+    def work(rows: slice) -> None:
+        wide = vectors[rows].astype(np.float64)
+        products[rows.start // parts[0].stop] = (wide * weights[rows, None]).T @ wide
+
+    for_each(work, parts, threads)
+    total: Vector = sum(products[1:], start=products[0])
+    return total
+
+
+def multiply(vectors: Matrix, matrix: Vector, threads: int | None) -> Matrix:
+    """Return vectors @ matrix in float32."""
+    result = np.empty_like(vectors)
+
+    def work(rows: slice) -> None:
+        result[rows] = vectors[rows].astype(np.float64) @ matrix
+
+    for_each(work, blocks(len(vectors), vectors.shape[1]), threads)
+    return result
+
+
+def weighted_sum(vectors: Matrix, weights: Vector) -> Vector:
+    """Return Σ_i weights_i v_i."""
+    parts = blocks(len(vectors), vectors.shape[1])
+    return sum((weights[rows] @ vectors[rows] for rows in parts), np.zeros(vectors.shape[1]))
+
+
+def row_cuts(indptr: NDArray[Any], cached: int) -> list[NDArray[np.int64]]:
+    """Cut rows into blocks, and blocks into tasks for threads: the cuts of each task.
+
+    Rows of more than `cached` pairs share the rows of the other side, a tile at a time, and make
+    blocks of `BLOCK_ROWS`. A shorter row finds what it needs in the cache when it comes back to it,
+    and is a block of its own.
+    """
+    row = np.arange(len(indptr) - 1)
+    long = np.diff(indptr) > cached
+    place = row - np.maximum.accumulate(np.where(long, -1, row))  # in a run of long rows, from 1
+    cuts = np.append(row[~long | (place % BLOCK_ROWS == 1)], len(row))
+    tasks = cut_evenly(indptr[cuts], -(-int(indptr[-1]) // TASK_ENTRIES) or 1)
+    return [cuts[first : last + 1] for first, last in tasks]
+
+
+def tile_starts(columns: int, cached: int) -> NDArray[np.int64]:
+    """Return the columns at which tiles begin, and one past the last.
+
+    The columns of frequent words, which nearly every row has, come in tiles of `cached`. Further on
+    tiles widen, since rows have fewer of their columns.
+    """
+    starts = [0]
+    while starts[-1] < columns:
+        starts.append(min(starts[-1] + max(cached, starts[-1] // 4), columns))
+    return np.array(starts)
+
+
+def _regular(matrix: Vector) -> Vector:
+    return matrix + ROUNDING * np.trace(matrix) / len(matrix) * np.eye(len(matrix))

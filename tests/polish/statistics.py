@@ -1,0 +1,94 @@
+"""Counts to polish in the tests, and word2vec's loss on them by its definition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qwem import Cooccurrence, factorize, mstar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem import Spectrum
+
+    Array = NDArray[np.float64]
+
+SIZE, DIM = 90, 6
+
+
+def some_counts(size: int = SIZE, seed: int = 0) -> Cooccurrence:
+    """Counts of words in three topics, from frequent to rare."""
+    rng = np.random.default_rng(seed)
+    frequency = 2000 / (np.arange(size) + 2)
+    topic = np.arange(size) % 3
+    rate = np.outer(frequency, frequency) / 3000 * (1 + 3 * (topic[:, None] == topic))
+    upper = np.triu(rng.poisson(rate))
+    words = [f"w{i:03}" for i in range(size)]
+    return Cooccurrence.from_matrix(words, upper + np.triu(upper, 1).T, frequency.astype(int) + 5)
+
+
+def closed_form(counts: Cooccurrence, dim: int = DIM, signed: bool = True) -> Spectrum:
+    return factorize(mstar(counts, shrinkage=2.0), dim, signed=signed)
+
+
+def random_sides(seed: int, scale: float = 0.7, size: int = SIZE) -> list[NDArray[np.float32]]:
+    rng = np.random.default_rng(seed)
+    return [(scale * rng.standard_normal((size, DIM))).astype(np.float32) for _ in range(2)]
+
+
+class Weights(NamedTuple):
+    """C, N and the logits of independence of every pair, and the pairs of evidence of each."""
+
+    positive: Array
+    negative: Array
+    bias: Array
+    evidence: Array
+
+
+def dense_weights(
+    counts: Cooccurrence,
+    negatives: float = 5.0,
+    exponent: float = 0.75,
+    evidence: float = 0.0,
+    coupling: Array | None = None,
+) -> Weights:
+    """The weights of the loss by their definitions, all V² of them."""
+    positive = counts.pair_counts.toarray().astype(np.float64)
+    words = counts.word_counts.astype(np.float64)
+    noise = words**exponent / np.sum(words**exponent)
+    column = positive.sum(axis=0) / positive.sum()
+    bias = np.log(column / (negatives * noise))
+    negative = negatives * np.outer(positive.sum(axis=1), noise)
+    added = negatives * np.outer(np.ones(len(words)), noise) * evidence
+    added *= positive.sum() / words.sum()
+    coupling = np.ones(len(words)) if coupling is None else coupling
+    both = np.outer(coupling, coupling)
+    both /= (coupling @ positive.sum(axis=1)) * (coupling @ column)
+    return Weights(positive * both, negative * both, bias, added * both)
+
+
+def exact_loss(products: Array, weights: Weights) -> float:
+    """word2vec's loss over all pairs, less that of independent words."""
+    logits = products + weights.bias
+
+    def total(x: Array) -> float:
+        pairs = weights.positive * np.logaddexp(0, -x) + weights.negative * np.logaddexp(0, x)
+        return float(pairs.sum())
+
+    return total(logits) - total(np.broadcast_to(weights.bias, logits.shape))
+
+
+def parabolic_loss(products: Array, weights: Weights) -> float:
+    """The same with pairs that were never seen, and the evidence, by their parabolas."""
+    logits = products + weights.bias
+    slope = 1 / (1 + np.exp(-weights.bias))
+    curvature = slope * (1 - slope)
+    seen = weights.positive > 0
+    exact = (weights.positive + weights.negative) * (
+        np.logaddexp(0, logits) - np.logaddexp(0, weights.bias)
+    ) - weights.positive * products
+    parabola = weights.negative * (slope * products + curvature * products**2 / 2)
+    evidence = weights.evidence * curvature * products**2 / 2
+    return float(np.where(seen, exact, parabola).sum() + evidence.sum())

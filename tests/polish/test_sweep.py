@@ -1,0 +1,142 @@
+"""Half a sweep: the loss and the step of the compiled loops against their definitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from polish.statistics import (
+    SIZE,
+    Weights,
+    dense_weights,
+    parabolic_loss,
+    random_sides,
+    some_counts,
+)
+
+from qwem.polish import sweep
+from qwem.polish.loss import Word2vecLoss
+from qwem.polish.sweep import gram, improve, row_cuts, tile_starts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+COUPLING = np.linspace(0.5, 2.0, SIZE)
+SETTINGS: dict[str, Any] = {
+    "negatives": 3.0, "exponent": 0.6, "evidence": 4.0, "coupling": COUPLING
+}  # fmt: skip
+
+
+def one_step(own: Array, other: Array, weights: Weights, words: bool) -> Array:
+    """A row at a time: along the preconditioned gradient, to the minimum of the bounding parabola.
+
+    The preconditioner is the curvature of the parabolas of all pairs, seen or not.
+    """
+    transposed = (lambda a: a) if words else np.transpose
+    positive, negative, evidence = (
+        transposed(part) for part in (weights.positive, weights.negative, weights.evidence)
+    )
+    bias = transposed(np.broadcast_to(weights.bias, weights.positive.shape))
+    slope = 1 / (1 + np.exp(-bias))
+    curvature = slope * (1 - slope)
+    stepped = own.copy()
+    for i, row in enumerate(own):
+        z = other @ row
+        x = z + bias[i]
+        seen = positive[i] > 0
+        both = positive[i] + negative[i]
+        pull = np.where(
+            seen,
+            both / (1 + np.exp(-x)) - positive[i],
+            negative[i] * (slope[i] + curvature[i] * z),
+        )
+        gradient = other.T @ (pull + evidence[i] * curvature[i] * z)
+        bound = np.where(seen, both * np.tanh(x / 2) / (2 * x), negative[i] * curvature[i])
+        hessian = (other.T * (bound + evidence[i] * curvature[i])) @ other
+        common = (other.T * ((negative[i] + evidence[i]) * curvature[i])) @ other
+        direction = np.linalg.solve(common, gradient)
+        stepped[i] -= (direction @ gradient) / (direction @ hessian @ direction) * direction
+    return stepped
+
+
+@pytest.mark.parametrize("words", [True, False])
+@pytest.mark.parametrize("cache_bytes", [1, 320_000])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
+def test_a_step_is_what_it_is_said_to_be(
+    words: bool, cache_bytes: int, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "CACHE_BYTES", cache_bytes)  # many tiles and blocks, or one
+    monkeypatch.setattr(sweep, "BLOCK_ROWS", 7)
+    counts = some_counts()
+    own, other = random_sides(1, scale)
+    loss = Word2vecLoss(counts, **SETTINGS)
+    problem = loss.of_words() if words else loss.of_contexts()
+    pairs = []
+    found = improve(problem, counts.pair_counts.tocsr(), own, other, 2, pairs.append)
+
+    weights = dense_weights(counts, **SETTINGS)
+    wide = own.astype(np.float64), other.astype(np.float64)
+    products = wide[0] @ wide[1].T if words else wide[1] @ wide[0].T
+    assert found.loss == pytest.approx(parabolic_loss(products, weights), rel=1e-5, abs=2e-6)
+    expected = one_step(*wide, weights, words)
+    moved = np.abs(expected - own).max()
+    np.testing.assert_allclose(found.vectors, expected, atol=2e-4 * moved)
+    assert sum(pairs) == counts.pair_counts.nnz
+
+
+def test_the_slope_is_that_of_the_loss() -> None:
+    counts = some_counts()
+    weights = dense_weights(counts, **SETTINGS)
+    own, other = (side.astype(np.float64) for side in random_sides(2))
+    step = one_step(own, other, weights, words=True) - own
+    tiny = 1e-5
+
+    def at(length: float) -> float:
+        return parabolic_loss((own + length * step) @ other.T, weights)
+
+    # The minimum of a bounding parabola promises at least half of its slope.
+    fall, slope = at(0) - at(1), (at(-tiny) - at(tiny)) / (2 * tiny)
+    assert fall >= 0.5 * slope > 0
+
+
+def test_bits_do_not_depend_on_threads() -> None:
+    counts = some_counts(size=300)
+    sides = random_sides(3, size=300)
+    problem = Word2vecLoss(counts, negatives=5.0, exponent=0.75).of_words()
+    matrix = counts.pair_counts.tocsr()
+    steps = [improve(problem, matrix, *sides, threads, lambda _: None) for threads in (1, 2, 3)]
+    assert all(np.array_equal(step.vectors, steps[0].vectors) for step in steps)
+    assert len({step.loss for step in steps}) == 1
+
+
+def test_gram_is_the_weighted_sum_of_squares() -> None:
+    rng = np.random.default_rng(0)
+    vectors, weights = rng.normal(size=(1000, 5)).astype(np.float32), rng.random(1000)
+    wide = vectors.astype(np.float64)
+    np.testing.assert_allclose(gram(vectors, weights, 2), (wide.T * weights) @ wide, rtol=1e-12)
+
+
+@pytest.mark.parametrize("lengths", [[5] * 9, [500] * 150, [500, 3, 500, 500, 2, 1] * 40])
+def test_every_row_is_in_one_block(lengths: list[int]) -> None:
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    tasks = row_cuts(indptr, cached=100)
+    assert np.concatenate([task[:-1] for task in tasks]).tolist() == sorted(
+        {int(cut) for task in tasks for cut in task[:-1]}
+    )
+    assert tasks[0][0] == 0
+    assert tasks[-1][-1] == len(lengths)
+    for task in tasks:
+        for first, last in zip(task[:-1], task[1:], strict=True):
+            assert last - first == 1 or min(lengths[first:last]) > 100
+            assert last - first <= sweep.BLOCK_ROWS
+
+
+def test_tiles_cover_all_columns() -> None:
+    starts = tile_starts(10_000, 300)
+    assert starts[0] == 0
+    assert starts[-1] == 10_000
+    assert np.all(np.diff(starts) > 0)
+    assert starts[1] == 300
