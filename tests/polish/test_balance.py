@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from polish.statistics import random_sides
 
+from polish.statistics import random_sides
 from qwem.polish.balance import balanced
 
 

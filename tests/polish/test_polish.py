@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+
+import qwem
 from polish.statistics import (
     DIM,
     closed_form,
@@ -14,9 +17,6 @@ from polish.statistics import (
     parabolic_loss,
     some_counts,
 )
-from scipy.optimize import minimize
-
-import qwem
 from qwem.errors import CountError, SettingError
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
 from qwem.polish import Polished, polish

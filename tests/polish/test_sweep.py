@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
 from polish.statistics import (
     SIZE,
     Weights,
@@ -14,7 +16,6 @@ from polish.statistics import (
     random_sides,
     some_counts,
 )
-
 from qwem.polish import sweep
 from qwem.polish.loss import Word2vecLoss
 from qwem.polish.sweep import gram, improve, row_cuts, tile_starts
@@ -74,7 +75,7 @@ def test_a_step_is_what_it_is_said_to_be(
     own, other = random_sides(1, scale)
     loss = Word2vecLoss(counts, **SETTINGS)
     problem = loss.of_words() if words else loss.of_contexts()
-    pairs = []
+    pairs: list[int] = []
     found = improve(problem, counts.pair_counts.tocsr(), own, other, 2, pairs.append)
 
     weights = dense_weights(counts, **SETTINGS)
@@ -104,10 +105,10 @@ def test_the_slope_is_that_of_the_loss() -> None:
 
 def test_bits_do_not_depend_on_threads() -> None:
     counts = some_counts(size=300)
-    sides = random_sides(3, size=300)
+    own, other = random_sides(3, size=300)
     problem = Word2vecLoss(counts, negatives=5.0, exponent=0.75).of_words()
     matrix = counts.pair_counts.tocsr()
-    steps = [improve(problem, matrix, *sides, threads, lambda _: None) for threads in (1, 2, 3)]
+    steps = [improve(problem, matrix, own, other, threads, lambda _: None) for threads in (1, 2, 3)]
     assert all(np.array_equal(step.vectors, steps[0].vectors) for step in steps)
     assert len({step.loss for step in steps}) == 1
 
@@ -129,7 +130,7 @@ def test_every_row_is_in_one_block(lengths: list[int]) -> None:
     assert tasks[0][0] == 0
     assert tasks[-1][-1] == len(lengths)
     for task in tasks:
-        for first, last in zip(task[:-1], task[1:], strict=True):
+        for first, last in itertools.pairwise(task):
             assert last - first == 1 or min(lengths[first:last]) > 100
             assert last - first <= sweep.BLOCK_ROWS
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 
 from qwem._internal.blocks import blocks, cut_evenly, for_each
 
@@ -57,7 +57,7 @@ def improve(
     """
     from qwem.polish.kernels import PAIRS, solve_blocks
 
-    root: Vector = np.linalg.cholesky(_regular(gram(other, problem.gram, threads)))
+    root = cholesky(_regular(gram(other, problem.gram, threads)), lower=True)
     inverse = solve_triangular(root, np.eye(len(root)), lower=True)
     there = multiply(other, inverse.T, threads)
     here = multiply(own, root, threads)
