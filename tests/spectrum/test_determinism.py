@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from qwem.spectrum import factorize
+from qwem.spectrum import factorize, orthonormal
 from spectrum.matrices import mstar_like, words
 
 if TYPE_CHECKING:
@@ -42,3 +42,18 @@ def test_other_seeds_agree_to_the_tolerance() -> None:
     )
     assert one.eigenvectors.tobytes() != two.eigenvectors.tobytes()
     np.testing.assert_allclose(one.eigenvalues, two.eigenvalues, rtol=1e-3)
+
+
+def test_a_basis_is_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orthonormal, "_BLOCK_ROWS", 7)
+    rng = np.random.default_rng(0)
+    start, image = rng.standard_normal((2, 50, 4)).astype(np.float32)
+
+    def grow(threads: int | None) -> np.ndarray:
+        basis = orthonormal.GrowingBasis(50, 20, np.dtype(np.float32), threads)
+        block, _ = basis.append(basis.orthogonal(start), image, 1e-6)
+        basis.append(block, image[::-1], 1e-6)
+        return basis.combine(np.eye(basis.size))
+
+    np.testing.assert_array_equal(grow(1), grow(3))
+    np.testing.assert_allclose(grow(1), grow(None), atol=1e-5)

@@ -58,9 +58,9 @@ def test_filling(dtype: Any) -> None:
 
 def test_multiplying_in_several_tiles() -> None:
     rng = np.random.default_rng(2)
-    matrix = rng.standard_normal((40, 700)) * (rng.random((40, 700)) < 0.2)
+    matrix = rng.standard_normal((40, 2300)) * (rng.random((40, 2300)) < 0.2)
     rows = sparse.csr_array(matrix)
-    block = rng.standard_normal((700, 1000))
+    block = rng.standard_normal((2300, 1000))
     out = np.zeros((40, 1000))
     kernels.multiply_rows(rows.indptr, rows.indices, rows.data, block, out)
     np.testing.assert_allclose(out, matrix @ block, atol=1e-11)

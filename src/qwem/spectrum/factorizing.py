@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from qwem._internal.resources import blas_threads, require_memory
+from qwem._internal.resources import blas_threads, require_memory, thread_count
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov, lapack
 from qwem.spectrum.eigenpairs import Eigenpairs, Request
@@ -185,7 +185,8 @@ def _solve_krylov(
         "lower max_basis",
     )
     # After a product, BLAS's threads wait for the next one at full speed, on the very cores that a
-    # sparse target's own threads need.
+    # sparse target's own threads need; so beside a sparse target, BLAS works on one thread, and the
+    # products with the basis are shared out by rows.
     with blas_threads(None if matrix.is_dense else 1):
         return krylov.solve(
             lambda block: matrix @ np.ascontiguousarray(block),
@@ -196,6 +197,7 @@ def _solve_krylov(
             seed=seed,
             max_basis=basis,
             max_products=products,
+            threads=None if matrix.is_dense else thread_count(matrix.threads),
         )
 
 

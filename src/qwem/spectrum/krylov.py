@@ -50,6 +50,7 @@ def solve(
     seed: int,
     max_basis: int,
     max_products: int,
+    threads: int | None = None,
 ) -> Eigenpairs:
     """Return the requested eigenpairs of the operator that `multiply` applies.
 
@@ -67,7 +68,7 @@ def solve(
     deflation.
     """
     rng = np.random.default_rng(seed)
-    basis = GrowingBasis(rows, min(rows, max_basis), dtype)
+    basis = GrowingBasis(rows, min(rows, max_basis), dtype, threads)
     width = BLOCK_WIDTH
     block = _random(rng, rows, width, dtype)
     if start is not None:
@@ -110,7 +111,7 @@ def solve(
     outlier = ritz.selection.outlier
     return Eigenpairs(
         eigenvalues=ritz.values[kept],
-        eigenvectors=basis.columns @ ritz.combinations[:, kept].astype(dtype),
+        eigenvectors=basis.combine(ritz.combinations[:, kept]),
         outlier=None if outlier is None else float(ritz.values[outlier]),
         floor=float(np.finfo(dtype).eps * math.sqrt(rows) * norm),
         products=products,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
+from qwem._internal.blocks import blocks, for_each
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -16,6 +18,8 @@ Block = np.ndarray[Any, np.dtype[np.floating[Any]]]
 _GRAM_CONDITION = 1e6
 # Where a projection leaves less than this part of a column, rounding errors are projected out too.
 _CANCELLATION = 0.1
+# Rows of a block of the basis: few enough to share out, many enough for BLAS at full speed.
+_BLOCK_ROWS = 1 << 14
 
 
 def orthonormalize(block: Block, threshold: float) -> tuple[Block, NDArray[np.float64]]:
@@ -58,10 +62,16 @@ def _principal_axes(
 class GrowingBasis:
     """Orthonormal columns Q for a symmetric operator A, with the projection QᵀAQ.
 
-    `capacity` bounds the number of columns; memory is touched only as they fill up.
+    `capacity` bounds the number of columns; memory is touched only as they fill up. With `threads`,
+    products with the columns are shared out over that many threads, in blocks of rows that do not
+    depend on their number; with None they are left to BLAS.
     """
 
-    def __init__(self, rows: int, capacity: int, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, rows: int, capacity: int, dtype: np.dtype[Any], threads: int | None = None
+    ) -> None:
+        self._threads = threads
+        self._blocks = blocks(rows, most=rows if threads is None else _BLOCK_ROWS)
         self._columns: Block = np.empty((rows, capacity), dtype=dtype, order="F")
         self._projection = np.zeros((capacity, capacity))
         self._recent = 0
@@ -133,13 +143,35 @@ class GrowingBasis:
     def compress(self, combinations: NDArray[np.float64], values: NDArray[np.float64]) -> None:
         """Replace the columns by these combinations of them, eigenvectors of the projection."""
         kept = combinations.shape[1]
-        self._columns[:, :kept] = self.columns @ combinations.astype(self._columns.dtype)
+        self._columns[:, :kept] = self.combine(combinations)
         self._projection[:kept, :kept] = np.diag(values)
         self.size, self._recent = kept, 0
+
+    def combine(self, combinations: NDArray[np.float64]) -> Block:
+        """Return these combinations of the columns."""
+        weights = combinations.astype(self._columns.dtype)
+        combined = np.empty((len(self._columns), weights.shape[1]), self._columns.dtype)
+
+        def multiply(rows: slice) -> None:
+            np.matmul(self.columns[rows], weights, out=combined[rows])
+
+        for_each(multiply, self._blocks, self._threads)
+        return combined
 
     def _subtract(self, block: Block, first: int) -> NDArray[np.float64]:
         """Project the columns from `first` on out of `block`, in place; return the coefficients."""
         columns = self.columns[:, first:]
-        coefficients = columns.T @ block
-        block -= columns @ coefficients
+        parts = np.empty((len(self._blocks), columns.shape[1], block.shape[1]), block.dtype)
+
+        def project(number: slice) -> None:
+            rows = self._blocks[number.start]
+            np.matmul(columns[rows].T, block[rows], out=parts[number.start])
+
+        for_each(project, blocks(len(self._blocks), most=1), self._threads)
+        coefficients = parts.sum(axis=0)
+
+        def subtract(rows: slice) -> None:
+            block[rows] -= columns[rows] @ coefficients
+
+        for_each(subtract, self._blocks, self._threads)
         return coefficients.astype(np.float64)
