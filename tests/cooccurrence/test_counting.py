@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem.cooccurrence import counting
 from qwem.cooccurrence.counting import count_pairs, expected_pairs
+from qwem.cooccurrence.runs import RunWriter
 from qwem.cooccurrence.subsampling import Subsampling
 from qwem.errors import CountError, SettingError
 from twins.cooccurrence import count_pairs as slow_count
@@ -50,6 +51,42 @@ def test_threads_chunks_and_head_do_not_matter(
     assert np.array_equal(pairs.toarray(), expected)
     assert np.array_equal(words, corpus.vocabulary.counts)
     assert pairs == count_pairs(corpus, weights, None, 1).pairs
+
+
+@given(DOCUMENTS, WEIGHTS, st.integers(1, 3), st.integers(1, 4000), st.integers(1, 60))
+def test_counts_are_the_same_bits_in_little_memory(
+    documents: list[list[str]], weights: list[int], threads: int, memory: int, head: int
+) -> None:
+    corpus = corpus_of(documents)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "HEAD_WORDS", head)
+        patch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
+        little = count_pairs(corpus, weights, None, threads, working_memory=memory)
+    plenty = count_pairs(corpus, weights, None, 1)
+    assert little.pairs == plenty.pairs
+    assert np.array_equal(little.words, plenty.words)
+
+
+def test_little_memory_means_many_runs_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    words = (rng.zipf(1.3, 20_000) % 700).astype(str)
+    corpus = corpus_of([list(map(str, part)) for part in np.split(words, 20)])
+    plenty = count_pairs(corpus, [2, 1], None, 1)
+    sizes: list[int] = []
+    finish = RunWriter.finish
+
+    def finish_and_note(self: RunWriter) -> Any:
+        run = finish(self)
+        sizes.append(len(run.columns))
+        return run
+
+    monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
+    monkeypatch.setattr(RunWriter, "finish", finish_and_note)
+    little = count_pairs(corpus, [2, 1], None, 2, working_memory=50_000)
+    assert little.pairs == plenty.pairs
+    chunks = -(-20_000 // (50_000 // 4 // 6))
+    assert len(sizes) == 2 * chunks - 1  # each chunk is a run, and each merge makes one of two
+    assert sum(sizes) < 6 * max(sizes)
 
 
 @given(DOCUMENTS, st.integers(0, 2**63 - 1), st.integers(1, 3), st.integers(1, 40), st.data())

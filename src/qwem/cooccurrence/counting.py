@@ -1,6 +1,7 @@
 """Counting a corpus: chunks of it, one after another, each by all threads.
 
-Whatever the threads and chunks, the same integers are added, so the result is the same.
+Whatever the threads, the chunks and the memory, the same integers are added, so the result is the
+same. Where memory is short, chunks are smaller and their counts go to sorted runs on disk.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.blocks import cut_evenly, even_cuts
+from qwem._internal.blocks import blocks, cut_evenly, even_cuts
 from qwem._internal.progress import progress
-from qwem._internal.resources import require_memory, thread_count
+from qwem._internal.resources import available_memory, require_memory, thread_count
 from qwem.cooccurrence.csr import Rows, assemble
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
+from qwem.cooccurrence.runs import Runs, RunWriter, row_groups
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,12 +57,17 @@ def count_pairs(
     subsampling: Subsampling | None,
     threads: int | None,
     chunk_tokens: int = CHUNK_TOKENS,
+    working_memory: int | None = None,
 ) -> Counts:
-    """Count all pairs of `corpus` within a window whose weights by distance are `weights`."""
+    """Count all pairs of `corpus` within a window whose weights by distance are `weights`.
+
+    `working_memory` is what counting may use in addition to its result, in bytes: by default, all
+    that is available.
+    """
     counter = _Counter(
         corpus, np.array(weights, dtype=np.uint64), subsampling, thread_count(threads)
     )
-    return counter.run(chunk_tokens)
+    return counter.run(chunk_tokens, working_memory)
 
 
 class _Chunk(NamedTuple):
@@ -70,6 +77,16 @@ class _Chunk(NamedTuple):
     positions: NDArray[np.uint32]
     starts: NDArray[np.int64]
     """Word w's positions are ``positions[starts[w]:starts[w + 1]]``."""
+
+
+class _Plan(NamedTuple):
+    """How to count within the memory there is."""
+
+    head: int
+    """How many words' mutual counts are kept dense."""
+    chunk_tokens: int
+    buffer_entries: int | None
+    """Entries to collect before they are written to disk; None where all stays in memory."""
 
 
 class _Counter:
@@ -92,7 +109,7 @@ class _Counter:
             else np.empty(0, np.uint64)
         )
 
-    def run(self, chunk_tokens: int) -> Counts:
+    def run(self, chunk_tokens: int, working_memory: int | None) -> Counts:
         tokens = len(self.corpus.tokens)
         if tokens and self.corpus.tokens.max() > self.words:  # the kernels don't check
             raise CountError("The corpus has ids of words it doesn't know; encode the text again.")
@@ -104,18 +121,23 @@ class _Counter:
             occurrences = self._occurrences()
             self.dtype = self._choose_width(occurrences)
             self.weights = self.weights.astype(self.dtype)
-            self.head = self._choose_head(occurrences, min(tokens, chunk_tokens))
+            plan = self._plan(occurrences, max(1, min(tokens, chunk_tokens)), working_memory)
+            self.head = plan.head
             head = np.zeros((self.head, self.head), self.dtype)
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
-            for draw in range(self.draws):
-                key = self.subsampling.key(draw) if self.subsampling else np.uint64(0)
-                for start in range(0, tokens, chunk_tokens):
-                    stop = min(tokens, start + chunk_tokens)
-                    chunk = self._lay_out(start, stop, key)
-                    words += np.diff(chunk.starts)
-                    self._count_head(chunk, head, bar)
-                    if self.head < self.words:
-                        tail = self._count_tail(chunk, tail, bar)
+            runs = Runs(self.words - self.head, self.dtype, plan.buffer_entries or 0)
+            for key, part in self._chunks(plan.chunk_tokens):
+                chunk = self._lay_out(part.start, part.stop, key)
+                words += np.diff(chunk.starts)
+                self._count_head(chunk, head, bar)
+                if plan.buffer_entries is not None:
+                    runs.add(self._count_run(chunk, plan.buffer_entries))
+                elif self.head < self.words:
+                    tail = self._count_tail(chunk, tail)
+                bar.update(int(chunk.starts[-1] - chunk.starts[self.head]))
+                del chunk
+            if plan.buffer_entries is not None:
+                tail = runs.merged()
             self._symmetrize(head)
             pairs = (
                 assemble(head, tail, self.pool, self.threads) if self.head < self.words else head
@@ -131,23 +153,40 @@ class _Counter:
             )
         return np.dtype(np.uint32 if largest < 2**32 else np.uint64)
 
-    def _choose_head(self, occurrences: NDArray[np.int64], chunk: int) -> int:
-        """Return how many words' mutual counts to keep dense; refuse what would not fit."""
+    def _plan(
+        self, occurrences: NDArray[np.int64], chunk_tokens: int, working_memory: int | None
+    ) -> _Plan:
+        """Choose what fits in memory; refuse what would not, even with the help of the disk."""
         size, entry = self.words, self.dtype.itemsize
         pairs = expected_pairs(occurrences, 2 * len(self.weights))
         dense = pairs >= DENSE_COUNTS_SHARE * size * size
-        worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * len(self.corpus.tokens))
-        head = size if dense else min(size, HEAD_WORDS, worthwhile)
-        needed = entry * head**2 + chunk * (self.corpus.tokens.itemsize + 4)
-        if not dense:
-            # The result and, on the way there, half of it once more.
-            needed += int(1.5 * pairs * (entry + 4))
+        result = entry * size**2 if dense else int(pairs * (entry + 4))
         require_memory(
-            needed,
+            result,
             f"Counting {size:,} words",
             "use a smaller vocabulary, or count parts of the corpus and add them",
         )
-        return head
+        if working_memory is None:
+            working_memory = available_memory() - result
+        per_token = self.corpus.tokens.itemsize + 4
+        if dense:
+            fitting = max(1, working_memory // per_token)
+            return _Plan(size, min(chunk_tokens, fitting), None)
+        worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * len(self.corpus.tokens))
+        head = min(size, HEAD_WORDS, worthwhile)
+        # Apart from the result: the dense part, a chunk, and the lower half of the rest.
+        if entry * head**2 + chunk_tokens * per_token + result // 2 <= working_memory:
+            return _Plan(head, chunk_tokens, None)
+        share = max(1, working_memory // 4)
+        head = min(head, math.isqrt(share // entry))
+        return _Plan(head, min(chunk_tokens, max(1, share // per_token)), share // (entry + 4))
+
+    def _chunks(self, chunk_tokens: int) -> Iterator[tuple[np.uint64, slice]]:
+        """Yield each chunk of the corpus, for each draw, with the draw's key."""
+        for draw in range(self.draws):
+            key = self.subsampling.key(draw) if self.subsampling else np.uint64(0)
+            for part in blocks(len(self.corpus.tokens), most=chunk_tokens):
+                yield key, part
 
     def _lay_out(self, start: int, stop: int, key: np.uint64) -> _Chunk:
         from qwem.cooccurrence import kernels
@@ -196,29 +235,57 @@ class _Counter:
         for (first, last), _ in zip(runs, self.pool.map(work, runs), strict=True):
             bar.update(int(starts[last] - starts[first]))
 
-    def _count_tail(self, chunk: _Chunk, before: Rows, bar: Progress) -> Rows:
+    def _count_tail(self, chunk: _Chunk, before: Rows) -> Rows:
         """Return, for each of the other words, what stands around it and is no rarer.
 
         That adds to what was counted `before`.
         """
+        most = self._most_entries(chunk, before.lengths)
+        rows = Rows.with_room(len(most), int(most.sum()), self.dtype)
+        self._count_rows(chunk, before, rows, most, 0)
+        return rows
+
+    def _count_run(self, chunk: _Chunk, buffer_entries: int) -> Rows:
+        """Return what `_count_tail` does for this chunk alone, as a run on disk."""
+        most = self._most_entries(chunk, 0)
+        before = Rows.with_room(len(most), 0, self.dtype)
+        writer = RunWriter(self.dtype)
+        for first, last in row_groups(most, buffer_entries):
+            part = most[first:last]
+            group = Rows.with_room(len(part), int(part.sum()), self.dtype)
+            self._count_rows(chunk, before, group, part, first)
+            writer.append(group)
+        return writer.finish()
+
+    def _most_entries(self, chunk: _Chunk, before: NDArray[np.int64] | int) -> NDArray[np.int64]:
+        """Return how many entries each row after the head can have at most."""
+        around = 2 * len(self.weights) * np.diff(chunk.starts[self.head :])
+        return np.minimum(np.arange(self.head, self.words) + 1, around + before)
+
+    def _count_rows(
+        self, chunk: _Chunk, before: Rows, rows: Rows, most: NDArray[np.int64], skipped: int
+    ) -> None:
+        """Fill rows after the head, without the first `skipped`, given the most entries of each."""
         from qwem.cooccurrence import kernels
 
-        around = 2 * len(self.weights) * np.diff(chunk.starts[self.head :])
-        most = np.minimum(np.arange(self.head, self.words) + 1, around + before.lengths)
         ends = np.concatenate(([0], np.cumsum(most)))
-        rows = Rows.with_room(len(most), int(ends[-1]), self.dtype)
 
         def work(run: tuple[int, int]) -> None:
             row = np.zeros(self.words + 1, self.dtype)
             touched = np.zeros((self.words // 64 + 1) * 8, np.uint8)
             cells = (row, touched, touched.view(np.uint64))
             kernels.count_rows_below(
-                *chunk, self.weights, self.head, *run, *cells, *before, *rows, ends[run[0]]
+                *chunk,
+                self.weights,
+                self.head + skipped,
+                *run,
+                *cells,
+                *before,
+                *rows,
+                ends[run[0]],
             )
 
         self._map(work, cut_evenly(ends, _TASKS * self.threads))
-        bar.update(int(chunk.starts[-1] - chunk.starts[self.head]))
-        return rows
 
     def _symmetrize(self, head: NDArray[Any]) -> None:
         """Turn the counts of what follows a word into counts of what stands around it: C + Cᵀ."""

@@ -220,6 +220,34 @@ def count_rows_below(
 
 
 @njit(nogil=True, cache=True)
+def merge_rows(
+    starts: Any, lengths: Any, columns: Any, values: Any,
+    other_starts: Any, other_lengths: Any, other_columns: Any, other_values: Any,
+    first: Any, last: Any,
+    out_starts: Any, out_lengths: Any, out_columns: Any, out_values: Any,
+) -> None:  # fmt: skip
+    """Add rows `first` to `last` of two sparse matrices whose columns are sorted in each row."""
+    at = 0
+    for r in range(first, last):
+        out_starts[r - first] = at
+        i, stop = starts[r], starts[r] + lengths[r]
+        j, other_stop = other_starts[r], other_starts[r] + other_lengths[r]
+        while i < stop or j < other_stop:
+            take = i < stop and (j == other_stop or columns[i] <= other_columns[j])
+            take_other = j < other_stop and (i == stop or other_columns[j] <= columns[i])
+            out_columns[at] = columns[i] if take else other_columns[j]
+            out_values[at] = 0
+            if take:
+                out_values[at] += values[i]
+                i += 1
+            if take_other:
+                out_values[at] += other_values[j]
+                j += 1
+            at += 1
+        out_lengths[r - first] = at - out_starts[r - first]
+
+
+@njit(nogil=True, cache=True)
 def count_transposed(
     row_starts: Any, row_lengths: Any, below: Any, head: Any, first: Any, last: Any,
     occurrences: Any,
