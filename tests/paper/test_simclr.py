@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from qwem.cooccurrence import Cooccurrence
 from qwem.target import contrastive_target, simclr_target, unweighted
@@ -63,6 +64,77 @@ def test_the_target_and_its_coupling_are_the_quadratic_part_of_the_loss(beta: fl
     ]
     assert errors[0] < 1e-2 * abs(quadratic(1e-2 * direction)) + 1e-4
     np.testing.assert_allclose(errors[0] / errors[1], 8, rtol=0.1)
+
+
+def exact_loss(similarity: Array, counts: Cooccurrence, beta: float) -> float:
+    """The paper's loss for large batches, with the logarithm, and anchors drawn from P_i."""
+    p, pp = statistics(counts)
+    words = np.sqrt(np.diagonal(pp))
+    logs = np.log(np.exp(beta * similarity) @ words)
+    return float(-beta * np.sum(p * similarity) + words @ logs)
+
+
+def second_order(similarity: Array, counts: Cooccurrence, beta: float) -> float:
+    """½ Σ G (S − E_k S)² − Σ G S M with the paper's target M; the mean over k costs nothing."""
+    target = simclr_target(counts, beta, dtype=np.float64)
+    matrix, words = target.toarray(), np.sqrt(np.diagonal(statistics(counts)[1]))
+    weight = beta**2 * np.outer(words, words)
+    linear = weight * similarity * matrix
+    centred = similarity - (similarity @ words)[:, None]
+    return float(0.5 * np.sum(weight * centred**2) - np.sum(linear))
+
+
+@temperatures
+def test_the_paper_drops_a_term_of_second_order(beta: float) -> None:
+    """Halved similarities have an eighth of the error with the term, and a quarter without."""
+    counts = clustered_counts()
+    p, pp = statistics(counts)
+    features = np.random.default_rng(4).standard_normal((SIZE, DIM)) + 1
+    similarity = features @ features.T
+    matrix = (p / pp - 1) / beta
+
+    def papers(similarity: Array) -> float:
+        return float(0.5 * beta**2 * np.sum(pp * ((similarity - matrix) ** 2 - matrix**2)))
+
+    errors = {
+        name: [
+            exact_loss(h * similarity, counts, beta) - form(h * similarity) for h in (2e-3, 1e-3)
+        ]
+        for name, form in (
+            ("full", lambda s: second_order(s, counts, beta)),
+            ("paper", papers),
+        )
+    }
+    assert errors["full"][0] / errors["full"][1] == pytest.approx(8, rel=0.05)
+    assert errors["paper"][0] / errors["paper"][1] == pytest.approx(4, rel=0.05)
+    # For centred features the paper's form is enough.
+    words = np.sqrt(np.diagonal(pp))
+    features -= words @ features
+    similarity = features @ features.T
+    assert papers(similarity) == pytest.approx(second_order(similarity, counts, beta))
+
+
+@temperatures
+def test_the_target_is_that_of_the_whole_second_order(beta: float) -> None:
+    """The minimum of the full quadratic loss is the closed form, whose features are centred."""
+    counts = clustered_counts()
+    target = simclr_target(counts, beta, dtype=np.float64)
+    assert target.row_scale is not None
+    values, vectors = np.linalg.eigh(target.solved_matrix().toarray())
+    solution = target.row_scale[:, None] * vectors[:, -DIM:] * np.sqrt(values[-DIM:])
+    words = counts.word_counts / counts.word_counts.sum()
+    np.testing.assert_allclose(words @ solution, 0, atol=1e-9)
+
+    def loss(flat: Array) -> float:
+        features = flat.reshape(SIZE, DIM)
+        return second_order(features @ features.T, counts, beta)
+
+    rng = np.random.default_rng(0)
+    found = min(
+        optimize.minimize(loss, rng.standard_normal(SIZE * DIM), options={"gtol": 1e-8}).fun
+        for _ in range(4)
+    )
+    assert found == pytest.approx(loss(solution.ravel()), rel=1e-6)
 
 
 @temperatures

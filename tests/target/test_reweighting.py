@@ -155,6 +155,23 @@ def test_symmetrized_negative_sampling_is_a_mean_of_both_orders(
     np.testing.assert_allclose(arithmetic, (plain + plain.T) / 2)
 
 
+def test_the_papers_normalization_draws_fewer_negatives() -> None:
+    """Ψ⁻ = k P^(−¼)/mean(P^(−¼)): on Zipf's law of 10,000 words, 0.47 k negatives per positive."""
+    counts = random_counts(30)
+    words = counts.word_counts / counts.word_counts.sum()
+    weights = {
+        name: negative_sampling(0.75, 3.0, None, name).negative_weight(counts)[0]
+        for name in ("samples", "words")
+    }
+    np.testing.assert_allclose(weights["words"], 3 * words**-0.25 / np.mean(words**-0.25))
+    assert weights["words"].mean() == pytest.approx(3)
+    assert weights["samples"] @ words == pytest.approx(3)
+
+    zipf = 1 / np.arange(1, 10_001)
+    zipf /= zipf.sum()
+    assert zipf @ zipf**-0.25 / np.mean(zipf**-0.25) == pytest.approx(0.47, abs=0.005)
+
+
 @settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences())
 def test_setting31_alone_is_the_paper_s_example(counts: Cooccurrence) -> None:

@@ -69,6 +69,12 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         help="power of frequency from which word2vec's negatives are drawn (default: 0.75)",
     )
     group.add_argument(
+        "--normalization",
+        choices=("samples", "words"),
+        help="whether --negatives is the number of samples (default) or, as in the paper, the mean "
+        "weight of a word",
+    )
+    group.add_argument(
         "--coupling", type=float, metavar="A", help="also weight word i by P_i^A (default: 0)"
     )
     group.add_argument(

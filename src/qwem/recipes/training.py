@@ -34,6 +34,8 @@ class TrainingSettings:
     reweighting: Literal["setting31", "word2vec", "none"] = "setting31"
     exponent: float = 0.75
     """The power of word frequency from which word2vec draws negatives."""
+    normalization: Literal["samples", "words"] = "samples"
+    """The normalization of word2vec's negatives; ``words`` is the paper's formula."""
     gradient: Literal["population", "stochastic"] = "population"
     optimizer: Literal["sgd", "rk4", "adam"] = "sgd"
     rate: float | None = None
@@ -224,7 +226,9 @@ def _reweighting(
 
     if training.reweighting == "word2vec":
         subsample = 1e-3 if settings.subsample is None else settings.subsample
-        reweighting = word2vec_reweighting(subsample, training.exponent, settings.negatives)
+        reweighting = word2vec_reweighting(
+            subsample, training.exponent, settings.negatives, training.normalization
+        )
     else:
         reweighting = setting31() if training.reweighting == "setting31" else unweighted()
         if settings.negatives != 1:

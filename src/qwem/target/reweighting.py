@@ -245,11 +245,15 @@ def negative_sampling(
     exponent: float = 0.75,
     negatives: float = 5.0,
     symmetrize: Literal["geometric", "arithmetic"] | None = "geometric",
+    normalization: Literal["samples", "words"] = "samples",
 ) -> Reweighting:
-    """Ψ⁻ of k = `negatives` samples drawn from P_j^exponent: k P_j^(exponent − 1) / Σ P^exponent.
+    """Ψ⁻ of k = `negatives` samples drawn from P_j^exponent: k P_j^(exponent − 1) / Z.
 
-    The denominator makes the sampling distribution sum to one. (The paper divides by the plain mean
-    of P^(exponent − 1) over the vocabulary, where it takes the mean under P.)
+    `normalization` chooses Z. With ``"samples"`` it is Σ P^exponent, so that the distribution of
+    samples sums to one and every positive pair has k negatives. With ``"words"`` it is the paper's,
+    the mean V⁻¹ Σ P^(exponent − 1) over words, so that Ψ⁻ is k for a word on average. Frequent
+    words, of which there are few, have a smaller Ψ⁻; on Zipf's law of 10,000 words every positive
+    pair then has 0.47 k negatives.
 
     Ψ⁻ is asymmetric, and a target needs a symmetric one: ``"geometric"``, √(Ψ⁻_ij Ψ⁻_ji), keeps it
     separable and is context-distribution smoothing shared by both words; ``"arithmetic"``, the mean
@@ -270,8 +274,13 @@ def negative_sampling(
             f"symmetrize must be 'geometric', 'arithmetic' or None, not {symmetrize!r}."
         )
 
+    if normalization not in ("samples", "words"):
+        raise SettingError(f"normalization must be samples or words, not {normalization!r}.")
+
     def terms(probability: Vector) -> tuple[Vector, Vector]:
-        weight = negatives * probability ** (exponent - 1) / np.sum(probability**exponent)
+        power = probability ** (exponent - 1)
+        average = power @ probability if normalization == "samples" else power.mean()
+        weight = negatives * power / average
         ones = np.ones_like(weight)
         if exponent == 1 or symmetrize == "geometric":
             left = right = np.sqrt(weight)[:, None]
@@ -282,7 +291,13 @@ def negative_sampling(
             left, right = ones[:, None], weight[:, None]
         return left, right.T
 
-    parameters = {"exponent": exponent, "negatives": negatives, "symmetrize": symmetrize}
+    parameters: dict[str, Any] = {
+        "exponent": exponent,
+        "negatives": negatives,
+        "symmetrize": symmetrize,
+    }
+    if normalization != "samples":
+        parameters["normalization"] = normalization
     symmetric = symmetrize is not None or exponent == 1
     return Reweighting(
         (Factor("negative_sampling", parameters, negative=terms, is_symmetric=symmetric),)

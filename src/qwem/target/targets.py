@@ -148,6 +148,12 @@ def simclr_target(
     the default, the coupling is β² P_i P_j: rank one, and Proposition 3.3 solves it. The `options`
     are `TargetOptions`.
 
+    The paper expands log E_k e^{βS_ik} as E_k e^{βS_ik} − 1, which drops −½β² (E_k S_ik)², a term
+    of second order. The target is right nevertheless: the dropped term vanishes for features of
+    mean Σ P_i f_i = 0, and the minimum has such features, with the term or without it, as long as
+    P_i is the share of word i in the pairs. The loss away from the minimum needs the term; see the
+    page on SimCLR.
+
     >>> from qwem import Cooccurrence
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
     >>> simclr_target(counts, beta=2.0).coupling

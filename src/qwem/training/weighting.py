@@ -15,7 +15,7 @@ unbiased estimate of L. Under Setting 3.1, g = 1. Where G is not constant, g is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -108,7 +108,10 @@ def time_per_rate(weights: PairWeights, loss: Loss) -> float:
 
 
 def word2vec_reweighting(
-    subsample: float = 1e-3, exponent: float = 0.75, negatives: float = 5.0
+    subsample: float = 1e-3,
+    exponent: float = 0.75,
+    negatives: float = 5.0,
+    normalization: Literal["samples", "words"] = "samples",
 ) -> Reweighting:
     """Return word2vec's Ψ⁺ and Ψ⁻: subsampling, and negatives drawn from P_j^exponent.
 
@@ -116,9 +119,10 @@ def word2vec_reweighting(
     in word2vec: contexts are drawn, centres are not. Subsampling multiplies both Ψ⁺ and Ψ⁻ (paper,
     appendix on reweighting hyperparameters), so a negative j is drawn in proportion to a_j q_j, and
     each positive pair has `negatives` · Σ a_j q_j / Σ a_j P_j of them: about 1.6 times `negatives`
-    for English text and subsample=1e-5.
+    for English text and subsample=1e-5. `normalization` is that of `negative_sampling`; ``"words"``
+    is the paper's formula.
 
     >>> word2vec_reweighting()
     Reweighting(subsampling * negative_sampling)
     """
-    return subsampling(subsample) * negative_sampling(exponent, negatives, None)
+    return subsampling(subsample) * negative_sampling(exponent, negatives, None, normalization)

@@ -170,7 +170,11 @@ class Training:
 
         weighting = setting31()
         if self.run.weighting == "word2vec":
-            weighting = word2vec_reweighting(self.scale.subsample, negatives=self.size.negatives)
+            weighting = word2vec_reweighting(
+                self.scale.subsample,
+                negatives=self.size.negatives,
+                normalization=self.scale.normalization,
+            )
         return (QUARTIC if self.run.loss == "quartic" else LOGISTIC), weighting
 
 

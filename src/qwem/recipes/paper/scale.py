@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 
 class Size(NamedTuple):
@@ -38,6 +38,8 @@ class Scale:
     QWEM is trained."""
     subsample: float = 1e-3
     """word2vec's threshold t for the subsampling of frequent words."""
+    normalization: Literal["samples", "words"] = "samples"
+    """The normalization of word2vec's negatives; the paper's formula is that of words."""
     small_init: float = 1e-8
     standard_init: float = 0.1
     """σ of the two starts."""
@@ -74,6 +76,7 @@ SCALES = {
         tasks=Size(10_000, 4_096),
         step=2e-3,
         batch_size=100_000,
+        normalization="words",
         small_init=1e-12,
     ),
 }
