@@ -2,6 +2,10 @@
 
     python benchmarks/dynamics.py enwiki-36M.parquet --vocab-size 2000 --dim 60
 
+With --mixing it measures how the weighting of word2vec mixes modes: the features of the minimum
+of the quartic loss under that weighting, found by L-BFGS, beside those of M*, of the weighting's
+target, and of that target under the part of rank one of the coupling (Proposition 3.3).
+
 M* is decomposed completely, W(0) is drawn with entries N(0, σ²), and dW/dt = ½(M* − WWᵀ)W is
 solved exactly in the eigenbasis with all its modes, the negative ones too: nothing is neglected.
 The theory is that of a spectrum as `factorize` gives it, once from R_kk(0) and once from S(0).
@@ -26,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.optimize import minimize
 from scipy.stats import spearmanr
 
 from qwem import Cooccurrence, Corpus, Spectrum, factorize, mstar
@@ -34,9 +39,11 @@ from qwem.dynamics import (
     exact_flow,
     log_scale_bounds,
     off_diagonal_peak,
+    rank_one_part,
     satisfied_pairs,
     triangular_factor,
 )
+from qwem.training import word2vec_reweighting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,6 +119,63 @@ def compare(options: argparse.Namespace) -> None:
         )
 
 
+def mixing(options: argparse.Namespace) -> None:
+    """Compare features of the weighted minimum with those of three closed forms."""
+    corpus = Corpus.from_files(
+        options.corpus, vocab_size=options.vocab_size, min_tokens=500, tokenizer="ascii"
+    )
+    counts = Cooccurrence.count(corpus, options.window)
+    matrix = mstar(counts, dtype=np.float64).toarray()
+    seen: Any = counts.pair_counts.toarray() / counts.pair_counts.total
+    words = counts.word_counts / counts.word_counts.sum()
+    for subsample in (1e-3, 1e-4, 1e-5):
+        weighting = word2vec_reweighting(subsample, negatives=1.0)
+        positive = weighting.positive_weight(counts) * seen
+        negative = weighting.negative_weight(counts) * np.outer(words, words)
+        negative = (negative + negative.T) / 2  # a tied model sees no more of it
+        coupling = positive + negative
+        target = 2 * (positive - negative) / coupling
+        measured = weighted_features(target, coupling, options.dim)
+        root = np.sqrt(rank_one_part(coupling))
+        forms = {
+            "M*": leading(matrix, options.dim),
+            "own target": leading(target, options.dim),
+            "part of rank one": leading(target * np.outer(root, root), options.dim, root),
+        }
+        print(f"subsample {subsample:g}, log G spreads by {np.log(coupling).std():.2f}:")
+        actual = np.square(forms["M*"].T @ measured)
+        for name, features in forms.items():
+            shared = np.sum(np.square(features.T @ measured)) / options.dim
+            found = np.square(forms["M*"].T @ features)
+            correlation = np.corrcoef(actual.ravel(), found.ravel())[0, 1]
+            print(
+                f"  {name:17} shares {shared:.3f} of the space; correlation of predicted and "
+                f"measured overlaps with M*: {correlation:.3f}"
+            )
+
+
+def leading(matrix: Array, dim: int, root: Array | float = 1.0) -> Array:
+    """Return the left singular vectors of the closed form, under a coupling (root²)(root²)ᵀ."""
+    values, vectors = eigh(matrix)
+    w = (vectors[:, -dim:] * np.sqrt(values[-dim:])).T / root
+    return np.asarray(np.linalg.svd(w.T, full_matrices=False)[0])
+
+
+def weighted_features(target: Array, coupling: Array, dim: int) -> Array:
+    values, vectors = eigh(target)
+    weights = coupling / coupling.mean()
+
+    def loss(flat: Array) -> tuple[float, Array]:
+        w = flat.reshape(len(target), dim)
+        defect = w @ w.T - target
+        return float(np.sum(weights * defect**2) / 4), ((weights * defect) @ w).ravel()
+
+    start = vectors[:, -dim:] * np.sqrt(values[-dim:])
+    options = {"maxiter": 3_000, "maxfun": 4_000, "ftol": 1e-14, "gtol": 1e-9}
+    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return np.asarray(np.linalg.svd(found.x.reshape(start.shape), full_matrices=False)[0])
+
+
 def _mean(values: Array) -> str:
     return f"{values.mean():.4f}" if values.size else "—     "
 
@@ -126,4 +190,6 @@ if __name__ == "__main__":
     parser.add_argument(
         "--tolerance", type=float, default=0.3, help="the part of √λ_j that |R_ij| may reach"
     )
-    compare(parser.parse_args())
+    parser.add_argument("--mixing", action="store_true", help="of modes by word2vec's weighting")
+    parsed = parser.parse_args()
+    (mixing if parsed.mixing else compare)(parsed)

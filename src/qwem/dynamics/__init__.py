@@ -1,8 +1,10 @@
 """Theory of training: gradient flow in closed form, its conditions and its corrections."""
 
 from qwem.dynamics.closed_form import ClosedFormDynamics, closed_form
+from qwem.dynamics.descent import descent_values, edge_of_stability, learning_steps
 from qwem.dynamics.flow import exact_flow
 from qwem.dynamics.initial import Initial, ScaleOf, entry_scale
+from qwem.dynamics.mixing import effective_target, mode_mixing, rank_one_part
 from qwem.dynamics.procrustes import requiv_distance
 from qwem.dynamics.vanishing import (
     Peak,
@@ -21,12 +23,18 @@ __all__ = [
     "Peak",
     "ScaleOf",
     "closed_form",
+    "descent_values",
+    "edge_of_stability",
+    "effective_target",
     "entry_scale",
     "exact_flow",
     "largest_init_scale",
+    "learning_steps",
     "log_scale_bounds",
+    "mode_mixing",
     "off_diagonal",
     "off_diagonal_peak",
+    "rank_one_part",
     "requiv_distance",
     "satisfied_pairs",
     "triangular_factor",

@@ -1,0 +1,116 @@
+"""Mixing of modes by weights of pairs that are not constant.
+
+Under Setting 3.1 the coupling G is constant, and the minimum of ½ Σ G_ij (WWᵀ − M*)²_ij of rank d
+consists of the first d eigenmodes. Weights such as word2vec's mix modes in two ways. The part of G
+of rank one, ggᵀ, is solved exactly by Proposition 3.3 (`rank_one_part`). What remains is constant up
+to δG, and to first order in δG the condition (G∘(WWᵀ − M*))W = 0 is that of a constant weight for
+the target
+
+    M_eff = M* + (δG/g)∘(M* − X),   X = Σ_{k≤d} λ_k v_k v_kᵀ:
+
+only what rank d leaves out is mixed in. Replacing X by the solution and repeating converges to a
+minimum of the weighted loss; it is the EM algorithm of Srebro and Jaakkola (2003).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+
+def rank_one_part(coupling: ArrayLike) -> NDArray[np.float64]:
+    """Return the vector g for which g_i g_j is closest to a positive coupling G_ij, in logarithms.
+
+    `qwem.target.rank_one(g)` with `setting31` has this coupling, and a closed form.
+
+    >>> rank_one_part(np.outer([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])).round(6)
+    array([1., 2., 4.])
+    """
+    weights = np.asarray(coupling, dtype=np.float64)
+    if weights.ndim != 2 or not np.all(weights > 0):
+        raise SettingError("The coupling must be a matrix of positive numbers.")
+    logs = np.log(weights)
+    return np.exp(logs.mean(axis=1) - logs.mean() / 2)
+
+
+def effective_target(
+    matrix: ArrayLike, coupling: ArrayLike, dim: int, scale: float | None = None
+) -> NDArray[np.float64]:
+    """Return M_eff, whose first `dim` eigenmodes are the weighted minimum to first order in G − g.
+
+    Parameters
+    ----------
+    matrix
+        The target M*, dense and symmetric.
+    coupling
+        G, symmetric and not negative, of the same shape.
+    dim
+        The rank d of the model.
+    scale
+        g; by default the mean of G.
+
+    >>> matrix = np.diag([3.0, 1.0])
+    >>> effective_target(matrix, [[1.0, 1.0], [1.0, 2.0]], dim=1, scale=1.0)
+    array([[3., 0.],
+           [0., 2.]])
+    """
+    target, weights = _checked(matrix, coupling)
+    values, vectors = np.linalg.eigh(target)
+    if not 1 <= dim <= len(values) or values[-dim] <= 0:
+        raise SettingError(
+            f"dim must be at least 1 and at most the {np.count_nonzero(values > 0)} positive "
+            f"eigenvalues of the target, not {dim}."
+        )
+    learned = (vectors[:, -dim:] * values[-dim:]) @ vectors[:, -dim:].T
+    g = float(weights.mean()) if scale is None else scale
+    return target + (weights / g - 1) * (target - learned)
+
+
+def mode_mixing(
+    matrix: ArrayLike, coupling: ArrayLike, dim: int, scale: float | None = None
+) -> NDArray[np.float64]:
+    """Return V*ᵀV to first order in G − g: the part of mode i in feature k of the weighted model.
+
+    The elements are (v_iᵀ M_eff v_k)/(λ_k − λ_i) for i ≠ k, and 1 for i = k. There is a row for each
+    eigenvector of the target, the largest eigenvalue first, and a column for each of the `dim`
+    features. Their squares are the overlaps of features. They must be small: the theory holds as
+    long as (G/g − 1)∘(M* − X) is smaller than the gaps between eigenvalues. The parameters are those
+    of `effective_target`.
+
+    >>> mixing = mode_mixing(np.diag([3.0, 1.0, -1.0]), np.ones((3, 3)), dim=2)
+    >>> mixing.shape, bool(np.allclose(mixing, np.eye(3)[:, :2]))
+    ((3, 2), True)
+    """
+    effective = effective_target(matrix, coupling, dim, scale)
+    values, vectors = np.linalg.eigh(np.asarray(matrix, dtype=np.float64))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    elements = vectors.T @ effective @ vectors[:, :dim]
+    gaps = values[:dim] - values[:, None]
+    np.fill_diagonal(gaps, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mixing = elements / gaps
+    np.fill_diagonal(mixing, 1.0)
+    return mixing
+
+
+def _checked(matrix: ArrayLike, coupling: ArrayLike) -> tuple[Array, Array]:
+    target, weights = (np.asarray(array, dtype=np.float64) for array in (matrix, coupling))
+    if target.ndim != 2 or target.shape[0] != target.shape[1] or weights.shape != target.shape:
+        raise SettingError(
+            "The target and the coupling must be square matrices of the same shape, not "
+            f"{target.shape} and {weights.shape}."
+        )
+    for name, array in (("target", target), ("coupling", weights)):
+        if not np.allclose(array, array.T, rtol=1e-6, atol=1e-6 * np.abs(array).max()):
+            raise SettingError(f"The {name} must be symmetric.")
+    if weights.min() < 0 or weights.max() == 0:
+        raise SettingError("The coupling must not be negative, and not zero everywhere.")
+    return target, weights
