@@ -54,29 +54,3 @@ def test_filling(dtype: Any) -> None:
     plain[[0, 1, 8]] = 0
     found = sparse.csr_array((stored, rows.indices, rows.indptr), shape=(9, 9)).toarray()
     np.testing.assert_allclose(found, plain, atol=1e-14)
-
-
-def test_multiplying_in_several_tiles() -> None:
-    rng = np.random.default_rng(2)
-    matrix = rng.standard_normal((40, 2300)) * (rng.random((40, 2300)) < 0.2)
-    rows = sparse.csr_array(matrix)
-    block = rng.standard_normal((2300, 1000))
-    out = np.zeros((40, 1000))
-    kernels.multiply_rows(rows.indptr, rows.indices, rows.data, block, out)
-    np.testing.assert_allclose(out, matrix @ block, atol=1e-11)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_multiplying(dtype: Any) -> None:
-    counts, _, _, _ = problem(np.float64)
-    matrix = counts.astype(dtype)
-    rows = sparse.csr_array(matrix)
-    block = np.random.default_rng(1).standard_normal((9, 5)).astype(dtype)
-    out = np.ones((6, 5), dtype)
-    kernels.multiply_rows(rows.indptr[2:9], rows.indices, rows.data, block, out)
-    plain = np.ones((6, 5))
-    for i in range(6):
-        for j in range(9):
-            for column in range(5):
-                plain[i, column] += matrix[i + 2, j] * block[j, column]
-    np.testing.assert_allclose(out, plain, rtol=1e-4 if dtype == np.float32 else 1e-12)

@@ -45,6 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--polish", action="store_true", default=None,
         help="go on with a few full-batch steps of word2vec's own loss",
     )  # fmt: skip
+    group.add_argument(
+        "--ngrams", action="store_true", default=None,
+        help="let rare words lean on their spelling, and give words never seen a vector",
+    )  # fmt: skip
     group.add_argument("--tol", type=float, help="largest residual, relative to the top eigenvalue")
     add_corpus_options(parser)
     add_count_options(parser)

@@ -10,16 +10,19 @@ from qwem.embedding.formats import (
     write_vectors,
 )
 from qwem.embedding.sif import sif_weights
+from qwem.embedding.spelling import Spelling, spell
 from qwem.embedding.storage import StoredType
 
 __all__ = [
     "Embedding",
     "Format",
     "Neighbours",
+    "Spelling",
     "StoredType",
     "from_gensim",
     "read_vectors",
     "sif_weights",
+    "spell",
     "to_gensim",
     "write_hub",
     "write_vectors",

@@ -12,6 +12,7 @@ from qwem._internal import artefact
 from qwem._internal.vectors import LONGEST, row_norms, unit_rows
 from qwem.corpus import Vocabulary
 from qwem.embedding.neighbours import nearest_rows
+from qwem.embedding.spelling import Spelling
 from qwem.embedding.storage import stored_vectors
 from qwem.embedding.words import check_words
 from qwem.errors import ArtefactError, SettingError
@@ -48,6 +49,8 @@ class Embedding:
         One row per word, converted to float32. The embedding's view of them is read-only.
     provenance
         How the vectors were made, as JSON-compatible data, which is saved with them.
+    spelling
+        Vectors of character n-grams, if words that are not here are to have vectors: see `spell`.
 
     >>> embedding = Embedding(["king", "queen", "car"], [[2, 1], [1, 1], [0, -1]])
     >>> embedding.most_similar("king", topn=1)[0][0]
@@ -60,6 +63,7 @@ class Embedding:
         vectors: ArrayLike,
         *,
         provenance: Mapping[str, Any] | None = None,
+        spelling: Spelling | None = None,
     ) -> None:
         if not isinstance(words, Vocabulary):
             words = tuple(words)
@@ -84,6 +88,7 @@ class Embedding:
         self._vectors = rows
         self._norms = norms
         self._provenance = dict(provenance or {})
+        self._spelling = spelling
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -104,6 +109,11 @@ class Embedding:
     def provenance(self) -> Mapping[str, Any]:
         """How the vectors were made."""
         return self._provenance
+
+    @property
+    def spelling(self) -> Spelling | None:
+        """Vectors of character n-grams, from which words that are not here have theirs."""
+        return self._spelling
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -141,15 +151,18 @@ class Embedding:
         array([[3., 4.],
                [1., 2.]], dtype=float32)
         """
-        if isinstance(words, str):
-            return self.get_vector(words)
-        rows: NDArray[np.float32] = self.vectors[self.vocabulary.indices(words)]
-        return rows
+        return self.vector(words) if isinstance(words, str) else self._look_up(words)[1]
+
+    def vector(self, word: str) -> NDArray[np.float32]:
+        """Return the vector of `word`: by its spelling, if it is not here and there is one."""
+        if self.spelling is not None and word not in self.vocabulary:
+            return self.spelling.vector(word)
+        known: NDArray[np.float32] = self.vectors[self.vocabulary.index(word)]
+        return known
 
     def get_vector(self, word: str, norm: bool = False) -> NDArray[np.float32]:
         """Return the vector of `word`, scaled to length one if `norm` is true."""
-        row = self.vocabulary.index(word)
-        vector: NDArray[np.float32] = self.vectors[row]
+        vector = self.vector(word)
         return unit_rows(vector[None])[0].astype(np.float32) if norm else vector
 
     def similarity(self, first: str, second: str) -> float:
@@ -213,8 +226,9 @@ class Embedding:
         used = []
         for key, weight in terms:
             if isinstance(key, str):
-                used.append(self.vocabulary.index(key))
-                query += weight * unit_rows(self.vectors[used[-1:]])[0]
+                row, vector = self._look_up([key])
+                used.append(row[0])
+                query += weight * unit_rows(vector)[0]
             else:
                 query += weight * self._queries(np.asarray(key)[None])[0]
         exclude = np.array([used], dtype=np.int64)
@@ -229,9 +243,8 @@ class Embedding:
         >>> [found[0][0] for found in plane.most_similar_each(["a", "c"], topn=1)]
         ['b', 'b']
         """
-        rows = self.vocabulary.indices(words)
-        found = self.nearest_indices(self.vectors[rows], topn, rows[:, None], restrict_vocab)
-        return self._named(found)
+        rows, vectors = self._look_up(words)
+        return self._named(self.nearest_indices(vectors, topn, rows[:, None], restrict_vocab))
 
     def analogy(self, a: str, b: str, c: str, topn: int = 10) -> Neighbours:
         """Return the words that are to `c` as `b` is to `a`, the best first.
@@ -250,10 +263,9 @@ class Embedding:
         self, questions: Sequence[tuple[str, str, str]], topn: int = 10
     ) -> list[Neighbours]:
         """Return the answers to each question (a, b, c), computed together by matrix products."""
-        words = [word for question in questions for word in question]
-        rows = self.vocabulary.indices(words).reshape(-1, 3)
-        a, b, c = (unit_rows(self.vectors[side]) for side in rows.T)
-        return self._named(self.nearest_indices(c + b - a, topn, rows))
+        rows, vectors = self._look_up([word for question in questions for word in question])
+        a, b, c = (unit_rows(vectors[side::3]) for side in range(3))
+        return self._named(self.nearest_indices(c + b - a, topn, rows.reshape(-1, 3)))
 
     def nearest(self, vector: ArrayLike, topn: int = 10) -> Neighbours:
         """Return the words nearest to a vector.
@@ -296,7 +308,12 @@ class Embedding:
     def restrict(self, vocab_size: int) -> Embedding:
         """Return the embedding of the first `vocab_size` words."""
         vocabulary = self.vocabulary.restrict(vocab_size)
-        return Embedding(vocabulary, self.vectors[:vocab_size], provenance=self.provenance)
+        return Embedding(
+            vocabulary,
+            self.vectors[:vocab_size],
+            provenance=self.provenance,
+            spelling=self.spelling,
+        )
 
     def save(self, path: str | os.PathLike[str], *, dtype: StoredType = "float32") -> None:
         """Save to a directory: vectors in safetensors, words in text, the rest in JSON.
@@ -309,6 +326,9 @@ class Embedding:
             arrays: dict[str, NDArray[Any]] = {"vectors": stored_vectors(self.vectors, dtype)}
             if self.vocabulary.counts.any():
                 arrays["counts"] = self.vocabulary.counts
+            if self.spelling is not None:
+                arrays["ngrams"] = stored_vectors(self.spelling.vectors, dtype)
+                artefact.write_words(directory / "ngrams.txt", self.spelling.ngrams)
             artefact.write_arrays(directory / "vectors.safetensors", arrays)
             artefact.write_words(directory / "words.txt", self.index_to_key)
             fields = {
@@ -329,8 +349,28 @@ class Embedding:
                 f"{path} is damaged: its words and vectors do not match; save the embedding again."
             )
         counts = arrays.get("counts", np.zeros(len(words), dtype=np.int64))
-        vocabulary = Vocabulary(words, counts)
-        return cls(vocabulary, arrays["vectors"], provenance=metadata.get("provenance"))
+        spelling = None
+        if "ngrams" in arrays:
+            ngrams = artefact.read_words(Path(path) / "ngrams.txt")
+            spelling = Spelling(ngrams, arrays["ngrams"].astype(np.float32))
+        return cls(
+            Vocabulary(words, counts),
+            arrays["vectors"],
+            provenance=metadata.get("provenance"),
+            spelling=spelling,
+        )
+
+    def _look_up(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the rows of words, −1 for those that only spelling knows, and their vectors."""
+        if self.spelling is None or all(word in self.vocabulary for word in words):
+            rows = self.vocabulary.indices(words)
+            return rows, self.vectors[rows]
+        index = self.key_to_index
+        rows = np.array([index.get(word, -1) for word in words], dtype=np.int64)
+        vectors = self.vectors[rows]
+        for place in np.flatnonzero(rows < 0).tolist():
+            vectors[place] = self.spelling.vector(words[place])
+        return rows, vectors
 
     def _queries(self, vectors: ArrayLike) -> NDArray[np.float64]:
         queries = np.asarray(vectors, dtype=np.float64)

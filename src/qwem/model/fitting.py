@@ -77,6 +77,13 @@ def fit(
 
             result = polish(spectrum, counts, threads=threads)
             polished = result.embedding, result.context
+        if settings.ngrams:
+            with watch.stage("ngrams"):
+                from qwem.embedding import spell
+
+                evidence = result.settings["evidence"]
+                word = spell(result.embedding, evidence=evidence, threads=threads)
+                polished = word, result.context
     about: dict[str, Any] = {"counts": list(counts.sources)}
     if corpus is not None:
         about |= {"fingerprint": corpus.fingerprint, **corpus.settings}

@@ -63,6 +63,7 @@ def settings_of(
         "tol": spectrum.tol,
         "seed": settings.seed,
         "polish": settings.polish,
+        "ngrams": settings.ngrams,
     }
 
 

@@ -33,6 +33,7 @@ class SettingChanges(ReadingOptions, total=False):
     tol: float
     seed: int
     polish: bool
+    ngrams: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +74,8 @@ class Settings(Reading):
     """For everything that is random."""
     polish: bool = False
     """Whether to continue with a few steps of word2vec's own loss: see `qwem.polish`."""
+    ngrams: bool = False
+    """Whether rare words lean on their spelling, and unseen words have vectors: see `spell`."""
 
     _OTHER_NAMES: ClassVar[Mapping[str, str]] = {
         "alpha": "shrinkage",
@@ -97,6 +100,8 @@ class Settings(Reading):
             raise SettingError(
                 f"negatives, shrinkage and coupling are settings of M*, not of {self.target}."
             )
+        if self.ngrams and not self.polish:
+            raise SettingError("ngrams needs polished vectors; leave polish on, or ngrams off.")
 
     @classmethod
     def of(cls, preset: str | None = None, **changes: Unpack[SettingChanges]) -> Self:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.blocks import blocks, for_each, stored_blocks
+from qwem._internal.blocks import blocks
 from qwem._internal.resources import require_memory
 from qwem.corpus import Vocabulary
 from qwem.errors import SettingError
@@ -235,7 +235,9 @@ class Target:
     def _unscaled(self, vectors: NDArray[Any]) -> NDArray[Any]:
         if isinstance(self.rest, np.ndarray):
             return self._dense_product(self.rest, vectors)
-        product = self._sparse_product(self.rest, vectors)
+        from qwem._internal.sparse_product import multiply
+
+        product = multiply(self.rest, vectors, self.threads)
         if self.term_weights.size:
             product += self.terms @ (self.term_weights[:, None] * (self.terms.T @ vectors))
         return product
@@ -249,20 +251,6 @@ class Target:
         product = np.empty(vectors.shape, vectors.dtype)
         for rows in blocks(*entries.shape):
             np.matmul(entries[rows].astype(vectors.dtype), vectors, out=product[rows])
-        return product
-
-    def _sparse_product(
-        self, entries: sparse.csr_array[Any], vectors: NDArray[Any]
-    ) -> NDArray[Any]:
-        from qwem.target.kernels import multiply_rows
-
-        product = np.zeros(vectors.shape, vectors.dtype)
-
-        def multiply(rows: slice) -> None:
-            indptr = entries.indptr[rows.start : rows.stop + 1]
-            multiply_rows(indptr, entries.indices, entries.data, vectors, product[rows])
-
-        for_each(multiply, stored_blocks(entries.indptr), self.threads)
         return product
 
 

@@ -1,0 +1,199 @@
+"""Words by their spelling: vectors of character n-grams, for rare words and for unseen ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from qwem._internal.progress import progress
+from qwem.errors import SettingError, UnknownWordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from qwem.embedding.embedding import Embedding
+
+    Matrix: TypeAlias = NDArray[np.float32]
+
+SHORTEST, LONGEST = 4, 6
+"""Lengths of the n-grams, in characters. Those of three are in too many unrelated words."""
+
+FEWEST_WORDS = 3
+"""An n-gram in fewer words than this says nothing about others."""
+
+STEPS = 8
+"""Steps of conjugate gradients; more change no score."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spelling:
+    """Vectors of character n-grams, which add up to vectors of words.
+
+    The vector of a word is the sum of the vectors of its n-grams that are known, divided by the
+    root of their number.
+    """
+
+    ngrams: tuple[str, ...] = field(repr=False)
+    vectors: Matrix = field(repr=False)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {ngram: row for row, ngram in enumerate(self.ngrams)}
+
+    def vector(self, word: str) -> Matrix:
+        """Return the vector that the spelling of `word` predicts."""
+        known = sorted({self._index[part] for part in ngrams_of(word) if part in self._index})
+        if not known:
+            raise UnknownWordError(
+                f"The word {word!r} is not in the vocabulary, and no part of its spelling is known."
+            )
+        total: Matrix = self.vectors[known].sum(axis=0, dtype=np.float64) / np.sqrt(len(known))
+        return total.astype(np.float32)
+
+
+def ngrams_of(word: str) -> set[str]:
+    """Return the n-grams of a word between ``<`` and ``>``, which mark its beginning and end.
+
+    >>> sorted(ngrams_of("cats"))
+    ['<cat', '<cats', '<cats>', 'ats>', 'cats', 'cats>']
+    """
+    marked = f"<{word}>"
+    lengths = range(SHORTEST, min(LONGEST, len(marked)) + 1)
+    return {marked[at : at + n] for n in lengths for at in range(len(marked) - n + 1)}
+
+
+def spell(
+    embedding: Embedding,
+    *,
+    evidence: float = 100.0,
+    ridge: float = 10.0,
+    threads: int | None = None,
+) -> Embedding:
+    """Return an embedding whose rare words lean on their spelling; unseen words have vectors too.
+
+    Polished vectors are shrunk: a word seen n times has about n/(n + evidence) of the vector that
+    its text asks for, and zero for the rest. Here the rest comes from the word's spelling: to its
+    vector is added evidence/(n + evidence) of the vector that its n-grams predict. So frequent
+    words hardly move, and a word never seen (n = 0) has the prediction alone.
+
+    The vectors b of the n-grams come from one ridge regression in closed form,
+
+        min_B Σ_i n_i/(n_i + evidence) |w_i (n_i + evidence)/n_i − x_i B|² + ridge |B|²,
+
+    with x_i the n-grams of word i, each 1/√(number of its n-grams).
+
+    Parameters
+    ----------
+    embedding
+        Word vectors, with the counts of the words.
+    evidence
+        The evidence of independence that the vectors were shrunk by: see `qwem.polish.polish`.
+    ridge
+        How many words an n-gram must be in before its vector is trusted.
+    threads
+        How many to use; all cores by default. The result is the same whatever their number.
+
+    >>> from qwem import Embedding, Vocabulary
+    >>> words = ("cat", "cats", "dog", "dogs", "doge")
+    >>> vectors = [[5, 0], [5, 0], [0, 5], [0, 5], [0, 5]]
+    >>> small = Embedding(Vocabulary(words, np.array([9, 8, 7, 6, 5])), vectors)
+    >>> spell(small).most_similar("doggy", topn=1)[0][0]
+    'dog'
+    """
+    from qwem._internal.sparse_product import multiply
+    from qwem.embedding.embedding import Embedding
+
+    counts = embedding.vocabulary.counts.astype(np.float64)
+    if counts.min() < 1:
+        raise SettingError("spell needs word counts; these vectors came without, or with zeros.")
+    for name, value in (("evidence", evidence), ("ridge", ridge)):
+        if not (np.isfinite(value) and value > 0):
+            raise SettingError(f"{name} must be a positive number, not {value}.")
+    ngrams, incidence = incidence_of(embedding.index_to_key)
+    trust = counts / (counts + evidence)
+    if not ngrams:
+        raise SettingError(
+            f"No n-gram of {SHORTEST} to {LONGEST} characters is in {FEWEST_WORDS} words or more; "
+            "spelling needs a larger vocabulary."
+        )
+    weights = trust.astype(np.float32)
+    asked: Matrix = embedding.vectors / weights[:, None]
+    vectors = _regress(incidence, asked, weights, np.float32(ridge), threads)
+    predicted = multiply(incidence, vectors, threads)
+    predicted *= (1 - trust)[:, None].astype(np.float32)
+    predicted += embedding.vectors
+    return Embedding(
+        embedding.vocabulary,
+        predicted,
+        provenance={**embedding.provenance, "spelling": {"evidence": evidence, "ridge": ridge}},
+        spelling=Spelling(ngrams, vectors),
+    )
+
+
+def incidence_of(words: Iterable[str]) -> tuple[tuple[str, ...], sparse.csr_array[Any]]:
+    """Return the n-grams that are in enough words, sorted, and which word has which.
+
+    Rows are words. A row's entries are equal, and their squares add up to one.
+    """
+    from scipy import sparse
+
+    found: dict[str, int] = {}
+    ends = [0]
+    columns: list[int] = []
+    for word in words:
+        columns.extend(found.setdefault(ngram, len(found)) for ngram in ngrams_of(word))
+        ends.append(len(columns))
+    every = np.array(columns, dtype=np.int64)
+    frequent = np.bincount(every, minlength=len(found)) >= FEWEST_WORDS
+    names = np.array(list(found), dtype=object)
+    order = np.flatnonzero(frequent)[np.argsort(names[frequent])]
+    place = np.zeros(len(found), dtype=np.int32)
+    place[order] = np.arange(len(order))
+    kept = frequent[every]
+    indptr = np.concatenate(([0], np.cumsum(kept)))[ends]
+    lengths = np.diff(indptr)
+    values = np.repeat(1 / np.sqrt(np.maximum(lengths, 1)), lengths).astype(np.float32)
+    shape = (len(ends) - 1, len(order))
+    matrix = sparse.csr_array((values, place[every[kept]], indptr.astype(np.int32)), shape=shape)
+    matrix.sort_indices()
+    return tuple(names[order]), matrix
+
+
+def _regress(
+    incidence: sparse.csr_array[Any],
+    asked: Matrix,
+    weights: Matrix,
+    ridge: np.float32,
+    threads: int | None,
+) -> Matrix:
+    """Solve (XᵀΩX + ridge) B = XᵀΩU by conjugate gradients, all columns at once."""
+    from qwem._internal.sparse_product import multiply
+
+    transposed = incidence.T.tocsr()
+    transposed.sort_indices()
+    diagonal = transposed.multiply(transposed) @ weights + ridge
+    rest = multiply(transposed, asked * weights[:, None], threads)
+    solution = np.zeros_like(rest)
+    scaled = rest / diagonal[:, None]
+    direction = scaled.copy()
+    size = np.einsum("ij,ij->j", rest, scaled)
+    with progress("spelling", STEPS, "step") as bar:
+        for _ in range(STEPS):
+            bent = multiply(incidence, direction, threads) * weights[:, None]
+            bent = multiply(transposed, bent, threads) + ridge * direction
+            along = np.einsum("ij,ij->j", direction, bent)
+            length = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
+            solution += length * direction
+            rest -= length * bent
+            np.divide(rest, diagonal[:, None], out=scaled)
+            before, size = size, np.einsum("ij,ij->j", rest, scaled)
+            direction *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+            direction += scaled
+            bar.update()
+    return solution

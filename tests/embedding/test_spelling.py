@@ -1,0 +1,124 @@
+"""Words by their spelling: the ridge regression against a dense twin, unseen words, saving."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qwem.corpus import Vocabulary
+from qwem.embedding import Embedding, spell
+from qwem.embedding.spelling import FEWEST_WORDS, incidence_of, ngrams_of
+from qwem.errors import SettingError, UnknownWordError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STEMS = ("walk", "talk", "jump", "climb", "sing", "paint", "print", "fold", "bend", "wash")
+ENDINGS = ("", "s", "ed", "ing", "er", "able")
+WORDS = tuple(stem + ending for ending in ENDINGS for stem in STEMS)
+
+
+def some_words(dim: int = 5, seed: int = 0) -> Embedding:
+    """Vectors that are the sum of a stem's and an ending's, with noise where words are rare."""
+    rng = np.random.default_rng(seed)
+    stems, endings = rng.normal(size=(len(STEMS), dim)), rng.normal(size=(len(ENDINGS), dim))
+    vectors = np.array([stem + ending for ending in endings for stem in stems])
+    counts = np.sort(rng.integers(5, 500, len(WORDS)))[::-1].astype(np.int64)
+    noise = rng.normal(size=vectors.shape) * (10 / counts[:, None]) ** 0.5
+    shrunk = (vectors + noise) * (counts / (counts + 100))[:, None]
+    return Embedding(Vocabulary(WORDS, counts), shrunk)
+
+
+@given(st.text(max_size=12))
+def test_ngrams(word: str) -> None:
+    marked = f"<{word}>"
+    expected = {
+        marked[a:b]
+        for a in range(len(marked))
+        for b in range(a, len(marked) + 1)
+        if 4 <= b - a <= 6
+    }
+    assert ngrams_of(word) == expected
+
+
+def test_incidence() -> None:
+    ngrams, matrix = incidence_of(WORDS)
+    dense = matrix.toarray()
+    assert list(ngrams) == sorted(ngrams)
+    for row, word in enumerate(WORDS):
+        has = {ngrams[column] for column in np.flatnonzero(dense[row])}
+        assert has == ngrams_of(word) & set(ngrams)
+        np.testing.assert_allclose(np.sum(dense[row] ** 2), 1 if has else 0, rtol=1e-6)
+    every = [ngram for word in WORDS for ngram in ngrams_of(word)]
+    assert set(ngrams) == {ngram for ngram in every if every.count(ngram) >= FEWEST_WORDS}
+
+
+def test_regression_is_the_one_that_is_written() -> None:
+    plain = some_words()
+    spelled = spell(plain, evidence=50.0, ridge=3.0)
+    assert spelled.spelling is not None
+    _, matrix = incidence_of(WORDS)
+    x, counts = matrix.toarray().astype(np.float64), plain.vocabulary.counts
+    trust = counts / (counts + 50.0)
+    asked = plain.vectors / trust[:, None]
+    normal = (x.T * trust) @ x + 3.0 * np.eye(x.shape[1])
+    solution = np.linalg.solve(normal, (x.T * trust) @ asked)
+    predicted = x @ solution
+    np.testing.assert_allclose(spelled.spelling.vectors, solution, atol=0.02 * abs(solution).max())
+    np.testing.assert_allclose(
+        spelled.vectors,
+        plain.vectors + (1 - trust)[:, None] * predicted,
+        atol=0.02 * abs(predicted).max(),
+    )
+
+
+def test_unseen_words_are_near_their_kin() -> None:
+    spelled = spell(some_words(), ridge=1.0)
+    assert "walkers" not in spelled
+    assert spelled.most_similar("walkers", topn=1)[0][0].startswith("walk")
+    np.testing.assert_array_equal(spelled["walkers"], spelled.vector("walkers"))
+    np.testing.assert_array_equal(spelled[["walk", "walkers"]][1], spelled.vector("walkers"))
+    assert spelled.similarity("walkers", "walker") > spelled.similarity("walkers", "fold")
+    (neighbours,) = spelled.most_similar_each(["walkers"], topn=1)
+    assert neighbours == spelled.most_similar("walkers", topn=1)
+
+
+def test_frequent_words_hardly_move() -> None:
+    plain = some_words()
+    spelled = spell(plain)
+    moved = np.linalg.norm(spelled.vectors - plain.vectors, axis=1) / plain.norms
+    assert moved[:5].mean() < 0.2 < moved[-5:].mean()
+
+
+def test_nothing_known_of_a_spelling() -> None:
+    with pytest.raises(UnknownWordError, match="no part of its spelling"):
+        spell(some_words()).vector("zzzzzz")
+    with pytest.raises(UnknownWordError, match="close spellings"):
+        some_words().vector("walkers")
+
+
+def test_spelling_is_saved(tmp_path: Path) -> None:
+    spelled = spell(some_words())
+    spelled.save(tmp_path / "words")
+    loaded = Embedding.load(tmp_path / "words")
+    np.testing.assert_array_equal(loaded.vector("walkers"), spelled.vector("walkers"))
+    assert loaded.provenance["spelling"] == {"evidence": 100.0, "ridge": 10.0}
+    np.testing.assert_array_equal(loaded.restrict(3).vector("walkers"), spelled.vector("walkers"))
+
+
+def test_same_bits_for_any_number_of_threads() -> None:
+    one, two = (spell(some_words(), threads=threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one.vectors, two.vectors)
+
+
+def test_refusals() -> None:
+    with pytest.raises(SettingError, match="needs word counts"):
+        spell(Embedding(["a", "b"], [[1.0], [2.0]]))
+    with pytest.raises(SettingError, match="ridge"):
+        spell(some_words(), ridge=0)
+    with pytest.raises(SettingError, match="larger vocabulary"):
+        spell(Embedding(Vocabulary(("a", "b"), np.array([5, 4])), [[1.0], [2.0]]))
