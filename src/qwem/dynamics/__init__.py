@@ -1,6 +1,6 @@
 """Theory of training: gradient flow in closed form, its conditions and its corrections."""
 
-from qwem.dynamics.closed_form import ClosedFormDynamics, closed_form
+from qwem.dynamics.closed_form import AsymmetricDynamics, ClosedFormDynamics, closed_form
 from qwem.dynamics.descent import descent_values, edge_of_stability, learning_steps
 from qwem.dynamics.flow import exact_flow
 from qwem.dynamics.initial import Initial, ScaleOf, entry_scale
@@ -18,6 +18,7 @@ from qwem.dynamics.vanishing import (
 )
 
 __all__ = [
+    "AsymmetricDynamics",
     "ClosedFormDynamics",
     "Initial",
     "Peak",

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from qwem.dynamics.initial import Initial, typical_values, values_of_start
+from qwem.dynamics.initial import (
+    Initial,
+    bases_of,
+    is_untied,
+    row_scale_of,
+    sizes_of,
+    typical_values,
+    values_of_start,
+)
 from qwem.dynamics.modes import checked_times, damping
 from qwem.errors import RankError, SettingError
+from qwem.spectrum import Triplets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,7 +54,7 @@ class ClosedFormDynamics:
     @cached_property
     def rates(self) -> NDArray[np.float64]:
         """The initial growth rate of s_k²: λ_k, or |λ_k|/2 in the untied model."""
-        return self._sizes / 2 if self.spectrum.signed else self._sizes
+        return self._sizes / 2 if is_untied(self.spectrum) else self._sizes
 
     @cached_property
     def learning_times(self) -> NDArray[np.float64]:
@@ -104,11 +113,14 @@ class ClosedFormDynamics:
 
         A smaller model has another random start; for one, restrict the spectrum.
         """
-        return self._vectors(t, dim, np.ones(self.spectrum.dim))
+        return self._vectors(t, dim, 0)
 
     def context_vectors(self, t: float, dim: int | None = None) -> NDArray[np.float64]:
-        """Return W′(t) = V* sign(Λ) S(t) of the untied model; the tied one has W′ = W."""
-        return self._vectors(t, dim, np.sign(self.spectrum.eigenvalues))
+        """Return W′(t) = V* sign(Λ) S(t) of the untied model; the tied one has W′ = W.
+
+        For singular triplets it is VS(t), with a row for each context.
+        """
+        return self._vectors(t, dim, 1)
 
     def embedding(self, t: float, dim: int | None = None) -> Embedding:
         """Return the word vectors W(t) with their words; at t = ∞ those of the spectrum."""
@@ -120,7 +132,7 @@ class ClosedFormDynamics:
 
     @property
     def _sizes(self) -> Array:
-        return np.abs(self.spectrum.eigenvalues)
+        return sizes_of(self.spectrum)
 
     @property
     def _unit(self) -> float:
@@ -132,29 +144,62 @@ class ClosedFormDynamics:
             )
         return first
 
-    def _vectors(self, t: float, dim: int | None, signs: Array) -> Array:
+    def _vectors(self, t: float, dim: int | None, side: int) -> Array:
         part = self.spectrum if dim is None else self.spectrum.restrict(dim)
-        weights = (signs * self.singular_values(float(t)))[: part.dim]
-        vectors = np.multiply(part.eigenvectors, weights, dtype=np.float64)
-        if part.row_scale is not None:
-            vectors *= part.row_scale[:, None]
-        return vectors
+        weights = self.singular_values(float(t))[: part.dim]
+        vectors = np.multiply(bases_of(part)[side], weights, dtype=np.float64)
+        scale = row_scale_of(part)
+        return vectors if scale is None else vectors * scale[:, None]
 
     def _embedding(self, t: float, vectors: Array, role: str) -> Embedding:
         from qwem.embedding import Embedding
 
-        provenance = {
+        provenance: dict[str, Any] = {
             "role": role,
             "time": str(float(t)),  # JSON has no infinity
             "initial_singular_values": self.initial_singular_values.tolist(),
-            "signed": self.spectrum.signed,
-            "target": dict(self.spectrum.target_settings),
         }
-        return Embedding(self.spectrum.vocabulary, vectors, provenance=provenance)
+        spectrum: Spectrum | Triplets = self.spectrum
+        if isinstance(spectrum, Triplets):
+            words = spectrum.vocabulary if role == "word" else spectrum.contexts
+            return Embedding(words, vectors, provenance=provenance)
+        provenance |= {"signed": spectrum.signed, "target": dict(spectrum.target_settings)}
+        return Embedding(spectrum.vocabulary, vectors, provenance=provenance)
+
+
+@dataclass(frozen=True, eq=False)
+class AsymmetricDynamics(ClosedFormDynamics):
+    """Gradient flow of an untied model towards a target without symmetry; see `closed_form`."""
+
+    spectrum: Triplets  # type: ignore[assignment]
+
+
+@overload
+def closed_form(
+    spectrum: Spectrum,
+    *,
+    init_scale: float | None = None,
+    initial_singular_values: ArrayLike | None = None,
+    initial_vectors: ArrayLike | None = None,
+    initial_context_vectors: ArrayLike | None = None,
+    initial: Initial = "qr",
+) -> ClosedFormDynamics: ...
+
+
+@overload
+def closed_form(
+    spectrum: Triplets,
+    *,
+    init_scale: float | None = None,
+    initial_singular_values: ArrayLike | None = None,
+    initial_vectors: ArrayLike | None = None,
+    initial_context_vectors: ArrayLike | None = None,
+    initial: Initial = "qr",
+) -> AsymmetricDynamics: ...
 
 
 def closed_form(
-    spectrum: Spectrum,
+    spectrum: Spectrum | Triplets,
     *,
     init_scale: float | None = None,
     initial_singular_values: ArrayLike | None = None,
@@ -173,6 +218,10 @@ def closed_form(
     the tied curves for |λ|, at half the speed. An outlier that the spectrum omits is absent from M*
     here too; training on all of M* would learn it first.
 
+    Singular triplets belong to the untied model of a target without symmetry, of any shape:
+    dW/dt = ¼(M − WW′ᵀ)W′ and dW′/dt = ¼(M − WW′ᵀ)ᵀW. With W = US, W′ = VS each mode obeys the same
+    equation for its singular value.
+
     Under a rank-one coupling G = Γ²11ᵀΓ² (Proposition 3.3) the loss is ¼‖UUᵀ − ΓM*Γ‖² in U = ΓW,
     and the flow is that of U: dU/dt = ½(ΓM*Γ − UUᵀ)U. This trains W with a separate step size for
     each word, dW/dt = −½Γ⁻²∇L. The start is that of U: `init_scale` refers to ΓW(0), and
@@ -181,7 +230,8 @@ def closed_form(
     Parameters
     ----------
     spectrum
-        The d modes of a model of dimension d: of M*, or of ΓM*Γ under a rank-one coupling.
+        The d modes of a model of dimension d: of M*, or of ΓM*Γ under a rank-one coupling; or the
+        triplets of an asymmetric target (`qwem.spectrum.singular_triplets`).
     init_scale
         σ, for W(0) with independent entries N(0, σ²). Each mode starts from a typical value: the
         geometric mean of R_kk(0) for ``"qr"``, or σ√V for ``"svd"``. `entry_scale` converts other
@@ -220,10 +270,14 @@ def closed_form(
         start = typical_values(spectrum, init_scale, initial)
     else:
         start = np.asarray(initial_singular_values, dtype=np.float64)
+    if isinstance(spectrum, Triplets):
+        return AsymmetricDynamics(spectrum, start)
     return ClosedFormDynamics(spectrum, start)
 
 
-def _check_spectrum(spectrum: Spectrum) -> None:
+def _check_spectrum(spectrum: Spectrum | Triplets) -> None:
+    if isinstance(spectrum, Triplets):
+        return  # singular values are positive
     values = np.abs(spectrum.eigenvalues) if spectrum.signed else spectrum.eigenvalues
     wrong = np.flatnonzero(~(values > 0))
     if wrong.size:

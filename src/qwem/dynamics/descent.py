@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qwem.dynamics.initial import sizes_of
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def descent_values(
     counts = np.asarray(steps)
     if not np.issubdtype(counts.dtype, np.integer) or np.any(counts < 0):
         raise SettingError("steps must be whole numbers that are not negative.")
-    sizes = np.abs(run.spectrum.eigenvalues)
+    sizes = sizes_of(run.spectrum)
     gain = time_step / 2 * run.rates / sizes
     values = np.array(run.initial_singular_values)
     wanted, places = np.unique(counts.ravel(), return_inverse=True)

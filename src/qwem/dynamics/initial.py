@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from qwem.dynamics.vanishing import triangular_factor
 from qwem.errors import SettingError
+from qwem.spectrum import Triplets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -50,7 +51,33 @@ def entry_scale(
     return float(init_scale / np.sqrt({"entry": 1, "vector": dim, "mode": words}[scale_of]))
 
 
-def typical_values(spectrum: Spectrum, init_scale: float, initial: Initial) -> NDArray[np.float64]:
+def is_untied(spectrum: Spectrum | Triplets) -> bool:
+    """Return whether the modes are those of an untied model."""
+    return isinstance(spectrum, Triplets) or spectrum.signed
+
+
+def sizes_of(spectrum: Spectrum | Triplets) -> NDArray[np.float64]:
+    """Return |λ_k|, or the singular values of triplets."""
+    if isinstance(spectrum, Triplets):
+        return spectrum.singular_values
+    return np.abs(spectrum.eigenvalues)
+
+
+def bases_of(spectrum: Spectrum | Triplets) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the directions of W and of W′: V* and V* sign(Λ), or U and V of triplets."""
+    if isinstance(spectrum, Triplets):
+        return spectrum.left_vectors, spectrum.right_vectors
+    return spectrum.eigenvectors, spectrum.eigenvectors * np.sign(spectrum.eigenvalues)
+
+
+def row_scale_of(spectrum: Spectrum | Triplets) -> NDArray[np.float64] | None:
+    """Return the diagonal of Γ⁻¹ under a rank-one coupling, otherwise None."""
+    return None if isinstance(spectrum, Triplets) else spectrum.row_scale
+
+
+def typical_values(
+    spectrum: Spectrum | Triplets, init_scale: float, initial: Initial
+) -> NDArray[np.float64]:
     """Return the typical start of each mode where W(0) has independent entries N(0, σ²).
 
     W(0)ᵀV* is then a d × d matrix of such entries, so R_kk(0)/σ is χ-distributed with d − k + 1
@@ -63,18 +90,22 @@ def typical_values(spectrum: Spectrum, init_scale: float, initial: Initial) -> N
     """
     if not (np.isfinite(init_scale) and init_scale > 0):
         raise SettingError(f"init_scale must be a positive number, not {init_scale}.")
-    words, dim = spectrum.eigenvectors.shape
+    left, right = bases_of(spectrum)
+    dim = left.shape[1]
     if initial == "svd":
-        return np.full(dim, init_scale * np.sqrt(words))
+        return np.full(dim, init_scale * np.sqrt((len(left) + len(right)) / 2))
     from scipy.special import digamma
 
-    scale = init_scale / np.sqrt(2) if spectrum.signed else init_scale
+    scale = init_scale / np.sqrt(2) if is_untied(spectrum) else init_scale
     freedom = np.arange(dim, 0, -1)
     return scale * np.sqrt(2) * np.exp(digamma(freedom / 2) / 2)
 
 
 def values_of_start(
-    spectrum: Spectrum, vectors: ArrayLike, context: ArrayLike | None, initial: Initial
+    spectrum: Spectrum | Triplets,
+    vectors: ArrayLike,
+    context: ArrayLike | None,
+    initial: Initial,
 ) -> NDArray[np.float64]:
     """Return the start of each mode for a given W(0), and W′(0) in the untied model.
 
@@ -83,16 +114,17 @@ def values_of_start(
     tied ones with the matrix (0 M*; M* 0), whose eigenvectors for |λ_k| are
     (v_k; sign(λ_k) v_k)/√2; a small random start is balanced to the order of σ².
     """
-    if (context is None) == spectrum.signed:
+    if (context is None) == is_untied(spectrum):
         raise SettingError(
-            "Give initial_context_vectors for an untied model, whose spectrum is signed, and only "
-            f"then; this spectrum has signed={spectrum.signed}."
+            "Give initial_context_vectors for an untied model, which has a signed spectrum or "
+            "singular triplets, and only then."
         )
-    sides = [_checked(spectrum, vectors, "initial_vectors")]
-    bases = [spectrum.eigenvectors]
-    if context is not None:
-        sides.append(_checked(spectrum, context, "initial_context_vectors"))
-        bases.append(spectrum.eigenvectors * np.sign(spectrum.eigenvalues))
+    bases = bases_of(spectrum)[: 1 if context is None else 2]
+    scale = row_scale_of(spectrum)
+    sides = [
+        _checked(given, basis, scale, name)
+        for given, basis, name in zip((vectors, context), bases, _STARTS, strict=False)
+    ]
     if initial == "svd":
         stacked = np.concatenate(sides) / np.sqrt(len(sides))
         return np.asarray(np.linalg.svd(stacked, compute_uv=False), dtype=np.float64)
@@ -100,12 +132,17 @@ def values_of_start(
     return np.diagonal(triangular_factor(np.mean(overlaps, axis=0)))
 
 
-def _checked(spectrum: Spectrum, vectors: ArrayLike, name: str) -> NDArray[np.float64]:
+_STARTS = ("initial_vectors", "initial_context_vectors")
+
+
+def _checked(
+    vectors: Any, basis: NDArray[Any], scale: NDArray[np.float64] | None, name: str
+) -> NDArray[np.float64]:
     array = np.asarray(vectors, dtype=np.float64)
-    if array.shape != spectrum.eigenvectors.shape or not np.all(np.isfinite(array)):
+    if array.shape != basis.shape or not np.all(np.isfinite(array)):
         raise SettingError(
-            f"{name} must be finite and of shape {spectrum.eigenvectors.shape}, the words and "
+            f"{name} must be finite and of shape {basis.shape}, the words and "
             f"dimensions of the spectrum, not {array.shape}; restrict the spectrum to change them."
         )
     # Under a rank-one coupling the theory is that of U = ΓW.
-    return array if spectrum.row_scale is None else array / spectrum.row_scale[:, None]
+    return array if scale is None else array / scale[:, None]

@@ -2,7 +2,7 @@
 
 Under Setting 3.1 the coupling G is constant, and the minimum of ½ Σ G_ij (WWᵀ − M*)²_ij of rank d
 consists of the first d eigenmodes. Weights such as word2vec's mix modes in two ways. The part of G
-of rank one, ggᵀ, is solved exactly by Proposition 3.3 (`rank_one_part`). What remains is constant up
+of rank one, ggᵀ, is solved exactly by Proposition 3.3 (`rank_one_part`). The rest is constant up
 to δG, and to first order in δG the condition (G∘(WWᵀ − M*))W = 0 is that of a constant weight for
 the target
 
@@ -79,11 +79,11 @@ def mode_mixing(
 ) -> NDArray[np.float64]:
     """Return V*ᵀV to first order in G − g: the part of mode i in feature k of the weighted model.
 
-    The elements are (v_iᵀ M_eff v_k)/(λ_k − λ_i) for i ≠ k, and 1 for i = k. There is a row for each
-    eigenvector of the target, the largest eigenvalue first, and a column for each of the `dim`
+    The elements are (v_iᵀ M_eff v_k)/(λ_k − λ_i) for i ≠ k, and 1 for i = k. There is a row for
+    each eigenvector of the target, the largest eigenvalue first, and a column for each of the `dim`
     features. Their squares are the overlaps of features. They must be small: the theory holds as
-    long as (G/g − 1)∘(M* − X) is smaller than the gaps between eigenvalues. The parameters are those
-    of `effective_target`.
+    long as (G/g − 1)∘(M* − X) is smaller than the gaps between eigenvalues. The parameters are
+    those of `effective_target`.
 
     >>> mixing = mode_mixing(np.diag([3.0, 1.0, -1.0]), np.ones((3, 3)), dim=2)
     >>> mixing.shape, bool(np.allclose(mixing, np.eye(3)[:, :2]))

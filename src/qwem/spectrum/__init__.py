@@ -3,5 +3,6 @@
 from qwem.spectrum.factorizing import Method, factorize
 from qwem.spectrum.selection import fix_signs
 from qwem.spectrum.spectrum import Spectrum
+from qwem.spectrum.triplets import Triplets, singular_triplets
 
-__all__ = ["Method", "Spectrum", "factorize", "fix_signs"]
+__all__ = ["Method", "Spectrum", "Triplets", "factorize", "fix_signs", "singular_triplets"]

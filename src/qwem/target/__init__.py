@@ -1,5 +1,6 @@
 """Cooccurrence → Target: M*, PMI, PPMI, SimCLR, any contrastive loss, and their reweightings."""
 
+from qwem.target.asymmetric import asymmetric_mstar
 from qwem.target.building import TargetOptions
 from qwem.target.derivatives import Derivatives, LossSide, derivatives_at_zero
 from qwem.target.reweighting import (
@@ -22,6 +23,7 @@ __all__ = [
     "Target",
     "TargetName",
     "TargetOptions",
+    "asymmetric_mstar",
     "contrastive_target",
     "derivatives_at_zero",
     "dynamic_window",

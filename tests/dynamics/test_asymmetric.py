@@ -1,0 +1,127 @@
+"""The untied model of targets without symmetry, against a general ODE solver and training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from dynamics.gradient_flow import integrate
+from qwem.dynamics import closed_form, descent_values
+from qwem.errors import SettingError
+from qwem.spectrum import Triplets, singular_triplets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+VALUES = np.array([6.0, 3.0, 1.2, 0.3])
+ROWS, COLUMNS, DIM = 7, 5, 3
+TIMES = np.linspace(0, 40, 81)
+
+
+def target() -> Array:
+    rng = np.random.default_rng(2)
+    left, right = (np.linalg.qr(rng.standard_normal((n, 4)))[0] for n in (ROWS, COLUMNS))
+    return np.asarray((left * VALUES) @ right.T)
+
+
+def triplets() -> Triplets:
+    words, contexts = (
+        [f"{side}{i}" for i in range(n)] for side, n in (("w", ROWS), ("c", COLUMNS))
+    )
+    return singular_triplets(target(), DIM, words=words, contexts=contexts, tol=1e-9)
+
+
+def flow(start: Array, context: Array, times: Array) -> tuple[Array, Array]:
+    """−½ the gradient of ¼‖WCᵀ − M‖² in both factors, which have different numbers of rows."""
+    matrix = target()
+
+    def velocity(both: Array) -> Array:
+        w, c = both[:ROWS], both[ROWS:]
+        defect = matrix - w @ c.T
+        return np.concatenate([defect @ c, defect.T @ w]) / 4
+
+    states = integrate(velocity, np.concatenate([start, context]), times)
+    return states[:, :ROWS], states[:, ROWS:]
+
+
+def test_from_an_aligned_start_it_is_exact() -> None:
+    run = closed_form(triplets(), initial_singular_values=[1e-3, 0.2, 2.0])
+    words, contexts = flow(run.vectors(0.0), run.context_vectors(0.0), TIMES)
+    np.testing.assert_allclose([run.vectors(t) for t in TIMES], words, atol=1e-7)
+    np.testing.assert_allclose([run.context_vectors(t) for t in TIMES], contexts, atol=1e-7)
+    matrix = target()
+    losses = np.sum((words @ contexts.transpose(0, 2, 1) - matrix) ** 2, axis=(1, 2))
+    np.testing.assert_allclose(run.loss(TIMES), (losses - np.sum(matrix**2)) / 4, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_from_a_random_start_it_is_the_limit(seed: int) -> None:
+    errors = []
+    for scale in (1e-2, 1e-4, 1e-6):
+        rng = np.random.default_rng(seed)
+        start = scale * rng.standard_normal((ROWS, DIM))
+        context = scale * rng.standard_normal((COLUMNS, DIM))
+        run = closed_form(triplets(), initial_vectors=start, initial_context_vectors=context)
+        words, contexts = flow(start, context, TIMES)
+        products = np.linalg.svd(words @ contexts.transpose(0, 2, 1), compute_uv=False)[:, :DIM]
+        theory = np.sort(run.singular_values(TIMES))[:, ::-1]
+        errors.append(np.abs(np.sqrt(products) - theory).max())
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 5e-3
+
+
+def test_typical_starts_are_those_of_random_ones() -> None:
+    modes, scale = triplets(), 1e-3
+    rng = np.random.default_rng(0)
+    drawn = np.array(
+        [
+            closed_form(
+                modes,
+                initial_vectors=scale * rng.standard_normal((ROWS, DIM)),
+                initial_context_vectors=scale * rng.standard_normal((COLUMNS, DIM)),
+            ).initial_singular_values
+            for _ in range(2_000)
+        ]
+    )
+    typical = closed_form(modes, init_scale=scale).initial_singular_values
+    np.testing.assert_allclose(np.log(drawn).mean(axis=0), np.log(typical), atol=0.06)
+
+
+def test_embeddings_have_their_own_names() -> None:
+    run = closed_form(triplets(), init_scale=1e-3)
+    assert run.embedding(np.inf).index_to_key[0] == "w0"
+    assert run.context_embedding(np.inf).index_to_key[0] == "c0"
+    np.testing.assert_allclose(
+        run.embedding(np.inf).vectors, triplets().embedding().vectors, rtol=1e-6
+    )
+    np.testing.assert_allclose(run.rates, VALUES[:DIM] / 2)
+    assert descent_values(run, 0.01, 5).shape == (DIM,)
+    with pytest.raises(SettingError, match="untied"):
+        closed_form(triplets(), initial_vectors=np.ones((ROWS, DIM)))
+
+
+def test_word2vecs_own_negatives_are_learned_along_the_same_curves() -> None:
+    """Trained on all pairs with Ψ⁻ ∝ P_j^(−¼): an asymmetric target, and nothing fitted."""
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.target import asymmetric_mstar, negative_sampling, setting31
+    from qwem.training import QUARTIC, population, train
+    from training.cases import topical_text
+
+    counts = Cooccurrence.count(topical_text(), 4)
+    reweighting = setting31() * negative_sampling(0.75, 1.0, None)
+    matrix = asymmetric_mstar(counts, reweighting, dtype=np.float64)
+    modes = singular_triplets(matrix, 2, words=counts.vocabulary, tol=1e-9)
+    theory = closed_form(modes, initial_singular_values=[1e-3, 1e-3])
+    rate = 0.1 / float(modes.singular_values[0])
+    trainer = population(
+        counts, QUARTIC, reweighting, dim=2, rate=rate, method="rk4", tied=False, dtype=np.float64
+    )
+    start = trainer.init(vectors=theory.vectors(0.0), context_vectors=theory.context_vectors(0.0))
+    until = float(1.2 * theory.learning_times.max())
+    trace = train(trainer, start, until=until, record_every=10)
+    curves = np.sort(theory.singular_values(trace.times))[:, ::-1]
+    np.testing.assert_allclose(trace.singular_values, curves, rtol=2e-3)
