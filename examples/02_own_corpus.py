@@ -13,8 +13,8 @@ import qwem
 
 
 def main(path, words):
-    model = qwem.fit(path, preset="practical", dim=50)
-    print(model)
+    model = qwem.fit(path)
+    print(model.chosen)
     embedding = model.embedding()
     for word in words or embedding.index_to_key[50:55]:
         if word not in embedding:

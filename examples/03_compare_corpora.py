@@ -21,8 +21,8 @@ def cosines(embedding, words):
     return vectors @ vectors.T
 
 
-def main(old_path, new_path, dim=20, top=15):
-    old, new = (qwem.fit(path, preset="practical", dim=dim).wv for path in (old_path, new_path))
+def main(old_path, new_path, top=15):
+    old, new = (qwem.fit(path).wv for path in (old_path, new_path))
     words = [word for word in old.index_to_key if word in new][:10_000]
     change = cosines(new, words) - cosines(old, words)
     amount = np.sqrt((change**2).mean(axis=1))

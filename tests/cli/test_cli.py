@@ -35,7 +35,8 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model(text: Path) -> Path:
     path = text.parent / "model"
-    assert main(["fit", str(text), "-o", str(path), "--dim", "4", "--window", "4"]) == 0
+    options = ["--dim", "4", "--window", "4", "--no-polish"]
+    assert main(["fit", str(text), "-o", str(path), *options]) == 0
     return path
 
 
@@ -46,13 +47,15 @@ def json_of(capture: Capture, *arguments: object) -> Any:
 
 def test_fit_reports_its_stages(text: Path, tmp_path: Path, capsys: Capture) -> None:
     report = json_of(capsys, "fit", text, "-o", tmp_path / "m", "--dim", 3, "--threads", 1)
-    assert list(report["seconds"]) == ["read", "count", "target", "factorize", "total"]
+    stages = ["read", "count", "target", "factorize", "polish", "total"]
+    assert list(report["seconds"]) == stages
     assert report["peak_memory_bytes"] > 1e6
     assert report["dim"] == 3
     assert report["vocab_size"] == len(
         {w for w in KINGDOM.lower().split() for w in [w.strip(".,")]}
     )
-    assert report["settings"]["window"] == 16
+    assert report["settings"]["window"] == 5
+    assert report["chosen"].endswith("dimension 3; polished.")
     assert Model.load(tmp_path / "m").settings == report["settings"]
 
 
@@ -67,11 +70,13 @@ def test_the_same_fit_saves_the_same_files(text: Path, tmp_path: Path) -> None:
 
 def test_presets_and_changes_to_them(text: Path, tmp_path: Path, capsys: Capture) -> None:
     report = json_of(
-        capsys, "fit", text, "-o", tmp_path / "m", "--preset", "practical", "--dim", 3,
+        capsys, "fit", text, "-o", tmp_path / "m", "--preset", "paper", "--dim", 3,
         "--subsample", 0.5, "--tokenizer", "regex:[A-Za-z]+", "--vocab-size", "all",
+        "--min-tokens", 0,
     )  # fmt: skip
     settings = report["settings"]
-    assert settings["signed"] is True
+    assert settings["signed"] is False
+    assert settings["window"] == 16
     assert settings["subsample"] == 0.5
     assert "[A-Za-z]+" in settings["tokenizer"]
     assert "The" in Model.load(tmp_path / "m").vocabulary

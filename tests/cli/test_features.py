@@ -23,7 +23,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     matrix = np.random.default_rng(0).poisson(3.0, (30, 30))
     counts = Cooccurrence.from_matrix([f"w{i}" for i in range(30)], matrix + matrix.T)
     path = tmp_path_factory.mktemp("features") / "model"
-    fit(counts, dim=5).save(path)
+    fit(counts, preset="paper", dim=5).save(path)
     return path
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qwem import fit
+from qwem import Corpus, fit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,5 +17,6 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def real_embedding(shared_data: Path) -> Embedding:
     """A closed-form embedding of two million words of Wikipedia."""
-    model = fit(shared_data / "enwiki-2M.parquet", vocab_size=3_000, dim=100)
+    corpus = Corpus.from_files(shared_data / "enwiki-2M.parquet", vocab_size=3_000)
+    model = fit(corpus, preset="paper", dim=100)
     return model.embedding()

@@ -100,7 +100,7 @@ def test_saved_models_come_back(model: Model, tmp_path: Path) -> None:
 
 
 def test_polishing_is_part_of_a_fit(corpus: Corpus, tmp_path: Path) -> None:
-    polished = qwem.fit(corpus, preset="practical", dim=DIM, polish=True)
+    polished = qwem.fit(corpus, dim=DIM)
     closed = polished.spectrum.embedding()
     assert polished.wv.vectors.shape == closed.vectors.shape
     assert not np.allclose(polished.wv.vectors, closed.vectors, atol=0.1)
@@ -143,16 +143,16 @@ def test_every_kind_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("target", ["pmi", "ppmi", "mstar"])
 def test_every_target(corpus: Corpus, target: Any) -> None:
-    fitted = qwem.fit(corpus, dim=4, target=target)
+    fitted = qwem.fit(corpus, dim=4, target=target, polish=False)
     assert fitted.spectrum.converged
     assert fitted.settings["target"] == target
     assert ("negatives" in fitted.settings) == (target == "mstar")
 
 
 def test_settings_in_one_object(corpus: Corpus) -> None:
-    settings = Settings.of("practical", dim=3)
+    settings = Settings.of("paper", dim=3)
     changed = qwem.fit(corpus, settings, window=2)
-    assert changed.settings == qwem.fit(corpus, preset="practical", dim=3, window=2).settings
+    assert changed.settings == qwem.fit(corpus, preset="paper", dim=3, window=2).settings
     assert changed.settings["window"] == 2
     with pytest.raises(SettingError, match="pass one of the two"):
         qwem.fit(corpus, settings, preset="paper")
@@ -161,10 +161,10 @@ def test_settings_in_one_object(corpus: Corpus) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"preset": "best"}, SettingError, "no preset 'best'; there are paper, practical"),
+        ({"preset": "best"}, SettingError, "no preset 'best'; there are practical, paper"),
         ({"target": "glove"}, SettingError, "'mstar', 'pmi' or 'ppmi', not 'glove'"),
         ({"target": "pmi", "negatives": 5}, SettingError, "settings of M\\*, not of pmi"),
-        ({"dim": 4}, RankError, "positive"),
+        ({"dim": 4, "signed": False}, RankError, "positive"),
         ({"min_tokens": 9}, CorpusError, "the longest has 4 words, and min_tokens is 9"),
     ],
 )

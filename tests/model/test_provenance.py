@@ -85,6 +85,6 @@ def test_settings_of_finished_stages_are_refused(
 
 
 def test_of_a_preset_the_rest_is_used(corpus: Corpus) -> None:
-    settings = qwem.fit(Cooccurrence.count(corpus, window=3), preset="practical", dim=2).settings
+    settings = qwem.fit(Cooccurrence.count(corpus, window=3), preset="paper", dim=2).settings
     assert settings["window"] == 3
-    assert settings["shrinkage"] == 10.0
+    assert settings["signed"] is False

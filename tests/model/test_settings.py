@@ -69,7 +69,7 @@ def test_the_answer_has_one_order() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dim": None}, "dim must be a whole number of at least 1, not None"),
+        ({"dim": None}, "dim must be a whole number of at least 1, or 'auto', not None"),
         ({"dim": 1.0}, "dim must be a whole number"),
         ({"dim": True}, "dim must be a whole number"),
         ({"window": 2.5}, "window must be a whole number"),

@@ -39,13 +39,14 @@ def made_up_documents(words: int = 120, topics: int = 8) -> list[list[str]]:
 
 @pytest.fixture(scope="session")
 def model() -> Model:
-    return qwem.fit(made_up_documents(), dim=10, window=5)
+    corpus = qwem.Corpus.from_documents(made_up_documents())
+    return qwem.fit(corpus, preset="paper", dim=10, window=5)
 
 
 @pytest.fixture(scope="session")
 def practical() -> Model:
     """A model with a coupling, negative eigenvalues and polished vectors."""
-    return qwem.fit(made_up_documents(), preset="practical", subsample=0.02, dim=10, polish=True)
+    return qwem.fit(made_up_documents(), subsample=0.02, dim=10)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,13 @@
-"""Learn word embeddings from text in closed form."""
+"""Learn word embeddings from text.
+
+The defaults give the best vectors that are known for the text; --preset paper is the paper's model,
+and --no-polish the pure closed form.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 from qwem.cli.options import (
     add_corpus_options,
@@ -12,44 +17,51 @@ from qwem.cli.options import (
     given_settings,
     source_of,
 )
-from qwem.cli.output import cost_rows, costs, emit
-
-if TYPE_CHECKING:
-    import argparse
+from qwem.cli.output import command, cost_rows, costs, emit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem fit``."""
     parser.add_argument(
-        "inputs", nargs="+", metavar="INPUT", help="text, or one encoded corpus, or saved counts"
+        "inputs", nargs="+", metavar="INPUT", help="text files, one encoded corpus, or saved counts"
     )
     parser.add_argument("-o", "--output", required=True, metavar="MODEL")
     add_preset_option(parser)
     group = parser.add_argument_group("embedding")
-    group.add_argument("--dim", type=int, metavar="D", help="dimensions (default: 200)")
+    group.add_argument(
+        "--dim", type=int, metavar="D",
+        help="dimensions (default: 200, or a tenth of a small vocabulary)",
+    )  # fmt: skip
     group.add_argument("--target", choices=("mstar", "ppmi", "pmi"), help="default: mstar")
     group.add_argument(
-        "--negatives", type=float, metavar="K", help="weight of the negative term of M*"
+        "--negatives",
+        type=float,
+        metavar="K",
+        help="weight of the negative term of M* (default: 1)",
     )
     group.add_argument(
-        "--shrinkage", type=float, metavar="A", help="evidence that a pair of words must overcome"
-    )
+        "--shrinkage", type=float, metavar="A",
+        help="evidence that a pair of words must overcome (default: 10)",
+    )  # fmt: skip
     group.add_argument(
         "--coupling", type=float, metavar="A",
-        help="weigh word i by P_i^A; below 0, such as -0.2, in favour of rare words",
+        help="weigh word i by P_i^A; below 0 in favour of rare words (default: -0.2)",
     )  # fmt: skip
     group.add_argument(
-        "--signed", action="store_true", default=None, help="use negative eigenvalues too"
+        "--signed", action=argparse.BooleanOptionalAction, help="use negative eigenvalues too"
     )
     group.add_argument(
-        "--polish", action="store_true", default=None,
-        help="go on with a few full-batch steps of word2vec's own loss",
+        "--polish", action=argparse.BooleanOptionalAction,
+        help="continue with a few steps of word2vec's own loss, or keep the closed form",
     )  # fmt: skip
     group.add_argument(
-        "--ngrams", action="store_true", default=None,
+        "--tol", type=float, metavar="T",
+        help="largest residual, relative to the largest eigenvalue (default: 0.001)",
+    )  # fmt: skip
+    group.add_argument(
+        "--ngrams", action=argparse.BooleanOptionalAction,
         help="let rare words lean on their spelling, and give words never seen a vector",
     )  # fmt: skip
-    group.add_argument("--tol", type=float, help="largest residual, relative to the top eigenvalue")
     add_corpus_options(parser)
     add_count_options(parser)
     add_threads_option(parser)
@@ -67,7 +79,8 @@ def run(options: argparse.Namespace) -> None:
     report: dict[str, Any] = {
         "output": options.output,
         "vocab_size": len(model.vocabulary),
-        "dim": len(spectrum.eigenvalues),
+        "dim": spectrum.dim,
+        "chosen": model.chosen,
         "converged": spectrum.converged,
         "settings": model.settings,
         "corpus": model.corpus,
@@ -75,9 +88,10 @@ def run(options: argparse.Namespace) -> None:
     }
     values = spectrum.eigenvalues
     rows = [
-        ("vocabulary", f"{len(model.vocabulary):,} words"),
+        ("chosen", model.chosen),
         ("spectrum", f"{len(values)} eigenvalues from {values[0]:.4g} to {values[-1]:.4g}"),
         *cost_rows(report),
         ("written", options.output),
+        ("next", f"{command()} similar {options.output} WORD"),
     ]
     emit(options, report, rows)

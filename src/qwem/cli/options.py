@@ -25,7 +25,7 @@ def add_corpus_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--min-tokens", type=int, metavar="N",
-        help="leave out documents of fewer than N words (the paper: 500)",
+        help="leave out documents of fewer than N words (default: 0; the paper: 500)",
     )  # fmt: skip
     group.add_argument(
         "--tokenizer", metavar="NAME",
@@ -49,14 +49,16 @@ def add_corpus_options(parser: argparse.ArgumentParser) -> None:
 def add_count_options(parser: argparse.ArgumentParser) -> None:
     """Add the settings of counting."""
     group = parser.add_argument_group("counting")
-    group.add_argument("--window", type=int, metavar="L", help="words to either side (default: 16)")
+    group.add_argument(
+        "--window", type=int, metavar="L", help="words to either side (default: 5; the paper: 16)"
+    )
     group.add_argument(
         "--weights", type=weights, metavar="W",
         help="dynamic (L … 1, the default), flat, or numbers by distance: 3,2,1",
     )  # fmt: skip
     group.add_argument(
         "--subsample", type=float, metavar="T",
-        help="thin out words more frequent than T, such as 1e-3, before windowing",
+        help="thin out words more frequent than T (default: 1e-3, more for small text)",
     )  # fmt: skip
     group.add_argument("--draws", type=int, metavar="K", help="add up K subsamples")
     group.add_argument("--seed", type=int, metavar="N", help="for all that is random")
@@ -66,7 +68,7 @@ def add_preset_option(parser: argparse.ArgumentParser) -> None:
     """Add the choice of a named set of settings."""
     parser.add_argument(
         "--preset", choices=tuple(PRESETS),
-        help="a named set of settings, which the other options change",
+        help="practical (default), or paper: the paper's model; the other options change it",
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import argparse
 
 _PAPER_MODEL = {
+    "window": 16,
     "subsample": None,
     "negatives": 1.0,
     "shrinkage": 0.0,

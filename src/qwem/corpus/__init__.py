@@ -8,11 +8,20 @@ from qwem._internal.lazy import lazy_names
 
 if TYPE_CHECKING:
     from qwem.corpus.corpus import Corpus
-    from qwem.corpus.reading import Documents, Errors, Reading, ReadingOptions
+    from qwem.corpus.reading import (
+        AUTO_MIN_COUNT,
+        AtMost,
+        Documents,
+        Errors,
+        Reading,
+        ReadingOptions,
+    )
     from qwem.corpus.tokenizer import tokenizer_name
     from qwem.corpus.vocabulary import Vocabulary, frequency_order
 
 __all__ = [
+    "AUTO_MIN_COUNT",
+    "AtMost",
     "Corpus",
     "Documents",
     "Errors",
@@ -28,7 +37,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "corpus": ("Corpus",),
-        "reading": ("Documents", "Errors", "Reading", "ReadingOptions"),
+        "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading", "ReadingOptions"),
         "tokenizer": ("tokenizer_name",),
         "vocabulary": ("Vocabulary", "frequency_order"),
     },

@@ -22,6 +22,7 @@ from qwem._internal.progress import progress
 from qwem.corpus import kernels
 from qwem.corpus.batches import DocumentBatch, TextBatch
 from qwem.corpus.interner import Interner, packed
+from qwem.corpus.reading import AUTO_MIN_COUNT, AUTO_WORDS, AtMost
 from qwem.corpus.vocabulary import Vocabulary, frequency_order
 from qwem.errors import CorpusError, SettingError
 
@@ -32,11 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.corpus.reading import Reading
-
-AUTO_MIN_COUNT = 5
-"""How often a word must occur where ``min_count="auto"`` and there is enough text."""
-AUTO_WORDS = 1_000
-"""The words that ``min_count="auto"`` tries to keep by asking for fewer occurrences."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -287,7 +283,9 @@ class _Words:
         often = f" that occur {min_count} times" if min_count > 1 else ""
         if not candidates.size:
             raise CorpusError(f"No word is left: there are none{often}; lower min_count.")
-        size = candidates.size if reading.vocab_size is None else reading.vocab_size
+        size = candidates.size if reading.vocab_size is None else int(reading.vocab_size)
+        if isinstance(reading.vocab_size, AtMost):
+            size = min(size, candidates.size)
         if size > candidates.size:
             raise SettingError(
                 f"vocab_size is {size:,}, larger than the corpus, which has {candidates.size:,} "

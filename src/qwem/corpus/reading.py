@@ -17,6 +17,20 @@ if TYPE_CHECKING:
 Documents = Literal["line", "file"]
 Errors = Literal["strict", "replace"]
 
+AUTO_MIN_COUNT = 5
+"""How often a word must occur where ``min_count="auto"`` and there is enough text."""
+AUTO_WORDS = 1_000
+"""How many words ``min_count="auto"`` keeps in small text by asking for fewer occurrences."""
+
+
+class AtMost(int):
+    """A `vocab_size` that may be larger than the vocabulary, for settings that serve any text.
+
+    >>> from qwem import Corpus
+    >>> len(Corpus.from_documents(["the king and the queen"], vocab_size=AtMost(10_000)).vocabulary)
+    4
+    """
+
 
 class ReadingOptions(TypedDict, total=False):
     """The fields of `Reading` as keyword arguments, all optional."""
@@ -39,8 +53,8 @@ class Reading:
     """
 
     vocab_size: int | None = None
-    """How many words to keep: the most frequent, ties by spelling. There must be as many. None
-    keeps every word that occurs `min_count` times."""
+    """How many words to keep: the most frequent, ties by spelling. There must be as many, except
+    for `AtMost`. None keeps every word that occurs `min_count` times."""
     min_count: int | Literal["auto"] = "auto"
     """How often a word must occur to be kept. ``"auto"`` is 5, and less for small text: the largest
     number up to 5 that keeps 1,000 words, or else 1."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from qwem._internal.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from qwem.model.choices import Settled, settle
     from qwem.model.fitting import count, fit, read
     from qwem.model.model import Model
     from qwem.model.provenance import refuse_settled
@@ -20,16 +21,19 @@ __all__ = [
     "QwemVectorizer",
     "SettingChanges",
     "Settings",
+    "Settled",
     "count",
     "fit",
     "read",
     "refuse_settled",
+    "settle",
 ]
 
 # Settings alone don't need SciPy, nor fits scikit-learn.
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "choices": ("Settled", "settle"),
         "fitting": ("count", "fit", "read"),
         "model": ("Model",),
         "provenance": ("refuse_settled",),

@@ -10,11 +10,13 @@ from qwem._internal.stopwatch import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import SettingError
+from qwem.model.choices import cut_to_memory, describe, require_enough, settle
 from qwem.model.model import Model
 from qwem.model.provenance import refuse_settled, settings_of
 from qwem.model.settings import Settings
 
 if TYPE_CHECKING:
+    from qwem.model.choices import Settled
     from qwem.model.settings import Preset, SettingChanges
     from qwem.target import Target
 
@@ -37,8 +39,8 @@ def fit(
     settings
         All settings in one object, instead of a preset.
     preset
-        ``"paper"``: the paper's settings; ``"practical"``: those that serve best on the tens of
-        millions of words that most people have.
+        ``"practical"``, the default: the best vectors that are known for the text at hand;
+        ``"paper"``: the paper's model.
     threads
         How many to use; all cores by default.
     changes
@@ -55,23 +57,31 @@ def fit(
     settings = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
     refuse_settled(source, changes)
     watch = Stopwatch()
-    counts = source
     corpus = None
-    if not isinstance(source, Cooccurrence):
+    if isinstance(source, Cooccurrence):
+        counts, found = source, len(source.vocabulary)
+        require_enough(settings, counts.vocabulary)
+        settled = settle(settings, counts.vocabulary)
+    else:
         with watch.stage("read"):
             corpus = source if isinstance(source, Corpus) else read(source, settings, threads)
+            found = len(corpus.vocabulary)
+            if corpus is not source and settings.vocab_size is None:
+                corpus = cut_to_memory(corpus, settings)
+        require_enough(settings, corpus.vocabulary)
+        settled = settle(settings, corpus.vocabulary)
         with watch.stage("count"):
-            counts = count(corpus, settings, threads)
+            counts = count(corpus, settled, threads)
     with watch.stage("target"):
-        target = _target(counts, settings, threads)
+        target = _target(counts, settled, threads)
     with watch.stage("factorize"), blas_threads(threads):
         from qwem.spectrum import factorize
 
         spectrum = factorize(
-            target, settings.dim, signed=settings.signed, tol=settings.tol, seed=settings.seed
+            target, settled.dim, signed=settled.signed, tol=settled.tol, seed=settled.seed
         )
     polished = None
-    if settings.polish:
+    if settled.polish:
         with watch.stage("polish"), blas_threads(threads):
             from qwem.polish import polish
 
@@ -87,8 +97,9 @@ def fit(
     about: dict[str, Any] = {"counts": list(counts.sources)}
     if corpus is not None:
         about |= {"fingerprint": corpus.fingerprint, **corpus.settings}
-    made = settings_of(corpus, counts, spectrum, settings)
-    return Model(spectrum, made, about, polished, watch.seconds)
+    made = settings_of(corpus, counts, spectrum, settled)
+    chosen = describe(settled, settings, counts.vocabulary, corpus, found)
+    return Model(spectrum, made, about, polished, chosen, watch.seconds)
 
 
 def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:
@@ -102,18 +113,19 @@ def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:
 
 def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Cooccurrence:
     """Count the pairs of a corpus."""
+    settled = settle(settings, corpus.vocabulary)
     return Cooccurrence.count(
         corpus,
-        settings.window,
-        settings.weights,
-        subsample=settings.subsample,
-        draws=settings.draws,
-        seed=settings.seed,
+        settled.window,
+        settled.weights,
+        subsample=settled.subsample,
+        draws=settled.draws,
+        seed=settled.seed,
         threads=threads,
     )
 
 
-def _target(counts: Cooccurrence, settings: Settings, threads: int | None) -> Target:
+def _target(counts: Cooccurrence, settings: Settled, threads: int | None) -> Target:
     from qwem.target import mstar, pmi, ppmi, rank_one, setting31, word_probability
 
     if settings.target == "pmi":

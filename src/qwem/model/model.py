@@ -1,4 +1,4 @@
-"""What a fit returns: the spectrum of the target, and all that led to it."""
+"""The result of a fit: the spectrum of the target, and what made it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ _POLISHED = ("word-vectors", "context-vectors")
 class Model:
     """Words, the spectrum of their target, and the settings that made it.
 
-    Every smaller embedding comes from the one model: ``model.embedding(dim=50)``.
+    The closed form contains every smaller embedding: ``model.spectrum.embedding(dim=50)``.
     """
 
     spectrum: Spectrum
     settings: dict[str, Any]
+    """The settings of every stage, as far as the stages know them."""
     corpus: dict[str, Any]
     """What was read: fingerprint, documents and words, before and after filtering."""
     polished: tuple[Embedding, Embedding] | None = None
     """Word and context vectors after `qwem.polish.polish`, where the fit included it."""
+    chosen: str = ""
+    """What was chosen for this text and why, in one line."""
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each stage of the fit took; not saved, so that equal fits save equal files."""
 
@@ -53,8 +56,7 @@ class Model:
     ) -> Embedding:
         """Return the embedding of the first `dim` eigenpairs, or the polished one.
 
-        A polished model's embedding is its own; the closed form it started from is still there in
-        ``model.spectrum.embedding()``.
+        The closed form that a polished embedding started from is ``model.spectrum.embedding()``.
 
         Parameters
         ----------
@@ -71,8 +73,8 @@ class Model:
         if self.polished is not None:
             if dim not in (None, self.spectrum.dim) or exponent != 0.5 or time is not None:
                 raise SettingError(
-                    "A polished embedding is of one dimension, exponent and time; "
-                    "take model.spectrum.embedding(dim=…), or fit without polish."
+                    f"A polished embedding has one dimension, {self.spectrum.dim}, one exponent "
+                    "and one time; take model.spectrum.embedding(dim=…), or fit with polish=False."
                 )
             return self.polished[0]
         if time is None:
@@ -99,7 +101,11 @@ class Model:
             self.spectrum.save(directory / "spectrum")
             for name, embedding in zip(_POLISHED, self.polished or (), strict=False):
                 embedding.save(directory / name)
-            metadata = {"settings": self.settings, "corpus": self.corpus}
+            metadata = {
+                "settings": self.settings,
+                "corpus": self.corpus,
+                "chosen": self.chosen,
+            }
             artefact.write_metadata(directory, KIND, metadata)
 
     def save_hub(
@@ -141,4 +147,5 @@ class Model:
             metadata["settings"],
             metadata["corpus"],
             None if word is None or context is None else (word, context),
+            metadata["chosen"],
         )

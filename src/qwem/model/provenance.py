@@ -12,7 +12,7 @@ from qwem.errors import SettingError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qwem.model.settings import Settings
+    from qwem.model.choices import Settled
     from qwem.spectrum import Spectrum
 
 _READING = (*(field.name for field in fields(Reading)), "documents")
@@ -43,7 +43,7 @@ start from the text.
 
 
 def settings_of(
-    corpus: Corpus | None, counts: Cooccurrence, spectrum: Spectrum, settings: Settings
+    corpus: Corpus | None, counts: Cooccurrence, spectrum: Spectrum, settings: Settled
 ) -> dict[str, Any]:
     """Return the settings that made a spectrum, as far as its stages know them.
 

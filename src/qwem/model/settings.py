@@ -6,14 +6,14 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 from qwem._internal.checks import require_choice, require_whole
-from qwem.corpus import Documents, Reading, ReadingOptions
+from qwem.corpus import AtMost, Documents, Reading, ReadingOptions
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 FitTarget = Literal["mstar", "pmi", "ppmi"]
-Preset = Literal["paper", "practical"]
+Preset = Literal["practical", "paper"]
 
 
 class SettingChanges(ReadingOptions, total=False):
@@ -22,17 +22,17 @@ class SettingChanges(ReadingOptions, total=False):
     documents: Documents
     window: int
     weights: str | Sequence[int]
-    subsample: float | None
+    subsample: float | Literal["auto"] | None
     draws: int
     target: FitTarget
     negatives: float
-    shrinkage: float
-    coupling: float
-    dim: int
+    shrinkage: float | Literal["auto"]
+    coupling: float | Literal["auto"]
+    dim: int | Literal["auto"]
     signed: bool
     tol: float
     seed: int
-    polish: bool
+    polish: bool | Literal["auto"]
     ngrams: bool
 
 
@@ -40,40 +40,44 @@ class SettingChanges(ReadingOptions, total=False):
 class Settings(Reading):
     """Settings of a fit: what to read, how to count, which target to build, what to keep of it.
 
-    The first fields are those of `qwem.corpus.Reading`.
+    The defaults give the best vectors that are known for the text at hand; what is ``"auto"``
+    adapts to it. The first fields are those of `qwem.corpus.Reading`.
 
-    >>> Settings.of("practical", dim=100).window
-    5
+    >>> Settings().window, Settings.of("paper", dim=100).window
+    (5, 16)
     """
 
     documents: Documents = "line"
     """Whether each line of a plain text file is a document, or each file."""
-    window: int = 16
+    window: int = 5
     """How far apart two words may be and still count as a pair; the paper's L is twice that."""
     weights: str | Sequence[int] = "dynamic"
     """What a pair counts by its distance: see `Cooccurrence.count`."""
-    subsample: float | None = None
-    """word2vec's threshold t: words more frequent than that are thinned out before counting."""
+    subsample: float | Literal["auto"] | None = "auto"
+    """word2vec's threshold t: words more frequent than that are thinned out before counting.
+    ``"auto"`` is 0.001, and more in less than a million words; None leaves every word."""
     draws: int = 1
     """How many such subsamples are added up."""
     target: FitTarget = "mstar"
     """The matrix made of the counts."""
     negatives: float = 1.0
     """word2vec's k, the weight of the negative term of M*."""
-    shrinkage: float = 0.0
-    """The evidence that a pair must overcome before M* trusts it."""
-    coupling: float = 0.0
-    """Word i weighs P_i to this power (Proposition 3.3); below 0 in favour of rare words."""
-    dim: int = 200
-    """The dimension of the embedding."""
-    signed: bool = False
+    shrinkage: float | Literal["auto"] = "auto"
+    """The evidence that a pair must overcome before M* trusts it; ``"auto"`` is 10."""
+    coupling: float | Literal["auto"] = "auto"
+    """Word i weighs P_i to this power (Proposition 3.3), below 0 in favour of rare words;
+    ``"auto"`` is −0.2."""
+    dim: int | Literal["auto"] = "auto"
+    """The dimension of the embedding. ``"auto"`` is 200, or a tenth of a small vocabulary."""
+    signed: bool = True
     """Whether negative eigenvalues are used too, as an untied model does."""
     tol: float = 1e-3
     """The largest residual of an eigenpair, relative to the largest eigenvalue."""
     seed: int = 0
     """For everything that is random."""
-    polish: bool = False
-    """Whether to continue with a few steps of word2vec's own loss: see `qwem.polish`."""
+    polish: bool | Literal["auto"] = "auto"
+    """Whether to continue with a few steps of word2vec's own loss, see `qwem.polish`. ``"auto"``
+    does so for M* in at least two dimensions, not for the other targets."""
     ngrams: bool = False
     """Whether rare words lean on their spelling, and unseen words have vectors: see `spell`."""
 
@@ -93,10 +97,13 @@ class Settings(Reading):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_choice("documents", self.documents, ("line", "file"))
-        for name, least in (("window", 1), ("draws", 1), ("dim", 1), ("seed", 0)):
+        for name, least in (("window", 1), ("draws", 1), ("seed", 0)):
             require_whole(name, getattr(self, name), least=least)
+        if self.dim != "auto":
+            require_whole("dim", self.dim, least=1, otherwise="'auto'")
         require_choice("target", self.target, ("mstar", "pmi", "ppmi"))
-        if self.target != "mstar" and (self.shrinkage or self.coupling or self.negatives != 1):
+        of_mstar = self.negatives != 1 or {self.shrinkage, self.coupling} - {0, "auto"}
+        if self.target != "mstar" and of_mstar:
             raise SettingError(
                 f"negatives, shrinkage and coupling are settings of M*, not of {self.target}."
             )
@@ -132,15 +139,22 @@ class Settings(Reading):
 
 
 PRESETS: dict[str, SettingChanges] = {
-    # The paper's Wikipedia experiments: articles of at least 500 words, letters a to z.
-    "paper": {"tokenizer": "ascii", "min_tokens": 500},
-    # What serves best on tens of millions of words; docs/closed-form-choices.md has the trials.
-    "practical": {
-        "window": 5,
-        "subsample": 1e-3,
-        "shrinkage": 10.0,
-        "coupling": -0.2,
-        "signed": True,
+    # The defaults; docs/closed-form-choices.md has the trials.
+    "practical": {},
+    # The paper's model and its reading of Wikipedia: articles of at least 500 words, letters a to
+    # z, the 10,000 most frequent words.
+    "paper": {
+        "vocab_size": AtMost(10_000),
+        "min_count": 1,
+        "min_tokens": 500,
+        "tokenizer": "ascii",
+        "window": 16,
+        "subsample": None,
+        "shrinkage": 0.0,
+        "coupling": 0.0,
+        "dim": 200,
+        "signed": False,
+        "polish": False,
     },
 }
 """Named sets of settings: the changes of each to the defaults of `Settings`."""

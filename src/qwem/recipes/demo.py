@@ -74,8 +74,7 @@ def run_demo(
         if report_path.exists() and _read_json(directory / "demo.json") == made_of:
             model = _loaded(Model, model_path)
     if model is None:
-        # A small text may have fewer words than the demo's vocabulary, and then all are kept.
-        settings = {**DEMO_SETTINGS, **({"vocab_size": None} if files else {})}
+        settings: dict[str, Any] = {} if files else DEMO_SETTINGS
         model = fit(files or demo_documents(), threads=threads, **settings)
         watch.seconds |= model.seconds
         with watch.stage("save"):

@@ -10,7 +10,7 @@ from qwem._internal.stopwatch import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import SettingError
-from qwem.model import Settings, count, read
+from qwem.model import Settings, Settled, count, read, settle
 
 if TYPE_CHECKING:
     import os
@@ -109,7 +109,8 @@ def run_training(
     watch = Stopwatch()
     corpus, counts = _counted(source, training, settings, threads, watch)
     with watch.stage("prepare"):
-        trainer = _trainer(corpus, counts, training, settings)
+        settled = settle(settings, counts.vocabulary if corpus is None else corpus.vocabulary)
+        trainer = _trainer(corpus, counts, training, settled)
     with watch.stage("train"):
         from qwem.training import train
 
@@ -153,7 +154,7 @@ def _counted(
 
 
 def _trainer(
-    corpus: Corpus | None, counts: Cooccurrence, training: TrainingSettings, settings: Settings
+    corpus: Corpus | None, counts: Cooccurrence, training: TrainingSettings, settings: Settled
 ) -> Trainer:
     from qwem.dynamics import entry_scale
     from qwem.training import LOGISTIC, QUARTIC, population, precision_for, stable_rate, stochastic
@@ -219,7 +220,7 @@ def _adam(training: TrainingSettings) -> Optimizer:
 
 
 def _reweighting(
-    counts: Cooccurrence, training: TrainingSettings, settings: Settings
+    counts: Cooccurrence, training: TrainingSettings, settings: Settled
 ) -> Reweighting:
     from qwem.target import negative_sampling, rank_one, setting31, unweighted, word_probability
     from qwem.training import word2vec_reweighting

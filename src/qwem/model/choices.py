@@ -1,0 +1,128 @@
+"""Settings that adapt to the text: what ``"auto"`` stands for, and how many words memory holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from qwem._internal.resources import available_memory
+from qwem.corpus import AUTO_MIN_COUNT
+from qwem.errors import CorpusError
+from qwem.model.settings import Settings
+
+if TYPE_CHECKING:
+    from qwem.corpus import Corpus, Vocabulary
+    from qwem.model.settings import SettingChanges
+
+DIM = 200
+"""The dimension, unless the vocabulary is small."""
+WORDS_PER_DIMENSION = 10
+FEWEST_WORDS = 100
+"""The length of the shortest text that a dimension is chosen for."""
+SUBSAMPLE = 1e-3
+KEPT_OCCURRENCES = 1_000
+"""Small text is subsampled less: words that occur less often than this stay whole."""
+SHRINKAGE, COUPLING = 10.0, -0.2
+
+# Bytes of memory that a fit takes at its peak, per pair of words and per number of a vector.
+_PAIR_BYTES, _VECTOR_BYTES = 32, 64
+# Distinct pairs per running word and step of the window in two million words; in more text, less.
+_PAIRS_PER_STEP, _MEASURED_WORDS, _PAIR_GROWTH = 0.7, 2e6, 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled(Settings):
+    """Settings of which none is ``"auto"``, apart from those of reading."""
+
+    subsample: float | None
+    shrinkage: float
+    coupling: float
+    dim: int
+    polish: bool
+
+
+def settle(settings: Settings, vocabulary: Vocabulary) -> Settled:
+    """Return settings without any ``"auto"``: what suits a text with these words and counts.
+
+    >>> from qwem.corpus import Vocabulary
+    >>> from qwem.model.settings import Settings
+    >>> settled = settle(Settings(), Vocabulary.from_counts({f"w{i}": 9 for i in range(500)}))
+    >>> settled.dim, round(settled.subsample, 3), settled.polish
+    (50, 0.222, True)
+    """
+    words, length = len(vocabulary), int(vocabulary.counts.sum())
+    mstar = settings.target == "mstar"
+    changes: SettingChanges = {}
+    if settings.dim == "auto":
+        changes["dim"] = max(2, min(DIM, words // WORDS_PER_DIMENSION))
+    if settings.subsample == "auto":
+        threshold = max(SUBSAMPLE, KEPT_OCCURRENCES / max(length, 1))
+        changes["subsample"] = threshold if threshold < 1 else None
+    if settings.shrinkage == "auto":
+        changes["shrinkage"] = SHRINKAGE if mstar else 0.0
+    if settings.coupling == "auto":
+        changes["coupling"] = COUPLING if mstar else 0.0
+    if settings.polish == "auto":
+        # One dimension leaves nothing to polish: word2vec's loss needs one for a constant.
+        changes["polish"] = mstar and changes.get("dim", settings.dim) != 1
+    return Settled(**{**vars(settings), **changes})
+
+
+def require_enough(settings: Settings, vocabulary: Vocabulary) -> None:
+    """Raise `CorpusError` for a text that is too short to choose a dimension for."""
+    length = int(vocabulary.counts.sum())
+    if settings.dim == "auto" and length < FEWEST_WORDS:
+        raise CorpusError(
+            f"The text has {length:,} words, {len(vocabulary):,} of them different, which is too "
+            f"little to learn from; give at least {FEWEST_WORDS} words, or choose dim yourself."
+        )
+
+
+def cut_to_memory(corpus: Corpus, settings: Settings) -> Corpus:
+    """Return the corpus with as many words as memory holds: all of them, if it can.
+
+    The estimate errs on the large side: counting refuses what would not fit in any case.
+    """
+    words, length = len(corpus.vocabulary), corpus.tokens.size
+    dim = DIM if settings.dim == "auto" else settings.dim
+    budget = available_memory()
+    if _memory(words, length, settings.window, dim) <= budget:
+        return corpus
+    fits, fails = 1, words
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        if _memory(middle, length, settings.window, dim) <= budget:
+            fits = middle
+        else:
+            fails = middle
+    return corpus.restrict(fits)
+
+
+def describe(
+    settled: Settled, given: Settings, vocabulary: Vocabulary, corpus: Corpus | None, found: int
+) -> str:
+    """Return in one line what was chosen for a text, and why.
+
+    `given` is what `settled` was before, and `found` is how many words there were before
+    `cut_to_memory`.
+    """
+    words = len(vocabulary)
+    text = f"{words:,} words"
+    least = None if corpus is None else corpus.settings.get("min_count")
+    if words < found:
+        text += f", the most frequent of {found:,}: memory does not hold more"
+    elif given.vocab_size is None and least is not None:
+        text += f" that occur at least {least} times" if least > 1 else ", all that occur"
+        if given.min_count == "auto" and least < AUTO_MIN_COUNT and corpus is not None:
+            text += f" in this short text of {corpus.settings['words_counted']:,} words"
+    text += f"; dimension {settled.dim}"
+    if given.dim == "auto" and settled.dim != DIM:
+        text += f", one for every {WORDS_PER_DIMENSION} words"
+    return text + ("; polished." if settled.polish else "; the closed form.")
+
+
+def _memory(words: int, length: int, window: int, dim: int) -> float:
+    """Return the bytes that a fit takes at its peak, estimated from above."""
+    growth = (max(length, _MEASURED_WORDS) / _MEASURED_WORDS) ** (_PAIR_GROWTH - 1)
+    pairs = min(float(words) ** 2, _PAIRS_PER_STEP * window * length * growth)
+    return _PAIR_BYTES * pairs + _VECTOR_BYTES * words * dim

@@ -1,0 +1,104 @@
+"""What is left to qwem is chosen for the text at hand, and said in one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import qwem
+from model.topics import topic_documents
+from qwem import Cooccurrence, Corpus, Settings, Vocabulary
+from qwem.errors import CorpusError
+from qwem.model import choices, settle
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def vocabulary(words: int, each: int) -> Vocabulary:
+    return Vocabulary.from_counts({f"word{i}": each for i in range(words)})
+
+
+@pytest.mark.parametrize(
+    ("words", "dim"), [(20_000, 200), (2_000, 200), (500, 50), (15, 2), (5, 2)]
+)
+def test_the_dimension_follows_a_small_vocabulary(words: int, dim: int) -> None:
+    assert settle(Settings(), vocabulary(words, 9)).dim == dim
+    assert settle(Settings(dim=7), vocabulary(words, 9)).dim == 7
+
+
+@pytest.mark.parametrize(
+    ("length", "subsample"), [(10**7, 1e-3), (10**6, 1e-3), (10**5, 1e-2), (10**3, None)]
+)
+def test_small_text_is_subsampled_less(length: int, subsample: float | None) -> None:
+    assert settle(Settings(), vocabulary(10, length // 10)).subsample == subsample
+    assert settle(Settings(subsample=None), vocabulary(10, length // 10)).subsample is None
+
+
+@pytest.mark.parametrize("target", ["pmi", "ppmi"])
+def test_settings_of_mstar_are_for_mstar(target: Any) -> None:
+    settled = settle(Settings(target=target), vocabulary(10, 10))
+    assert (settled.shrinkage, settled.coupling, settled.polish) == (0, 0, False)
+    settled = settle(Settings(), vocabulary(10, 10))
+    assert settled.shrinkage > 0
+    assert settled.coupling < 0
+    assert settled.polish
+    assert not settle(Settings(dim=1), vocabulary(10, 10)).polish
+
+
+def test_a_settled_setting_stays() -> None:
+    once = settle(Settings(), vocabulary(700, 20))
+    assert settle(once, vocabulary(7, 1)) == once
+
+
+def test_a_thousand_words_of_text_work() -> None:
+    model = qwem.fit(topic_documents(100))
+    assert model.corpus["words_counted"] == 1000
+    assert model.polished is not None
+    assert model.chosen == (
+        "86 words, all that occur in this short text of 1,000 words; dimension 8, one for every 10 "
+        "words; polished."
+    )
+
+
+def test_ten_words_of_text_are_too_few() -> None:
+    message = "The text has 10 words, 7 of them different, which is too little to learn from"
+    with pytest.raises(CorpusError, match=message):
+        qwem.fit(topic_documents(1, seed=3))
+    assert qwem.fit(topic_documents(1, seed=3), dim=1, polish=False).spectrum.dim == 1
+
+
+def test_the_line_says_what_was_chosen(tmp_path: Path) -> None:
+    documents = topic_documents(300)
+    corpus = Corpus.from_documents(documents)
+    for source, changes, expected in [
+        (documents, {"vocab_size": 60, "dim": 3}, "60 words; dimension 3; polished."),
+        (corpus, {"dim": 3, "polish": False}, "86 words, all that occur in this short text of"),
+        (Cooccurrence.count(corpus), {"dim": 3}, "86 words; dimension 3; polished."),
+        (documents, {"min_count": 3, "dim": 3}, "86 words that occur at least 3 times; dimension"),
+    ]:
+        changes_: Any = changes
+        model = qwem.fit(source, **changes_)
+        assert model.chosen.startswith(expected)
+        model.save(tmp_path / "model")
+        assert qwem.Model.load(tmp_path / "model").chosen == model.chosen
+
+
+def test_the_vocabulary_is_cut_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = topic_documents(300)
+    whole = qwem.fit(documents, dim=3)
+    assert len(whole.vocabulary) == 86
+    monkeypatch.setattr(choices, "available_memory", lambda: 100_000)
+    cut = qwem.fit(documents, dim=3)
+    words = len(cut.vocabulary)
+    assert 40 < words < 60
+    assert cut.vocabulary == whole.vocabulary.restrict(words)
+    assert cut.settings["vocab_size"] == words
+    assert cut.chosen.startswith(
+        f"{words} words, the most frequent of 86: memory does not hold more"
+    )
+    small = qwem.fit(documents, dim=3, vocab_size=words)
+    assert small.wv.vectors.tobytes() == cut.wv.vectors.tobytes()
+    # A number of words that was asked for is not changed.
+    assert len(qwem.fit(documents, dim=3, vocab_size=80).vocabulary) == 80
