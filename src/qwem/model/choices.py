@@ -54,7 +54,7 @@ def settle(settings: Settings, vocabulary: Vocabulary) -> Settled:
     mstar = settings.target == "mstar"
     changes: SettingChanges = {}
     if settings.dim == "auto":
-        changes["dim"] = max(2, min(DIM, words // WORDS_PER_DIMENSION))
+        changes["dim"] = max(1, min(DIM, words // WORDS_PER_DIMENSION))
     if settings.subsample == "auto":
         threshold = max(SUBSAMPLE, KEPT_OCCURRENCES / max(length, 1))
         changes["subsample"] = threshold if threshold < 1 else None
@@ -63,8 +63,7 @@ def settle(settings: Settings, vocabulary: Vocabulary) -> Settled:
     if settings.coupling == "auto":
         changes["coupling"] = COUPLING if mstar else 0.0
     if settings.polish == "auto":
-        # One dimension leaves nothing to polish: word2vec's loss needs one for a constant.
-        changes["polish"] = mstar and changes.get("dim", settings.dim) != 1
+        changes["polish"] = mstar
     return Settled(**{**vars(settings), **changes})
 
 

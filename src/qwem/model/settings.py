@@ -77,7 +77,7 @@ class Settings(Reading):
     """For everything that is random."""
     polish: bool | Literal["auto"] = "auto"
     """Whether to continue with a few steps of word2vec's own loss, see `qwem.polish`. ``"auto"``
-    does so for M* in at least two dimensions, not for the other targets."""
+    does so for M*, not for the other targets."""
     ngrams: bool = False
     """Whether rare words lean on their spelling, and unseen words have vectors: see `spell`."""
 
