@@ -75,6 +75,8 @@ def test_the_answer_has_one_order() -> None:
         ({"window": 2.5}, "window must be a whole number"),
         ({"vocab_size": 0}, "vocab_size must be a whole number of at least 1, or None, not 0"),
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
+        ({"ngrams": True, "polish": False}, "ngrams needs polished vectors"),
+        ({"ngrams": True, "target": "ppmi"}, "ngrams needs polished vectors"),
         ({"documents": "page"}, "documents must be 'line' or 'file', not 'page'"),
     ],
 )

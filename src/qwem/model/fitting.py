@@ -87,7 +87,7 @@ def fit(
 
             result = polish(spectrum, counts, threads=threads)
             polished = result.embedding, result.context
-        if settings.ngrams:
+        if settled.ngrams:
             with watch.stage("ngrams"):
                 from qwem.embedding import spell
 

@@ -107,7 +107,8 @@ class Settings(Reading):
             raise SettingError(
                 f"negatives, shrinkage and coupling are settings of M*, not of {self.target}."
             )
-        if self.ngrams and not self.polish:
+        polished = self.target == "mstar" if self.polish == "auto" else self.polish
+        if self.ngrams and not polished:
             raise SettingError("ngrams needs polished vectors; leave polish on, or ngrams off.")
 
     @classmethod
