@@ -1,11 +1,15 @@
 """From Parquet to a saved model: qwem beside gensim's skip-gram, with the scores of both.
 
     python benchmarks/fitting.py enwiki-36M.parquet --benchmarks DIRECTORY
+    python benchmarks/fitting.py enwiki-36M.parquet --benchmarks DIRECTORY --vocab-size 10000
+    python benchmarks/fitting.py enwiki-2M.parquet --documents 200 --epochs 5 20 50 --whole
 
-Both read the same text and learn the same words. gensim (skip-gram, window 5, 5 negatives,
-5 epochs, 2 workers) takes over ten minutes on 36 million words, so its time is extrapolated from
-one epoch of a part (`--part 0.05`); `--whole` trains it to the end and scores it. qwem is the
-command `qwem fit`, start-up included, the better of two runs: the first may compile kernels.
+Both read the same text and learn the same words: every word seen five times, or the most frequent
+ones. gensim (skip-gram, window 5, 5 negatives, 2 workers) takes over ten minutes on 36 million
+words, so its time is extrapolated from one epoch of a part (`--part 0.05`); `--whole` trains it to
+the end and scores it. qwem is the command `qwem fit`, start-up included, the better of two runs: the
+first may compile kernels. All files of DIRECTORY in the formats that `qwem evaluate` reads are
+scored: those whose names contain "analog", "questions" or "msr" as analogies, others as rated pairs.
 """
 
 from __future__ import annotations
@@ -21,15 +25,18 @@ from typing import Any
 
 import numpy as np
 from gensim.models import Word2Vec
+from pyarrow import compute, parquet
 
-from qwem import Corpus, Embedding, Model, evaluate
+from qwem import Corpus, Embedding, Model
 from qwem.embedding import from_gensim
+from qwem.evaluation import evaluate_analogies, evaluate_similarity
 
-PRACTICAL = ["--preset", "practical", "--min-tokens", "500", "--tokenizer", "ascii"]
+READING = ["--min-tokens", "500", "--tokenizer", "ascii"]
 RUNS = {
-    "qwem, paper": ["--preset", "paper"],
-    "qwem, practical": PRACTICAL,
-    "qwem, polished": [*PRACTICAL, "--polish"],
+    "qwem, paper's M*": ["--preset", "paper", "--min-count", "5"],
+    "qwem, closed form": ["--no-polish", *READING],
+    "qwem": READING,
+    "qwem, n-grams": ["--ngrams", *READING],
 }
 
 
@@ -56,56 +63,80 @@ def train_gensim(corpus: Corpus, dim: int, epochs: int) -> tuple[float, Embeddin
 
 
 def scores(embedding: Embedding, benchmarks: Path | None) -> str:
-    if benchmarks is None:
-        return ""
-    pairs = [benchmarks / "men.txt", benchmarks / "wordsim353.tsv"]
-    result = evaluate(embedding, benchmarks / "google-analogies.txt", pairs)
-    assert result.analogies is not None
-    similarity = ", ".join(f"{k} {v.spearman:.3f}" for k, v in result.similarity.items())
-    return f"analogies {result.analogies.accuracy:.1%}, {similarity}"
+    found = []
+    for file in sorted(benchmarks.iterdir()) if benchmarks else []:
+        if any(part in file.name.lower() for part in ("analog", "questions", "msr")):
+            found.append(f"{file.stem} {evaluate_analogies(embedding, file).accuracy:.1%}")
+        else:
+            found.append(f"{file.stem} {evaluate_similarity(embedding, file).spearman:.3f}")
+    return ", ".join(found)
+
+
+def first_documents(file: str, count: int, directory: str) -> str:
+    """Write the first long documents of a Parquet file to another."""
+    table = parquet.read_table(file, columns=["text"])
+    words = compute.count_substring_regex(table["text"], pattern="[A-Za-z]+")
+    part = table.filter(compute.greater_equal(words, 500)).slice(0, count)
+    parquet.write_table(part, f"{directory}/part.parquet")
+    return f"{directory}/part.parquet"
+
+
+def run_qwem(corpus: str, settings: list[str], output: str) -> tuple[float, dict[str, Any]]:
+    command = [sys.executable, "-m", "qwem.cli", "fit", corpus, "-o", output, "--json", *settings]
+    wall = []
+    for _ in range(2):
+        start = time.perf_counter()
+        finished = subprocess.run(command, check=True, capture_output=True, text=True)
+        wall.append(time.perf_counter() - start)
+    return min(wall), json.loads(finished.stdout)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus")
     parser.add_argument("--benchmarks", type=Path, metavar="DIRECTORY")
-    parser.add_argument("--vocab-size", type=int, default=10_000)
-    parser.add_argument("--dim", type=int, default=200)
+    parser.add_argument("--vocab-size", type=int, help="default: every word seen five times")
+    parser.add_argument("--dim", type=int, help="default: what qwem fit chooses")
+    parser.add_argument("--documents", type=int, help="take so many long ones of a Parquet file")
+    parser.add_argument("--runs", nargs="*", choices=tuple(RUNS), default=list(RUNS))
+    parser.add_argument("--epochs", type=int, nargs="*", default=[5])
     parser.add_argument("--part", type=float, default=0.05, help="of the text, for gensim's time")
     parser.add_argument("--whole", action="store_true", help="train gensim to the end")
     options = parser.parse_args()
 
-    size = ["--vocab-size", str(options.vocab_size), "--dim", str(options.dim)]
+    size = [] if options.vocab_size is None else ["--vocab-size", str(options.vocab_size)]
+    size += [] if options.dim is None else ["--dim", str(options.dim)]
     taken = {}
     with TemporaryDirectory() as directory:
-        output = f"{directory}/model"
-        for name, preset in RUNS.items():
-            command = [sys.executable, "-m", "qwem.cli", "fit", options.corpus, "-o", output]
-            command += [*preset, *size, "--json"]
-            wall = []
-            for _ in range(2):
-                start = time.perf_counter()
-                finished = subprocess.run(command, check=True, capture_output=True, text=True)
-                wall.append(time.perf_counter() - start)
-            taken[name] = min(wall)
-            stages = json.loads(finished.stdout)["seconds"]
-            achieved = scores(Model.load(output).wv, options.benchmarks)
-            print(f"{name:18}{taken[name]:8.1f} s  {achieved}")
-            print(f"{'':18}{'':10}{', '.join(f'{k} {v:.1f}' for k, v in stages.items())}")
-
-    corpus = Corpus.from_files(
-        options.corpus, vocab_size=options.vocab_size, min_tokens=500, tokenizer="ascii"
-    )
-    if options.whole:
-        gensim, embedding = train_gensim(corpus, options.dim, epochs=5)
-        print(f"{'gensim':18}{gensim:8.1f} s  {scores(embedding, options.benchmarks)}")
-    else:
-        part = corpus.documents(0, max(1, round(options.part * len(corpus))))
-        seconds, _ = train_gensim(part, options.dim, epochs=1)
-        gensim = seconds * 5 * len(corpus.tokens) / len(part.tokens)
-        print(f"{'gensim':18}{gensim:8.1f} s  (one epoch of {options.part:.0%}: {seconds:.1f} s)")
-    for name, seconds in taken.items():
-        print(f"{name} is {gensim / seconds:.0f} times faster")
+        file = options.corpus
+        if options.documents:
+            file = first_documents(file, options.documents, directory)
+        for name in options.runs:
+            taken[name], report = run_qwem(file, [*RUNS[name], *size], f"{directory}/model")
+            print(f"{name:18}{taken[name]:8.1f} s  {report['chosen']}")
+            stages = ", ".join(f"{k} {v:.1f}" for k, v in report["seconds"].items())
+            print(f"{'':28}{stages}; {report['peak_memory'] / 1e9:.1f} GB")
+            embedding = Model.load(f"{directory}/model").wv
+            print(f"{'':28}{scores(embedding, options.benchmarks)}", flush=True)
+        corpus = Corpus.from_files(
+            file,
+            vocab_size=options.vocab_size,
+            min_count=1 if options.vocab_size else 5,
+            min_tokens=500,
+            tokenizer="ascii",
+        )
+        dim = options.dim or report["dim"]
+        for epochs in options.epochs:
+            if options.whole:
+                gensim, embedding = train_gensim(corpus, dim, epochs)
+                note = scores(embedding, options.benchmarks)
+            else:
+                part = corpus.documents(0, max(1, round(options.part * len(corpus))))
+                seconds, _ = train_gensim(part, dim, epochs=1)
+                gensim = seconds * epochs * len(corpus.tokens) / len(part.tokens)
+                note = f"(one epoch of {options.part:.0%}: {seconds:.1f} s)"
+            print(f"gensim, {epochs:2} epochs {gensim:8.1f} s  {note}")
+            print(f"{'':28}{', '.join(f'{k} {gensim / v:.0f}x' for k, v in taken.items())}")
 
 
 if __name__ == "__main__":

@@ -21,11 +21,12 @@ def vocabulary(words: int, each: int) -> Vocabulary:
 
 
 @pytest.mark.parametrize(
-    ("words", "dim"), [(20_000, 200), (2_000, 200), (500, 50), (15, 1), (5, 1)]
+    ("words", "each", "dim"),
+    [(100_000, 200, 200), (20_000, 100, 101), (2_000, 9, 21), (500, 40_000, 50), (5, 9, 1)],
 )
-def test_the_dimension_follows_a_small_vocabulary(words: int, dim: int) -> None:
-    assert settle(Settings(), vocabulary(words, 9)).dim == dim
-    assert settle(Settings(dim=7), vocabulary(words, 9)).dim == 7
+def test_the_dimension_follows_length_and_vocabulary(words: int, each: int, dim: int) -> None:
+    assert settle(Settings(), vocabulary(words, each)).dim == dim
+    assert settle(Settings(dim=7), vocabulary(words, each)).dim == 7
 
 
 @pytest.mark.parametrize(
@@ -56,8 +57,8 @@ def test_a_thousand_words_of_text_work() -> None:
     assert model.corpus["words_counted"] == 1000
     assert model.polished is not None
     assert model.chosen == (
-        "86 words, all that occur in this short text of 1,000 words; dimension 8, one for every 10 "
-        "words; polished."
+        "86 words, all that occur in this short text; dimension 8, for a text of 1,000 words; "
+        "polished."
     )
 
 
@@ -73,7 +74,7 @@ def test_the_line_says_what_was_chosen(tmp_path: Path) -> None:
     corpus = Corpus.from_documents(documents)
     for source, changes, expected in [
         (documents, {"vocab_size": 60, "dim": 3}, "60 words; dimension 3; polished."),
-        (corpus, {"dim": 3, "polish": False}, "86 words, all that occur in this short text of"),
+        (corpus, {"dim": 3, "polish": False}, "86 words, all that occur in this short text;"),
         (Cooccurrence.count(corpus), {"dim": 3}, "86 words; dimension 3; polished."),
         (documents, {"min_count": 3, "dim": 3}, "86 words that occur at least 3 times; dimension"),
     ]:

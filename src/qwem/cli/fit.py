@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("embedding")
     group.add_argument(
         "--dim", type=int, metavar="D",
-        help="dimensions (default: 200, or a tenth of a small vocabulary)",
+        help="dimensions (default: 200, and less for short text)",
     )  # fmt: skip
     group.add_argument("--target", choices=("mstar", "ppmi", "pmi"), help="default: mstar")
     group.add_argument(

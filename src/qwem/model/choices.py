@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,12 @@ if TYPE_CHECKING:
     from qwem.model.settings import SettingChanges
 
 DIM = 200
-"""The dimension, unless the vocabulary is small."""
+"""The dimension, unless the text is short."""
 WORDS_PER_DIMENSION = 10
+"""The fewest different words for each dimension."""
+DIM_GROWTH = 0.8
+"""The dimension is at most this times the cube root of the text's length, 100 for two million
+words: docs/closed-form-choices.md has the trials."""
 FEWEST_WORDS = 100
 """The length of the shortest text that a dimension is chosen for."""
 SUBSAMPLE = 1e-3
@@ -48,13 +53,14 @@ def settle(settings: Settings, vocabulary: Vocabulary) -> Settled:
     >>> from qwem.model.settings import Settings
     >>> settled = settle(Settings(), Vocabulary.from_counts({f"w{i}": 9 for i in range(500)}))
     >>> settled.dim, round(settled.subsample, 3), settled.polish
-    (50, 0.222, True)
+    (13, 0.222, True)
     """
     words, length = len(vocabulary), int(vocabulary.counts.sum())
     mstar = settings.target == "mstar"
     changes: SettingChanges = {}
     if settings.dim == "auto":
-        changes["dim"] = max(1, min(DIM, words // WORDS_PER_DIMENSION))
+        growing = round(DIM_GROWTH * math.cbrt(length))
+        changes["dim"] = max(1, min(DIM, growing, words // WORDS_PER_DIMENSION))
     if settings.subsample == "auto":
         threshold = max(SUBSAMPLE, KEPT_OCCURRENCES / max(length, 1))
         changes["subsample"] = threshold if threshold < 1 else None
@@ -105,18 +111,18 @@ def describe(
     `given` is what `settled` was before, and `found` is how many words there were before
     `cut_to_memory`.
     """
-    words = len(vocabulary)
+    words, length = len(vocabulary), int(vocabulary.counts.sum())
     text = f"{words:,} words"
     least = None if corpus is None else corpus.settings.get("min_count")
     if words < found:
         text += f", the most frequent of {found:,}: memory does not hold more"
     elif given.vocab_size is None and least is not None:
         text += f" that occur at least {least} times" if least > 1 else ", all that occur"
-        if given.min_count == "auto" and least < AUTO_MIN_COUNT and corpus is not None:
-            text += f" in this short text of {corpus.settings['words_counted']:,} words"
+        if given.min_count == "auto" and least < AUTO_MIN_COUNT:
+            text += " in this short text"
     text += f"; dimension {settled.dim}"
     if given.dim == "auto" and settled.dim != DIM:
-        text += f", one for every {WORDS_PER_DIMENSION} words"
+        text += f", for a text of {length:,} words"
     return text + ("; polished." if settled.polish else "; the closed form.")
 
 

@@ -68,7 +68,7 @@ class Settings(Reading):
     """Word i weighs P_i to this power (Proposition 3.3), below 0 in favour of rare words;
     ``"auto"`` is −0.2."""
     dim: int | Literal["auto"] = "auto"
-    """The dimension of the embedding. ``"auto"`` is 200, or a tenth of a small vocabulary."""
+    """The dimension of the embedding. ``"auto"`` is 200, and less for short text."""
     signed: bool = True
     """Whether negative eigenvalues are used too, as an untied model does."""
     tol: float = 1e-3
