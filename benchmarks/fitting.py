@@ -115,7 +115,7 @@ def main() -> None:
             taken[name], report = run_qwem(file, [*RUNS[name], *size], f"{directory}/model")
             print(f"{name:18}{taken[name]:8.1f} s  {report['chosen']}")
             stages = ", ".join(f"{k} {v:.1f}" for k, v in report["seconds"].items())
-            print(f"{'':28}{stages}; {report['peak_memory'] / 1e9:.1f} GB")
+            print(f"{'':28}{stages}; {report['peak_memory_bytes'] / 1e9:.1f} GB")
             embedding = Model.load(f"{directory}/model").wv
             print(f"{'':28}{scores(embedding, options.benchmarks)}", flush=True)
         corpus = Corpus.from_files(
