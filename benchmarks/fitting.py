@@ -7,9 +7,9 @@
 Both read the same text and learn the same words: every word seen five times, or the most frequent
 ones. gensim (skip-gram, window 5, 5 negatives, 2 workers) takes over ten minutes on 36 million
 words, so its time is extrapolated from one epoch of a part (`--part 0.05`); `--whole` trains it to
-the end and scores it. qwem is the command `qwem fit`, start-up included, the better of two runs: the
-first may compile kernels. All files of DIRECTORY in the formats that `qwem evaluate` reads are
-scored: those whose names contain "analog", "questions" or "msr" as analogies, others as rated pairs.
+the end and scores it. qwem is the command `qwem fit`, start-up included, the better of two runs:
+the first may compile kernels. All files of DIRECTORY are scored: those whose names contain
+"analog", "questions" or "msr" as analogies, others as rated pairs.
 """
 
 from __future__ import annotations
