@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from qwem.recipes.demo import DEMO_SETTINGS, Demo, demo_documents, run_demo
+from qwem.recipes.demo import Demo, demo_documents, run_demo
 from qwem.recipes.training import TrainedRun, TrainingSettings, run_training
 
 if TYPE_CHECKING:
     from qwem.recipes.paper import RECIPES, SCALES, Reproduction, Scale, Size, reproduce
 
 __all__ = [
-    "DEMO_SETTINGS",
     "RECIPES",
     "SCALES",
     "Demo",

@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from qwem.evaluation import Evaluation
     from qwem.model import Model
 
-DEMO_SETTINGS: dict[str, Any] = {
-    "preset": "practical",
-    "vocab_size": 5000,
-    "dim": 100,
-    "polish": True,
-}
-"""Settings of the demo's fit, for its 13 million words."""
-
 
 @dataclass(frozen=True, eq=False)
 class Demo:
@@ -53,8 +45,7 @@ def run_demo(
 ) -> Demo:
     """Fit the demo's text or other files, score the vectors, and write a report.
 
-    A model and report that were made from the same files by the same version and settings are used
-    again.
+    A model and report that were made from the same files by the same version are used again.
     """
     from qwem.evaluation import evaluate_available
     from qwem.model import Model, fit
@@ -63,19 +54,14 @@ def run_demo(
     directory = Path(output)
     model_path, report_path = directory / "model", directory / "report.html"
     files = [Path(item) for item in inputs]
-    made_of = {
-        "version": __version__,
-        "settings": DEMO_SETTINGS,
-        "files": file_states(files or [_database()]),
-    }
+    made_of = {"version": __version__, "files": file_states(files or [_database()])}
     watch = Stopwatch()
     model = None
     with watch.stage("load"):
         if report_path.exists() and _read_json(directory / "demo.json") == made_of:
             model = _loaded(Model, model_path)
     if model is None:
-        settings: dict[str, Any] = {} if files else DEMO_SETTINGS
-        model = fit(files or demo_documents(), threads=threads, **settings)
+        model = fit(files or demo_documents(), threads=threads)
         watch.seconds |= model.seconds
         with watch.stage("save"):
             model.save(model_path)
