@@ -78,13 +78,16 @@ def improve(
 
 
 def gram(vectors: Matrix, weights: Vector, threads: int | None) -> Vector:
-    """Return Σ_i weights_i v_i v_iᵀ, with the same bits whatever the number of threads."""
+    """Return Σ_i weights_i v_i v_iᵀ, with the same bits whatever the number of threads.
+
+    Blocks of rows are multiplied in float32 and added in float64.
+    """
     parts = blocks(len(vectors), vectors.shape[1])
     products: list[Any] = [None] * len(parts)
 
     def work(rows: slice) -> None:
-        wide = vectors[rows].astype(np.float64)
-        products[rows.start // parts[0].stop] = (wide * weights[rows, None]).T @ wide
+        weighted = vectors[rows] * weights[rows, None].astype(np.float32)
+        products[rows.start // parts[0].stop] = (weighted.T @ vectors[rows]).astype(np.float64)
 
     for_each(work, parts, threads)
     total: Vector = sum(products[1:], start=products[0])
@@ -93,10 +96,10 @@ def gram(vectors: Matrix, weights: Vector, threads: int | None) -> Vector:
 
 def multiply(vectors: Matrix, matrix: Vector, threads: int | None) -> Matrix:
     """Return vectors @ matrix in float32."""
-    result = np.empty_like(vectors)
+    result, narrow = np.empty_like(vectors), matrix.astype(np.float32)
 
     def work(rows: slice) -> None:
-        result[rows] = vectors[rows].astype(np.float64) @ matrix
+        np.matmul(vectors[rows], narrow, out=result[rows])
 
     for_each(work, blocks(len(vectors), vectors.shape[1]), threads)
     return result
