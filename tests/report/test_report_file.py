@@ -117,6 +117,16 @@ def test_fewer_words_are_said_to_be_fewer(model: Model, tmp_path: Path) -> None:
     assert f"the 30 most frequent words of {len(model.vocabulary)}" in page.read_text("utf-8")
 
 
+def test_relations_are_those_of_the_words_that_the_page_knows(model: Model, tmp_path: Path) -> None:
+    words = model.vocabulary.words
+    file = tmp_path / "near.tsv"
+    file.write_text("".join(f"{words[i]}\t{words[i + 20]}\n" for i in range(6, 18)))
+    page = write_report(model, tmp_path / "r.html", words=36, tasks=file)
+    assert data_of(page)["tasks"][0]["pairs"] == 10  # words[26:36] are the last that are known
+    note = f"and from the 36 most frequent words of {len(words)}."
+    assert note in page.read_text("utf-8")
+
+
 def test_scores_of_files_of_ones_own(model: Model, tmp_path: Path) -> None:
     questions, pairs = tmp_path / "mine.txt", tmp_path / "rated.tsv"
     questions.write_text(": <i>odd</i>\nword1 word2 word3 word4\nword1 word2 word3 dragon\n")

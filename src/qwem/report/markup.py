@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwem._internal.tables import Markup, html_table
 from qwem.report.assets import asset
-from qwem.report.summary import MEANINGS, headline_numbers, story
+from qwem.report.summary import MEANINGS, headline_numbers, story, task_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,6 +55,11 @@ def score_section(evaluation: Evaluation, vocab_size: int) -> str:
         analogies=_analogy_table(evaluation.analogies) if evaluation.analogies else "",
         similarity=_similarity_table(evaluation.similarity) if evaluation.similarity else "",
     )
+
+
+def task_section(model: Model, words: int) -> str:
+    """Return the part about relations, whose figures the page draws."""
+    return Template(asset("tasks.html")).substitute(note=escape(task_note(model, words)))
 
 
 def starting_words(words: Sequence[str]) -> dict[str, str]:

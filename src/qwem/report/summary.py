@@ -117,6 +117,14 @@ def lookup_note(model: Model, words: int, dim: int) -> str:
     return text
 
 
+def task_note(model: Model, words: int) -> str:
+    """Return what the analysis of relations is computed from."""
+    text = "Computed from the closed form, whose first features are every smaller model"
+    if words < len(model.vocabulary):
+        text += f", and from the {words:,} most frequent words of {len(model.vocabulary):,}"
+    return f"{text}."
+
+
 def _reading(model: Model, corpus: Mapping[str, Any]) -> str:
     kept = f"The {len(model.vocabulary):,} most frequent words were kept"
     if "words_read" not in corpus:

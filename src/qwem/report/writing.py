@@ -17,7 +17,13 @@ from qwem.errors import SettingError
 from qwem.evaluation import evaluate_available
 from qwem.report.assets import asset
 from qwem.report.content import spectrum_data, words_data
-from qwem.report.markup import feature_cards, overview, score_section, starting_words
+from qwem.report.markup import (
+    feature_cards,
+    overview,
+    score_section,
+    starting_words,
+    task_section,
+)
 from qwem.report.summary import corpus_facts, lookup_note, spectrum_note, training_note
 from qwem.report.tasks import tasks_data
 
@@ -71,8 +77,8 @@ def write_report(
     features
         How many features have a card.
     words
-        How many words can be looked up in the page, the most frequent ones. Each costs about 300
-        bytes.
+        How many words the page knows, the most frequent ones. They can be looked up, and tasks are
+        analyzed among them; scores are always of all words. Each costs about 300 bytes.
     init_scale
         σ, the scale of the random initialization from which the replayed training starts.
     corpus
@@ -97,10 +103,11 @@ def write_report(
     # The first features of a closed form are a smaller model; polished vectors can't be cut.
     part = spectrum.dim if model.polished is not None else min(spectrum.dim, SEARCHED_DIM)
     searched = embedding if part == spectrum.dim else model.embedding(dim=part)
+    known = spectrum.embedding().restrict(min(words, len(embedding)))
     data = {
         **spectrum_data(run, named),
         **words_data(run, searched, words),
-        "tasks": [] if tasks is None else tasks_data(spectrum.embedding(), tasks),
+        "tasks": [] if tasks is None else tasks_data(known, tasks),
     }
     evaluation = evaluate_available(embedding, analogies, similarity)
     scores = score_section(evaluation, len(embedding)) if evaluation else ""
@@ -116,7 +123,7 @@ def write_report(
         **starting_words(data["words"]),
         scores=scores,
         score_link='<a href="#scores">Scores</a>' if scores else "",
-        tasks=asset("tasks.html") if data["tasks"] else "",
+        tasks=task_section(model, words) if data["tasks"] else "",
         task_link='<a href="#tasks">Relations</a>' if data["tasks"] else "",
         version=escape(__version__),
     )
