@@ -153,7 +153,7 @@ def test_evaluation(model: Path, tmp_path: Path, capsys: Capture) -> None:
         (["evaluate", "MODEL"], "nothing to evaluate"),
         (["evaluate", "MODEL", "--analogies", "no-such-file"], "no-such-file"),
         (["count", "MODEL", "-o", "c"], "all corpora or all counts, not model"),
-        (["count", "COUNTS", "-o", "c", "--window", "3"], "can't be counted otherwise"),
+        (["count", "COUNTS", "-o", "c", "--window", "3"], "Saved counts can only be added up"),
     ],
 )
 def test_errors_are_one_sentence(

@@ -1,11 +1,9 @@
-"""The `qwem` command: one module for each subcommand, which parses and prints, nothing more."""
+"""The `qwem` command: one module per subcommand, which parses options and prints results."""
 
 from __future__ import annotations
 
 import argparse
 import logging
-import os
-import sys
 from typing import TYPE_CHECKING
 
 from qwem import __version__
@@ -25,7 +23,8 @@ from qwem.cli import (
     similar,
     train,
 )
-from qwem.errors import QwemError
+from qwem.cli.completion import SHELLS, PrintCompletion
+from qwem.cli.failures import run_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,36 +48,29 @@ COMMANDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status: 0, or 2 where the input was at fault."""
+    """Run the command line and return its exit status: 0, 2 for bad input, or 128 plus a signal."""
     logging.basicConfig(format="qwem: %(message)s", level=logging.WARNING)
     options = build_parser().parse_args(arguments)
-    try:
-        options.run(options)
-    except QwemError as error:
-        sys.stderr.write(f"qwem: {error}\n")
-        return 2
-    except KeyboardInterrupt:
-        sys.stderr.write("qwem: interrupted; what was finished is kept.\n")
-        return 130
-    except BrokenPipeError:
-        # Whoever read our output has gone; keep Python from complaining about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return run_command(lambda: options.run(options))
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="qwem",
-        description="Word embeddings in closed form: count, build the target matrix, factorise.",
+        description="Word embeddings in closed form: count, build the target matrix, factorize.",
     )
     parser.add_argument("--version", action="version", version=f"qwem {__version__}")
+    parser.add_argument(
+        "--completion", choices=SHELLS, action=PrintCompletion,
+        help="print a script that completes commands in a shell",
+    )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in COMMANDS:
         name = module.__name__.rpartition(".")[2]
         summary = (module.__doc__ or "").partition("\n")[0].rstrip(".")
         command = commands.add_parser(name, help=summary, description=module.__doc__)
         module.add_arguments(command)
-        command.add_argument("--json", action="store_true", help="print JSON for machines")
+        command.add_argument("--json", action="store_true", help="print JSON, for programs")
         command.set_defaults(run=module.run)
     return parser

@@ -1,7 +1,7 @@
-"""Count how often words meet, or add up counts made earlier.
+"""Count how often words occur together, or add up saved counts.
 
-Inputs are text files, or encoded corpora, or saved counts: the last are added, their vocabularies
-aligned where they differ.
+The inputs are text files, encoded corpora, or saved counts. Saved counts are added; their
+vocabularies are aligned where they differ.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from qwem.cli.options import (
     add_preset_option,
     add_threads_option,
     given_settings,
+    text_paths,
 )
 from qwem.cli.output import cost_rows, costs, emit
 from qwem.errors import SettingError
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     }
     rows = [
         ("vocabulary", f"{len(counts.vocabulary):,} words, {report['words']:,} occurrences"),
-        ("pairs", f"{pairs.nnz:,} within {counts.window} words, weighing {pairs.total:,} in all"),
+        ("pairs", f"{pairs.nnz:,} within {counts.window} words, {pairs.total:,} in total weight"),
         *cost_rows(report),
         ("written", options.output),
     ]
@@ -63,8 +64,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
-    from pathlib import Path
-
     from qwem._internal.artefact import kind_of
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
@@ -78,7 +77,7 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
     if kinds == {"cooccurrence"}:
         if given or options.preset:
             raise SettingError(
-                "Counts that are made can't be counted otherwise; give text instead."
+                "Saved counts can only be added up; give text to count with other settings."
             )
         with watch.stage("read"):
             parts = [Cooccurrence.load(item) for item in options.inputs]
@@ -89,6 +88,6 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
         if kinds == {"corpus"}:
             corpora = [Corpus.load(item) for item in options.inputs]
         else:
-            corpora = [read([Path(item) for item in options.inputs], settings, options.threads)]
+            corpora = [read(text_paths(options.inputs), settings, options.threads)]
     with watch.stage("count"):
         return Cooccurrence.merge([count(corpus, settings, options.threads) for corpus in corpora])

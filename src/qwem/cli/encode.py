@@ -9,6 +9,7 @@ from qwem.cli.options import (
     add_preset_option,
     add_threads_option,
     given_settings,
+    text_paths,
 )
 from qwem.cli.output import cost_rows, costs, emit
 
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem encode``."""
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files, directories, patterns")
+    parser.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="INPUT",
+        help="files, directories or patterns; - is standard input",
+    )
     parser.add_argument("-o", "--output", required=True, metavar="CORPUS")
     add_preset_option(parser)
     add_corpus_options(parser)
@@ -27,15 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem encode``."""
-    from pathlib import Path
-
     from qwem._internal.stopwatch import Stopwatch
     from qwem.model import Settings, read
 
     settings = Settings.of(options.preset, **given_settings(options))
     watch = Stopwatch()
     with watch.stage("read"):
-        corpus = read([Path(item) for item in options.inputs], settings, options.threads)
+        corpus = read(text_paths(options.inputs), settings, options.threads)
         corpus.save(options.output)
     report = {
         "output": options.output,

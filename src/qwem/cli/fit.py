@@ -23,7 +23,10 @@ from qwem.cli.output import command, cost_rows, costs, emit
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem fit``."""
     parser.add_argument(
-        "inputs", nargs="+", metavar="INPUT", help="text files, one encoded corpus, or saved counts"
+        "inputs",
+        nargs="+",
+        metavar="INPUT",
+        help="text (- is standard input), one encoded corpus, or saved counts",
     )
     parser.add_argument("-o", "--output", required=True, metavar="MODEL")
     add_preset_option(parser)

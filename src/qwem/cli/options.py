@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from qwem.errors import SettingError
 from qwem.model import PRESETS
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_corpus_options(parser: argparse.ArgumentParser) -> None:
@@ -101,8 +100,6 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def source_of(inputs: list[str]) -> Any:
     """Load the inputs: one encoded corpus, one set of counts, or else paths of text."""
-    from pathlib import Path
-
     from qwem._internal.artefact import kind_of
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
@@ -112,14 +109,32 @@ def source_of(inputs: list[str]) -> Any:
         return Corpus.load(inputs[0])
     if kind == "cooccurrence":
         return Cooccurrence.load(inputs[0])
-    return [Path(item) for item in inputs]
+    if kind is not None:
+        raise SettingError(f"{inputs[0]} holds a {kind}; give text, an encoded corpus or counts.")
+    return text_paths(inputs)
+
+
+def text_paths(inputs: list[str]) -> list[Path]:
+    """Return the paths of text; - is standard input."""
+    if "" in inputs:
+        raise SettingError("One of the inputs is an empty name; give a file or directory.")
+    return [Path("/dev/stdin" if item == "-" else item) for item in inputs]
 
 
 def vocab_size(text: str) -> int | str:
-    """Return a number of words, or "all"; the name is what argparse's errors call it."""
+    """Return a number of words, or "all"."""
+    if text != "all" and not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"takes a number or all, not {text!r}")
     return text if text == "all" else int(text)
 
 
 def weights(text: str) -> str | list[int]:
     """Return the name of weights, or numbers separated by commas."""
-    return text if text.isalpha() else [int(weight) for weight in text.split(",")]
+    if text in ("dynamic", "flat"):
+        return text
+    numbers = text.split(",")
+    if not all(number.strip().isdecimal() for number in numbers):
+        raise argparse.ArgumentTypeError(
+            f"takes dynamic, flat, or whole numbers such as 3,2,1, not {text!r}"
+        )
+    return [int(number) for number in numbers]

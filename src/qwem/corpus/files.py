@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from qwem.errors import CorpusError
+from qwem._internal.artefact import kind_of
+from qwem.errors import ArtefactError, CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,9 +45,12 @@ class InputFile:
 def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
     """Return the files that paths, directories and patterns stand for.
 
-    Directories are searched recursively, hidden files excepted, and what is found is sorted.
+    Directories are searched recursively, and what is found is sorted. Hidden files and what qwem
+    itself saved there are passed over.
     """
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if any(os.fspath(path) == "" for path in several):
+        raise CorpusError("One of the paths is empty; give the name of a file or directory.")
     files = [file for path in several for file in _expand(Path(path))]
     if not files:
         raise CorpusError("There is no file to read: the list of paths is empty.")
@@ -63,7 +67,7 @@ def open_stream(path: Path) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
         with path.open("rb") as raw:
             stream = _decompressed(raw, path.suffix.lower())
             with stream:
-                yield stream, raw.tell
+                yield stream, raw.tell if raw.seekable() else lambda: 0
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise CorpusError(f"{path} is damaged or cut short: {error}.") from error
     except OSError as error:
@@ -84,6 +88,14 @@ def _decompressed(raw: IO[bytes], suffix: str) -> Any:
     return raw
 
 
+def _is_saved(directory: Path) -> bool:
+    """Return whether qwem saved this directory, so that it is a result and not text."""
+    try:
+        return kind_of(directory) is not None
+    except ArtefactError:  # some other program's metadata
+        return False
+
+
 def _expand(path: Path) -> Iterator[InputFile]:
     if path.is_dir():
         found = sorted(
@@ -91,6 +103,8 @@ def _expand(path: Path) -> Iterator[InputFile]:
             for file in path.rglob("*")
             if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
         )
+        saved = {file.parent for file in found if _is_saved(file.parent)}
+        found = [file for file in found if saved.isdisjoint(file.parents)]
         if not found:
             raise CorpusError(f"The directory {path} has no files in it.")
         yield from (InputFile(file, named=False) for file in found)

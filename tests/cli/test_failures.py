@@ -1,0 +1,101 @@
+"""Commands end in one sentence and the right status, whatever goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from qwem.cli import main
+from qwem.cli.failures import in_options, run_command
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Capture = pytest.CaptureFixture[str]
+
+
+def failing(error: BaseException) -> int:
+    def command() -> None:
+        raise error
+
+    return run_command(command)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (SettingError("min_count is wrong."), 2, "--min-count is wrong."),
+        (OSError(28, "No space left on device", "model"), 2, "model: No space left on device."),
+        (MemoryError(), 2, "memory ran out; use fewer words"),
+        (KeyboardInterrupt(), 130, "interrupted."),
+    ],
+)
+def test_errors_are_sentences(
+    error: BaseException, status: int, message: str, capsys: Capture
+) -> None:
+    assert failing(error) == status
+    assert capsys.readouterr().err.startswith(f"qwem: {message}")
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_signals_end_as_ctrl_c_does(name: str, capsys: Capture) -> None:
+    number = getattr(signal, name)
+    before = signal.getsignal(number)
+    cleaned = []
+
+    def command() -> None:
+        try:
+            os.kill(os.getpid(), number)
+        finally:
+            cleaned.append(True)
+
+    assert run_command(command) == 128 + number
+    assert cleaned == [True]
+    assert capsys.readouterr().err == "qwem: stopped by a signal.\n"
+    assert signal.getsignal(number) is before
+
+
+def test_other_errors_are_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        failing(ZeroDivisionError())
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("pass vocab_size=None to keep them all", "pass --vocab-size all to keep them all"),
+        ("name the text by text_column.", "name the text by --text-column."),
+        ("or fit with polish=False.", "or fit with --no-polish."),
+        ("pass errors='replace' to", "pass --errors replace to"),
+        ("the window of the target", "the window of the target"),
+        ("no file min_count/text_column.txt", "no file min_count/text_column.txt"),
+        ("it has 'text_column'", "it has 'text_column'"),
+    ],
+)
+def test_settings_are_written_as_options(message: str, expected: str) -> None:
+    assert in_options(message) == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--vocab-size", "many", "argument --vocab-size: takes a number or all, not 'many'"),
+        ("--weights", "3,x", "argument --weights: takes dynamic, flat, or whole numbers"),
+    ],
+)
+def test_values_of_options_are_explained(
+    option: str, value: str, message: str, capsys: Capture
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["count", "text.txt", "-o", "counts", option, value])
+    assert message in capsys.readouterr().err
+
+
+def test_bad_bytes_name_the_option(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xff")
+    assert main(["encode", str(tmp_path / "a.txt"), "-o", str(tmp_path / "c")]) == 2
+    assert "pass --errors replace to put U+FFFD there" in capsys.readouterr().err
