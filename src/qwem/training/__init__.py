@@ -4,9 +4,11 @@ from qwem._internal.extras import require
 
 require("jax", "train")
 
+from qwem.training.ensemble import Ensemble, train_seeds  # noqa: E402
 from qwem.training.exact import population  # noqa: E402
 from qwem.training.losses import LOGISTIC, QUARTIC, Loss, contrastive  # noqa: E402
 from qwem.training.minibatch import stochastic  # noqa: E402
+from qwem.training.noise import gradient_noise, mode_plateau  # noqa: E402
 from qwem.training.run import train  # noqa: E402
 from qwem.training.schedule import Linear, Schedule, Stepwise, stepwise  # noqa: E402
 from qwem.training.stability import stable_rate  # noqa: E402
@@ -17,6 +19,7 @@ from qwem.training.weighting import word2vec_reweighting  # noqa: E402
 __all__ = [
     "LOGISTIC",
     "QUARTIC",
+    "Ensemble",
     "Info",
     "Linear",
     "Loss",
@@ -27,11 +30,14 @@ __all__ = [
     "Trace",
     "Trainer",
     "contrastive",
+    "gradient_noise",
+    "mode_plateau",
     "population",
     "precision_for",
     "stable_rate",
     "stepwise",
     "stochastic",
     "train",
+    "train_seeds",
     "word2vec_reweighting",
 ]

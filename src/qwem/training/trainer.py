@@ -155,11 +155,16 @@ class Trainer:
             elif self.rate is not None:
                 rate = self.rate(state.step, state.time)
                 time = state.time + self.time_per_rate * rate
-                descend = self._runge_kutta if self.method == "rk4" else self.objective.descend
-                loss, norm, parameters = descend(parameters, state.key, state.step, rate)
+                loss, norm, parameters = self.descend(parameters, rate, state.key, state.step)
         context = None if self.tied else parameters[1]
         after = State(state.step + 1, time, state.key, parameters[0], context, optimizer_state)
         return after, Info(loss, norm, rate)
+
+    def descend(self, parameters: Parameters, rate: float, key: int = 0, step: int = 0) -> Descent:
+        """Take a plain or fourth-order step of this rate, in the precision of the context."""
+        if self.method == "rk4":
+            return self._runge_kutta(parameters, key, step, rate)
+        return self.objective.descend(parameters, key, step, rate)
 
     def evaluate(self, state: State) -> tuple[jax.Array, Parameters]:
         """Return the loss and its gradient in W, or in W and W′, that the next `step` uses."""
