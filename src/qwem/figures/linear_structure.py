@@ -46,21 +46,27 @@ def linear_structure(
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1, 2.1])[0]
     stack = left.subplots(len(dims), 1)
     for axes, dim in zip(stack, dims, strict=True):
-        fit = analysis.fits[analysis.dims.index(dim)]
-        draw_spectrum(axes, fit)
+        at = analysis.dims.index(dim)
+        fit = analysis.fits[at]
+        draw_spectrum(axes, fit, analysis.spiked[at])
         axes.set_title(
             rf"$d={dim}$,  $d_\mathrm{{eff}}={fit.effective_dim:.0f}$", loc="right", fontsize=8.5
         )
     stack[-1].set_xlabel(
         r"eigenvalue of the Gram matrix, $\lambda(\mathbf{R}_d\mathbf{R}_d^\top)/d$"
     )
-    stack[0].plot([], [], color=COLOURS["bulk"], lw=1.8, label="Marchenko–Pastur")
-    stack[0].legend(loc="center right")
+    stack[0].plot([], [], color=COLOURS["bulk"], lw=1.8, label="Marchenko–Pastur, fitted")
+    stack[0].plot([], [], "^k", ls=(0, (1, 1.5)), lw=1.0, ms=4, label="spiked model, no fit")
+    stack[0].legend(loc="upper center")
     left.suptitle(f"{readable(analysis.task.name)}: {len(analysis.task)} pairs", fontsize=10)
     upper, lower = right.subfigures(2, 1, squeeze=False, height_ratios=[1, 1.05])[:, 0]
     _draw_localization(upper.subplots(), analysis, table)
     snr, accuracy = lower.subplots(1, 2)
     draw_against_dim(snr, others, "snr", r"$\mathrm{snr}$")
+    for other, colour in zip(others, SEQUENCE, strict=False):
+        predicted = [model.snr for model in other.spectral]
+        snr.plot(other.dims, predicted, color=colour, lw=1.0, ls=(0, (1, 1.5)))
+    snr.set_title("dotted: predicted from M*'s spectrum and the mean", fontsize=8)
     draw_against_dim(accuracy, others, "accuracy", "analogy accuracy (top 1)")
     accuracy.set_ylim(0, 1)
     lower.legend(*snr.get_legend_handles_labels(), loc="outside lower center", ncols=3)

@@ -10,6 +10,7 @@ from qwem.interpretation.marchenko_pastur import (
 )
 from qwem.interpretation.overlaps import Overlaps, overlaps
 from qwem.interpretation.singular import principal_axes
+from qwem.interpretation.spiked import SpikedModel, spiked_model
 from qwem.interpretation.task_vectors import dimension_grid, task_vectors
 from qwem.interpretation.tasks import Task, read_tasks
 
@@ -22,6 +23,7 @@ __all__ = [
     "MarchenkoPasturFit",
     "Overlaps",
     "PairFit",
+    "SpikedModel",
     "Task",
     "TaskAnalysis",
     "analyze_task",
@@ -33,5 +35,6 @@ __all__ = [
     "overlaps",
     "principal_axes",
     "read_tasks",
+    "spiked_model",
     "task_vectors",
 ]

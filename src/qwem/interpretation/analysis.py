@@ -11,6 +11,7 @@ from qwem._internal.progress import progress
 from qwem.errors import CoverageError
 from qwem.interpretation.completion import complete
 from qwem.interpretation.marchenko_pastur import MarchenkoPasturFit, fit_marchenko_pastur
+from qwem.interpretation.spiked import SpikedModel, spiked_model
 from qwem.interpretation.task_vectors import (
     check_dims,
     gram_matrices,
@@ -48,6 +49,10 @@ class TaskAnalysis:
     """Eigenvalues of G_d = R_d R_dᵀ for each d, the smallest first; `fits` has those of G_d/d."""
     fits: tuple[MarchenkoPasturFit, ...]
     """The Marchenko–Pastur law of the noise for each d."""
+    spiked: tuple[SpikedModel, ...]
+    """The spiked model for each d, with the noise that was measured on each feature."""
+    spectral: tuple[SpikedModel, ...]
+    """The spiked model for each d, with noise in proportion to λ_k."""
     snr: Array
     """λ_max·rank/Tr of G_d."""
     signal_in_mean: Array
@@ -102,6 +107,8 @@ class TaskAnalysis:
             **curves,
             "gram_eigenvalues": [_plain(values) for values in self.gram_eigenvalues],
             "fits": [fit.to_dict() for fit in self.fits],
+            "spiked": [model.to_dict() for model in self.spiked],
+            "spectral": [model.to_dict() for model in self.spectral],
             "localization": _plain(self.localization),
             "participation_ratios": _plain(self.participation_ratios),
         }
@@ -142,11 +149,14 @@ def analyze_task(
     spectra: tuple[Array, ...] = tuple(
         np.linalg.eigvalsh(gram).astype(np.float64) for gram in grams
     )
+    eigenvalues = np.einsum("ij,ij->j", *[embedding.vectors.astype(np.float64)] * 2)
     completion = complete(embedding, known, chosen)
     return TaskAnalysis(
         task=known,
         dims=chosen,
         gram_eigenvalues=spectra,
+        spiked=tuple(spiked_model(vectors[:, :d]) for d in chosen),
+        spectral=tuple(spiked_model(vectors[:, :d], eigenvalues) for d in chosen),
         fits=tuple(fit_marchenko_pastur(gram, d) for gram, d in zip(grams, chosen, strict=True)),
         snr=np.array([signal_to_noise(values) for values in spectra]),
         signal_in_mean=np.array(

@@ -54,6 +54,28 @@ class MarchenkoPastur:
         """The fraction of the eigenvalues that is exactly zero: 1 − 1/γ where γ > 1, else 0."""
         return max(0.0, 1.0 - 1.0 / self.gamma)
 
+    @property
+    def threshold(self) -> float:
+        """The strength σ²√γ that a shared direction needs to show as a spike.
+
+        The strength of a direction is N|m|²/d for N vectors with the mean m. A weaker one is hidden
+        in the bulk (Baik, Ben Arous and Péché, 2005).
+        """
+        return self.variance * float(np.sqrt(self.gamma))
+
+    def spike(self, strength: float) -> float:
+        """Return the largest eigenvalue where a shared direction of this strength is added.
+
+        It is (s + σ²)(s + γσ²)/s for a strength s above the threshold, and otherwise λ₊.
+
+        >>> law = MarchenkoPastur(gamma=0.25)
+        >>> law.threshold, law.spike(0.5), law.spike(2.0)
+        (0.5, 2.25, 3.375)
+        """
+        if strength <= self.threshold:
+            return self.support[1]
+        return (strength + self.variance) * (strength + self.gamma * self.variance) / strength
+
     def density(self, eigenvalues: ArrayLike) -> Array:
         """Return the density dμ/dλ = √((λ₊ − λ)(λ − λ₋)) / (2πσ²γλ); the atom is not in it.
 
