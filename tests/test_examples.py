@@ -15,6 +15,7 @@ import pytest
 from model.topics import COMMON, topic_documents, topic_of
 from qwem import Cooccurrence, Corpus, Embedding, Model, factorize, mstar
 from qwem.interpretation import overlaps
+from recipes.paper.families import NOUNS, TWINS, write_families
 
 ROOT = Path(__file__).parents[1]
 CLOSED_FORM = ROOT / "examples" / "01_closed_form.py"
@@ -100,6 +101,30 @@ def test_compare_corpora(tmp_path: Path) -> None:
         "03_compare_corpora.py", tmp_path / "old.txt", tmp_path / "new.txt"
     ).splitlines()
     assert {line.split()[0] for line in found[:2]} == {"king", "violin"}
+
+
+def test_test_a_concept(tmp_path: Path) -> None:
+    """Eight nouns and their feminine forms, each of which occurs with he or she."""
+    text = write_families(tmp_path)
+    pairs = tmp_path / "gender.tsv"
+    pairs.write_text("".join(f"{a}\t{b}\n" for a, b in zip(NOUNS, TWINS, strict=True)))
+    lines = run("04_test_a_concept.py", text, pairs).splitlines()
+    assert lines[0] == "verdict: relation"
+    assert "p = 0.001 for a shared direction" in lines[1]
+    ratios = [float(line.rpartition(" ")[2]) for line in lines if line.startswith("d = ")]
+    assert max(ratios) > 2
+
+
+def test_theory_and_training(text: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "modes.png"
+    lines = run("05_theory_and_training.py", text, figure).splitlines()
+    times = [float(re.findall(r"t = ([\d.e+-]+)", line)[0]) for line in lines]
+    assert len(times) == 8
+    assert times[0] == min(times) < times[-1]
+    distances = [float(re.findall(r"([\d.]+)%", line)[0]) for line in lines]
+    assert distances[0] < 1
+    assert np.mean(distances) < 5
+    assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 def run(example: str, *arguments: object) -> str:

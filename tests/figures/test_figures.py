@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from qwem import Cooccurrence, Embedding, factorize, mstar
 from qwem.dynamics import closed_form
+from qwem.errors import SettingError
 from qwem.evaluation import AnalogySet, RatedPair, SimilaritySet, evaluate
 from qwem.figures import (
     Start,
@@ -21,6 +23,7 @@ from qwem.figures import (
     linear_structure,
     overview,
     save_figure,
+    silent_alignment,
     theory_match,
 )
 from qwem.figures.look import COLOURS
@@ -65,7 +68,8 @@ def traces(counts: Cooccurrence, spectrum: Spectrum) -> dict[str, Trace]:
         )  # fmt: skip
         start = trainer.init(1e-4)
         until = 1.5 * closed_form(spectrum, init_scale=1e-4).learning_times.max()
-        found[loss.name] = train(trainer, start, until=until, record_every=2, snapshot_every=4)
+        found[loss.name] = train(trainer, start, until=until, record_every=2, snapshot_every=4,
+                                 reference=spectrum)  # fmt: skip
     return found
 
 
@@ -129,17 +133,31 @@ def test_the_overview_has_losses_and_words(traces: dict[str, Trace], spectrum: S
     assert labels <= set(qwem.vocabulary.words)
 
 
-def test_the_ablation_has_one_panel_per_run_and_one_of_purity(
+def test_the_ablation_has_one_panel_per_run_and_one_of_separation(
     traces: dict[str, Trace], spectrum: Spectrum
 ) -> None:
     qwem, word2vec = traces["quartic"], traces["logistic"]
-    purity = {"word2vec": np.linspace(0.2, 0.7, DIM), "qwem": np.linspace(1, 0.9, DIM)}
-    *panels, right = ablation(word2vec, qwem, word2vec, qwem, spectrum, purity).get_axes()
+    separation = {"word2vec": np.linspace(0.2, 0.7, DIM), "qwem": np.linspace(1, 0.9, DIM)}
+    *panels, right = ablation(word2vec, qwem, word2vec, qwem, spectrum, separation).get_axes()
     for axes, trace in zip(panels, (word2vec, qwem, word2vec, qwem), strict=True):
         np.testing.assert_array_equal(curves(axes)[0][1], trace.singular_values[1:, 0])
-    for (ranks, found), expected in zip(curves(right), purity.values(), strict=True):
+    for (ranks, found), expected in zip(curves(right), separation.values(), strict=True):
         assert ranks.tolist() == list(range(1, DIM + 1))
         np.testing.assert_array_equal(found, expected)
+
+
+def test_alignment_is_above_the_singular_values(
+    traces: dict[str, Trace], spectrum: Spectrum
+) -> None:
+    trace = traces["quartic"]
+    above, below = silent_alignment({"QWEM": trace}, spectrum).get_axes()
+    assert trace.alignment is not None
+    for k in range(DIM):
+        np.testing.assert_array_equal(curves(above)[k][1], trace.alignment[1:, k])
+        np.testing.assert_array_equal(curves(below)[k][1], trace.singular_values[1:, k])
+    assert above.get_title() == "QWEM"
+    with pytest.raises(SettingError, match="'QWEM' has no alignment"):
+        silent_alignment({"QWEM": replace(trace, alignment=None)}, spectrum)
 
 
 def test_heat_maps_are_the_overlaps(spectrum: Spectrum) -> None:
@@ -193,7 +211,7 @@ def test_spectra_hold_every_eigenvalue_and_the_fitted_law(analyses: list[TaskAna
     at, density = curves(axes)[1]
     np.testing.assert_allclose(density, share * model.density(at))
     marks = [line for line in axes.lines if line.get_marker() == "^"]
-    assert [line.get_xdata()[0] for line in marks] == [model.spike] * model.has_spike
+    assert [np.asarray(line.get_xdata())[0] for line in marks] == [model.spike] * model.has_spike
     spike = [bar for bar in bars(axes) if 0 <= fit.spike - bar.get_x() < bar.get_width()]
     assert spike[0].get_height() > 0
 

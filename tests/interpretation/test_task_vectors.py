@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -136,6 +136,27 @@ def test_localization_is_where_the_mean_task_vector_lies() -> None:
     assert analyze_task(embedding, task, dims=[1, 2]).participation_ratios == pytest.approx(
         [1.0, analysis.participation_ratio]
     )
+
+
+@pytest.mark.parametrize("normalize", ["words", "differences"])
+def test_normalized_task_vectors_are_normalized_in_every_dimension(normalize: Any) -> None:
+    embedding, dims = random_embedding(), (2, 5, 12)
+    analysis = analyze_task(embedding, PAIRS, dims, normalize=normalize)
+    for at, dim in enumerate(dims):
+        vectors = embedding.vectors[:14, :dim].astype(float)
+        if normalize == "words":
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        rows = vectors[7:] - vectors[:7]
+        if normalize == "differences":
+            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        np.testing.assert_allclose(
+            task_vectors(embedding, PAIRS, dim, normalize=normalize), rows, atol=1e-6
+        )
+        assert analysis.gram_eigenvalues[at] == pytest.approx(
+            np.linalg.eigvalsh(rows @ rows.T), abs=1e-6
+        )
+    with pytest.raises(SettingError, match="normalize must be words, differences or None"):
+        task_vectors(embedding, PAIRS, normalize="all")  # type: ignore[arg-type]
 
 
 def test_principal_axes_give_turned_vectors_their_dimensions_back() -> None:

@@ -17,8 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIRECTORY")
     parser.add_argument(
-        "--scale", choices=("laptop", "paper"), default="laptop",
-        help="laptop: for two cores (default); paper: the paper's own, for a GPU",
+        "--scale", choices=("laptop", "laptop-sgd", "paper"), default="laptop",
+        help="laptop: for two cores (default); laptop-sgd: the same size, trained by SGD as in the "
+        "paper, which takes far longer; paper: the paper's own, for a GPU",
     )  # fmt: skip
     parser.add_argument(
         "--only", metavar="NAMES", help="figures to make, such as fig2,table1 (default: all)"

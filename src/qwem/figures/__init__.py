@@ -5,6 +5,7 @@ from qwem.figures.feature_overlaps import feature_overlaps
 from qwem.figures.linear_structure import analogy_geometry, linear_structure
 from qwem.figures.look import save_figure
 from qwem.figures.overview import moments, overview
+from qwem.figures.silent_alignment import silent_alignment
 from qwem.figures.tables import benchmark_table, feature_neighbours
 from qwem.figures.task_spectra import categories
 from qwem.figures.theory_match import Start, theory_match
@@ -21,5 +22,6 @@ __all__ = [
     "moments",
     "overview",
     "save_figure",
+    "silent_alignment",
     "theory_match",
 ]

@@ -36,7 +36,7 @@ def ablation(
     reweighted: Trace,
     qwem: Trace,
     spectrum: Spectrum,
-    purity: Mapping[str, NDArray[np.float64]],
+    separation: Mapping[str, NDArray[np.float64]],
 ) -> Figure:
     """Draw the paper's 2 × 2 ablation, all runs from one small start.
 
@@ -48,9 +48,9 @@ def ablation(
         Setting 3.1, with the logistic loss and with the quartic one.
     spectrum
         Of M*, for the unit of time.
-    purity
-        For each run by its name above, how purely each mode is one eigenvector of M*: its largest
-        squared overlap with an eigenvector, drawn at the right.
+    separation
+        For each run by its name above, how far the first k modes are those of M* when mode k is
+        half learned; drawn at the right.
     """
     unit = float(closed_form(spectrum, initial_vectors=qwem.snapshots[0][0]).learning_times[0])
     modes = min(_MODES, spectrum.dim)
@@ -71,16 +71,16 @@ def ablation(
         axes.set_ylabel(r"$s_k(t)$")
     for axes in panels[0]:
         axes.set_xlabel("")
-    _draw_purity(right.subplots(), purity, modes)
+    _draw_separation(right.subplots(), separation, modes)
     return figure
 
 
-def _draw_purity(axes: Axes, purity: Mapping[str, NDArray[np.float64]], modes: int) -> None:
-    """Draw each mode's largest squared overlap with an eigenvector, one line per run."""
-    for name, found in purity.items():
+def _draw_separation(axes: Axes, separation: Mapping[str, NDArray[np.float64]], modes: int) -> None:
+    """Draw the separation of each mode, one line per run."""
+    for name, found in separation.items():
         colour, line, label = _LINES[name]
         ranks = np.arange(1, len(found[:modes]) + 1)
         axes.plot(ranks, found[:modes], line, ms=3, color=COLOURS[colour], label=label)
-    axes.set(ylim=(0, 1.03), xlabel="mode $k$", title="purity of modes when half learned")
-    axes.set_ylabel(r"$\max_j\,(\mathbf{u}_k\cdot\mathbf{v}^\star_j)^2$")
+    axes.set(ylim=(0, 1.03), xlabel="mode $k$", title="modes of M* when half learned")
+    axes.set_ylabel(r"$\|\mathbf{V}^{\star\top}_{:k}\mathbf{V}_{:k}\|^2/k$")
     axes.legend(loc="lower left")

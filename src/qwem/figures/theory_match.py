@@ -62,10 +62,8 @@ def theory_match(*starts: Start) -> Figure:
         for axes, (name, run) in zip(row, start.runs.items(), strict=False):
             draw_singular_values(axes, run, unit, colour=COLOURS[name], modes=modes)
             distance = start.errors(run, modes).mean()
-            axes.text(
-                0.03, 0.72, f"mean distance from\ntheory: {distance:.1%} of $\\sqrt{{\\lambda_k}}$",
-                transform=axes.transAxes, fontsize=7.5,
-            )  # fmt: skip
+            label = f"mean distance\nfrom theory:\n{distance:.2%} of $\\sqrt{{\\lambda_k}}$"
+            axes.text(0.98, 0.05, label, transform=axes.transAxes, fontsize=7.5, ha="right")
         for axes in row[1:]:
             draw_theory(axes, start.theory, theory_times(first * unit, last * unit), unit, modes)
         row[1].legend(loc="upper left")

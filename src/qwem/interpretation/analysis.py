@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.embedding import Embedding
+    from qwem.interpretation.task_vectors import Normalize
     from qwem.interpretation.tasks import Task
 
     Array = NDArray[np.float64]
@@ -115,7 +116,11 @@ class TaskAnalysis:
 
 
 def analyze_task(
-    embedding: Embedding, task: Task, dims: Iterable[int] | None = None
+    embedding: Embedding,
+    task: Task,
+    dims: Iterable[int] | None = None,
+    *,
+    normalize: Normalize | None = None,
 ) -> TaskAnalysis:
     """Analyze the task vectors of a task in an embedding and in its first d dimensions.
 
@@ -132,6 +137,8 @@ def analyze_task(
     dims
         The dimensions to analyze; by default 20 from 4 to all, evenly spaced on a logarithmic
         scale.
+    normalize
+        Whether to scale word vectors or task vectors to length one first, as in `task_vectors`.
 
     >>> from qwem.embedding import Embedding
     >>> from qwem.interpretation import Task
@@ -144,8 +151,13 @@ def analyze_task(
     """
     known = known_task(embedding, task)
     chosen = check_dims(dims, embedding.vector_size)
-    vectors = task_vectors(embedding, known)
-    grams = list(gram_matrices(vectors, chosen))
+    vectors = task_vectors(embedding, known, normalize=normalize)
+    if normalize is None:
+        parts = [vectors[:, :d] for d in chosen]
+        grams = list(gram_matrices(vectors, chosen))
+    else:  # lengths depend on d, so that each R_d is made anew
+        parts = [task_vectors(embedding, known, d, normalize=normalize) for d in chosen]
+        grams = [part @ part.T for part in parts]
     spectra: tuple[Array, ...] = tuple(
         np.linalg.eigvalsh(gram).astype(np.float64) for gram in grams
     )
@@ -155,8 +167,8 @@ def analyze_task(
         task=known,
         dims=chosen,
         gram_eigenvalues=spectra,
-        spiked=tuple(spiked_model(vectors[:, :d]) for d in chosen),
-        spectral=tuple(spiked_model(vectors[:, :d], eigenvalues) for d in chosen),
+        spiked=tuple(spiked_model(part) for part in parts),
+        spectral=tuple(spiked_model(part, eigenvalues) for part in parts),
         fits=tuple(fit_marchenko_pastur(gram, d) for gram, d in zip(grams, chosen, strict=True)),
         snr=np.array([signal_to_noise(values) for values in spectra]),
         signal_in_mean=np.array(
@@ -170,7 +182,11 @@ def analyze_task(
 
 
 def analyze_tasks(
-    embedding: Embedding, tasks: Iterable[Task], dims: Iterable[int] | None = None
+    embedding: Embedding,
+    tasks: Iterable[Task],
+    dims: Iterable[int] | None = None,
+    *,
+    normalize: Normalize | None = None,
 ) -> list[TaskAnalysis]:
     """Analyze those of some tasks that have at least 6 pairs of known words.
 
@@ -195,7 +211,7 @@ def analyze_tasks(
     found = []
     with progress("task vectors", len(known), "task") as bar:
         for task in known:
-            found.append(analyze_task(embedding, task, chosen))
+            found.append(analyze_task(embedding, task, chosen, normalize=normalize))
             bar.update()
     return found
 

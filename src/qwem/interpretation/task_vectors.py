@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from qwem._internal.vectors import unit_rows
 from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from qwem.interpretation.tasks import Task
 
     Array = NDArray[np.float64]
+
+Normalize = Literal["words", "differences"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -37,12 +40,27 @@ def known_task(embedding: Embedding, task: Task) -> Task:
     return known
 
 
-def task_vectors(embedding: Embedding, task: Task) -> Array:
+def task_vectors(
+    embedding: Embedding,
+    task: Task,
+    dim: int | None = None,
+    *,
+    normalize: Normalize | None = None,
+) -> Array:
     """Return R, one row b − a for each pair of the task whose words the embedding knows.
 
-    Neither words nor differences are normalized, as in the paper. Since the embedding of a smaller
-    dimension d is a prefix of the vectors, ``R[:, :d]`` is its R_d. Pairs with an unknown word are
-    dropped with a warning; `Task.restrict` tells which.
+    As in the paper, neither words nor differences are normalized by default. The embedding of a
+    smaller dimension d is a prefix of the vectors, so ``R[:, :d]`` is its R_d. Pairs with an
+    unknown word are dropped with a warning; `Task.restrict` tells which.
+
+    Parameters
+    ----------
+    embedding, task
+        The word vectors and the pairs.
+    dim
+        Use only the first dimensions, R_d.
+    normalize
+        ``words`` scales each word's vector to length one first, ``differences`` each row of R.
 
     >>> from qwem.embedding import Embedding
     >>> from qwem.interpretation import Task
@@ -62,9 +80,15 @@ def task_vectors(embedding: Embedding, task: Task) -> Array:
             len(task),
             task.name,
         )
-    sources, targets = pair_rows(embedding, known)
-    vectors: Array = embedding.vectors[targets].astype(np.float64) - embedding.vectors[sources]
-    return vectors
+    if normalize not in (None, "words", "differences"):
+        raise SettingError(f"normalize must be words, differences or None, not {normalize!r}.")
+    first, second = (
+        embedding.vectors[rows, :dim].astype(np.float64) for rows in pair_rows(embedding, known)
+    )
+    if normalize == "words":
+        first, second = unit_rows(first), unit_rows(second)
+    vectors: Array = second - first
+    return unit_rows(vectors) if normalize == "differences" else vectors
 
 
 def pair_rows(embedding: Embedding, task: Task) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -54,11 +54,15 @@ def count_above(matrix: NDArray[Any], floor: float) -> int:
     >>> count_above(np.array([[0.0, 2.0], [2.0, 0.0]]), 1e-9)
     1
     """
-    shifted = matrix.astype(np.float64)
+    shifted = matrix.astype(np.float64, order="F")  # a copy, which LAPACK may use as its own
     shifted[np.diag_indices_from(shifted)] -= floor
-    _, blocks, _ = scipy.linalg.ldl(shifted, overwrite_a=True, check_finite=False)
-    signs = scipy.linalg.eigvalsh_tridiagonal(np.diag(blocks), np.diag(blocks, 1))
-    return int(np.count_nonzero(signs > 0))
+    work, _ = scipy.linalg.lapack.dsytrf_lwork(len(shifted), lower=1)
+    factors, pivots, _ = scipy.linalg.lapack.dsytrf(
+        shifted, lower=1, lwork=int(work), overwrite_a=True
+    )
+    # A negative pivot marks a block of two rows, which has one eigenvalue of each sign.
+    alone = np.diagonal(factors)[pivots > 0]
+    return int(np.count_nonzero(alone > 0) + np.count_nonzero(pivots < 0) // 2)
 
 
 def rounding_floor(matrix: NDArray[Any]) -> float:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from qwem.errors import DataError, SettingError
-from qwem.recipes import RECIPES, reproduce
+from qwem.recipes import RECIPES, SCALES, Size, reproduce
+from qwem.recipes.paper.runs import RUNS
+from qwem.training import Trace
 from recipes.paper.families import TINY, write_families
 
 if TYPE_CHECKING:
@@ -43,9 +46,11 @@ def cached(output: Path) -> dict[str, int]:
 
 def test_every_recipe_leaves_a_figure_and_its_numbers(whole: Path) -> None:
     for name in RECIPES:
-        assert (whole / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert (whole / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         record = json.loads((whole / f"{name}.json").read_text())
+        assert record["has_figure"] == (name != "robustness")
+        if record["has_figure"]:
+            assert (whole / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+            assert (whole / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert record["claim"] == RECIPES[name].claim
         assert all(re.search(r"\d", finding) for finding in record["findings"])
         assert record["scale"]["dynamics"] == list(TINY.dynamics)
@@ -56,12 +61,78 @@ def test_the_page_lays_out_what_is_there(whole: Path) -> None:
     page = (whole / "index.html").read_text("utf-8")
     links = re.findall(r'(?:href|src)="([^"#]+)"', page)
     assert all((whole / link).is_file() for link in links)
-    assert set(re.findall(r'<section id="(\w+)">', page)) == set(RECIPES)
+    assert set(re.findall(r'<section id="(\w+)">', page)) == {"differences", *RECIPES}
     scores = json.loads((whole / "table1.json").read_text())
     accuracy = scores["numbers"]["paper_protocol"]["svd(M*)"]["analogies"]["accuracy"]
     assert f"<td>{accuracy:.1%}</td>" in page
     assert "<td>66.3%</td>" in page  # the paper's
     assert "<td>Adam, rate 0.05, exact gradient</td>" in page
+
+
+def test_the_page_says_what_differs_from_the_paper(whole: Path) -> None:
+    page = (whole / "index.html").read_text("utf-8")
+    assert "<td>exact, over all pairs, integrated to fourth order</td>" in page
+    assert "<td>V = 40, d = 5, L = 6, 2 negatives</td>" in page
+    assert "words of families.txt</td>" in page
+
+
+def test_robustness_compares_each_choice_with_the_other(whole: Path) -> None:
+    numbers = json.loads((whole / "robustness.json").read_text())["numbers"]
+    choices = {name.partition(":")[0] for name in numbers}
+    assert choices == {
+        "normalize only the candidate",
+        "mask words outside the vocabulary",
+        "cosines instead of inner products",
+        "normalize word vectors",
+        "normalize task vectors",
+    }
+    assert all(len(pair) == 2 for pair in numbers.values())
+    ours, other = numbers["cosines instead of inner products: wordsim353"]
+    assert ours != other
+
+
+@pytest.fixture(scope="module")
+def paper_scale(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The paper's scale in everything but size: SGD, small starts, schedules, all figures."""
+    output = tmp_path_factory.mktemp("paper-scale")
+    scale = replace(
+        SCALES["paper"],
+        dynamics=Size(40, 4, window=4),
+        ablation=Size(40, 4, window=4, negatives=2.0),
+        benchmarks=Size(60, 4, window=4),
+        tasks=TINY.tasks,
+        step=0.2,
+        batch_size=4_000,
+        min_tokens=0,
+    )
+    run(corpus, output, scale=scale)
+    return output
+
+
+def test_the_papers_scale_trains_by_minibatches_from_its_starts(paper_scale: Path) -> None:
+    traces = {}
+    for path in (paper_scale / "cache").glob("run-*"):
+        traces[path.name.removeprefix("run-").rpartition("-")[0]] = Trace.load(path)
+    assert set(traces) == set(RUNS)
+    for name, trace in traces.items():
+        settings, small = trace.settings, RUNS[name].start == "small"
+        assert (settings["gradient"], settings["method"]) == ("stochastic", "sgd")
+        assert settings["batch_size"] == 4_000
+        assert (trace.singular_values[0].max() < 1e-10) == small
+        assert settings["dtype"] == "float64" or not small
+        lowered = settings["rate"]["factor"] == 0.1
+        assert lowered == name.endswith("benchmarks")
+        assert trace.losses[-1] < trace.losses[0]
+
+
+def test_the_papers_scale_makes_every_figure_and_lists_no_setting(paper_scale: Path) -> None:
+    for name in RECIPES:
+        assert (paper_scale / f"{name}.json").is_file()
+    page = (paper_scale / "index.html").read_text("utf-8")
+    assert "<td>SGD, minibatches of 4,000 pairs, rate lowered at ¾</td>" in page
+    listed = re.findall(r'<th scope="row">([^<]+)</th>', page.split('id="fig1"')[0])
+    assert {"standard start", "small start, σ", "word2vec&#x27;s subsampling"}.isdisjoint(listed)
+    assert "gradient" in listed  # of 4,000 pairs and not 100,000
 
 
 def test_a_second_run_trains_nothing(corpus: Path, whole: Path) -> None:
@@ -87,7 +158,7 @@ def test_only_makes_what_it_needs(corpus: Path, tmp_path: Path) -> None:
 def test_unknown_names_are_refused_before_any_work(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="no figure or table 'fig9'; there are fig1, fig2"):
         run(corpus, tmp_path / "a", only=["fig1", "fig9"])
-    with pytest.raises(SettingError, match="no scale 'huge'; there are laptop, paper"):
+    with pytest.raises(SettingError, match="no scale 'huge'; there are laptop, laptop-sgd, paper"):
         run(corpus, tmp_path / "a", scale="huge")
     with pytest.raises(DataError, match="no-such"):
         run(corpus, tmp_path / "a", similarity=["no-such"])

@@ -37,6 +37,7 @@ T = TypeVar("T", Corpus, Cooccurrence, Spectrum, "Trace")
 MODELS = ("word2vec", "QWEM", "svd(M*)", "svd(PPMI)", "svd(PMI)")
 """The columns of the paper's table of benchmarks."""
 
+OutOfVocabulary = Literal["drop", "mask"]
 Factorized = Literal["svd(M*)", "svd(PPMI)", "svd(PMI)"]
 _TARGETS: dict[Factorized, Callable[[Cooccurrence], Target]] = {
     "svd(M*)": mstar,
@@ -102,10 +103,11 @@ class Experiment:
                 self.missing.append(str(error))
 
     @cache  # noqa: B019 – a reproduction has one experiment, and makes each part once
-    def corpus(self, vocab_size: int) -> Corpus:
+    def corpus(self, vocab_size: int, oov: OutOfVocabulary = "drop") -> Corpus:
         """Return the text, encoded with its most frequent words."""
         settings: dict[str, Any] = {
             "vocab_size": vocab_size,
+            "oov": oov,
             "min_tokens": self.scale.min_tokens,
             "tokenizer": self.scale.tokenizer,
         }
@@ -118,9 +120,9 @@ class Experiment:
         )
 
     @cache  # noqa: B019
-    def counts(self, vocab_size: int, window: int) -> Cooccurrence:
+    def counts(self, vocab_size: int, window: int, oov: OutOfVocabulary = "drop") -> Cooccurrence:
         """Return the pair counts of the text."""
-        corpus = self.corpus(vocab_size)
+        corpus = self.corpus(vocab_size, oov)
 
         def make(path: Path) -> Cooccurrence:
             counts = Cooccurrence.count(corpus, window)
@@ -131,10 +133,16 @@ class Experiment:
         return self._cached("counts", settings, Cooccurrence.load, make)
 
     @cache  # noqa: B019
-    def spectrum(self, size: Size, target: Factorized = "svd(M*)", tol: float = 1e-5) -> Spectrum:
+    def spectrum(
+        self,
+        size: Size,
+        target: Factorized = "svd(M*)",
+        tol: float = 1e-5,
+        oov: OutOfVocabulary = "drop",
+    ) -> Spectrum:
         """Return the leading eigenpairs of M*, PPMI or PMI."""
         settings = {
-            "corpus": self.corpus(size.vocab_size).fingerprint,
+            "corpus": self.corpus(size.vocab_size, oov).fingerprint,
             "window": size.window,
             "target": target,
             "dim": size.dim,
@@ -142,7 +150,7 @@ class Experiment:
         }
 
         def make(path: Path) -> Spectrum:
-            matrix = _TARGETS[target](self.counts(size.vocab_size, size.window))
+            matrix = _TARGETS[target](self.counts(size.vocab_size, size.window, oov))
             spectrum = factorize(matrix, size.dim, tol=tol)
             spectrum.save(path)
             return spectrum

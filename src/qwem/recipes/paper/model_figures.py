@@ -8,6 +8,7 @@ from qwem.figures import benchmark_table, feature_neighbours, feature_overlaps
 from qwem.interpretation import features, overlaps
 from qwem.recipes.paper.experiment import CUSTOM_PROTOCOL, MODELS, PAPER_PROTOCOL
 from qwem.recipes.paper.recipe import Outcome, recipe
+from qwem.recipes.paper.training_figures import standard_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -199,7 +200,7 @@ def _training_rows(experiment: Experiment) -> tuple[tuple[str, ...], ...]:
             continue
         trace = experiment.trace(f"{name.lower()}-benchmarks")
         made.append(_optimizer(trace.settings, experiment))
-        starts.append(f"random, σ = {experiment.scale.standard_init:g}")
+        starts.append(standard_start(experiment.scale.standard_init))
         steps.append(f"{int(trace.steps[-1]):,}")
     return (("optimizer", *made), ("start", *starts), ("steps", *steps))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from qwem._internal.tables import html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -36,21 +36,42 @@ small {{ color: #555; }}
 <h1>{title}</h1>
 <p>{about}</p>
 <nav>{links}</nav>
+<section id="differences">
+<h2>What differs from the paper's protocol</h2>
+{differences}
+</section>
 {sections}
 </body>
 </html>
 """
 
 
-def write_page(title: str, about: str, records: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the HTML page of some recipes' records, with links relative to it.
+def write_page(
+    title: str,
+    about: str,
+    differences: Sequence[Sequence[str]],
+    records: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """Return the HTML page of a reproduction, with links relative to it.
 
-    >>> "<h1>Two &amp; two</h1>" in write_page("Two & two", "Nothing yet.", {})
+    Parameters
+    ----------
+    title, about
+        The heading, and a paragraph below it.
+    differences
+        What was done otherwise than in the paper: what, the paper's, and this reproduction's.
+    records
+        The records of the recipes.
+
+    >>> "<h1>Two &amp; two</h1>" in write_page("Two & two", "Nothing yet.", [], {})
     True
     """
+    table = html_table(("", "the paper", "here"), differences, row_headers=True)
     links = "".join(f'<a href="#{name}">{escape(name)}</a>' for name in records)
     sections = "\n".join(_section(name, record) for name, record in records.items())
-    return _PAGE.format(title=escape(title), about=escape(about), links=links, sections=sections)
+    return _PAGE.format(
+        title=escape(title), about=escape(about), differences=table, links=links, sections=sections
+    )
 
 
 def _section(name: str, record: Mapping[str, Any]) -> str:

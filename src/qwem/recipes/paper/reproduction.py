@@ -14,12 +14,19 @@ from qwem._internal.progress import progress
 from qwem._internal.stopwatch import Stopwatch
 from qwem.errors import SettingError
 from qwem.figures import save_figure
+from qwem.recipes.paper.differences import differences
 from qwem.recipes.paper.experiment import Experiment
 from qwem.recipes.paper.model_figures import figure_3, figure_overlaps, table_1
 from qwem.recipes.paper.page import write_page
+from qwem.recipes.paper.robustness import table_robustness
 from qwem.recipes.paper.scale import SCALES, Scale
 from qwem.recipes.paper.task_figures import figure_4, figure_categories, figure_geometry
-from qwem.recipes.paper.training_figures import figure_1, figure_2, figure_ablation
+from qwem.recipes.paper.training_figures import (
+    figure_1,
+    figure_2,
+    figure_ablation,
+    figure_alignment,
+)
 
 if TYPE_CHECKING:
     import os
@@ -36,7 +43,9 @@ RECIPES = {
     "overlaps": figure_overlaps,
     "categories": figure_categories,
     "ablation": figure_ablation,
+    "alignment": figure_alignment,
     "geometry": figure_geometry,
+    "robustness": table_robustness,
 }
 """The figures and tables by the names that ``--only`` takes, in the order of the page."""
 
@@ -148,4 +157,7 @@ def _page(directory: Path, experiment: Experiment, records: dict[str, dict[str, 
         f"by qwem {__version__}. Below each figure is what the paper found, what this run "
         "found, in numbers computed from its results, and its settings."
     )
-    return write_page("The paper, reproduced", about, shown)
+    size = experiment.scale.dynamics
+    words = len(experiment.corpus(size.vocab_size).tokens)
+    rows = differences(experiment.scale, words, files)
+    return write_page("The paper, reproduced", about, rows, shown)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from qwem.dynamics import closed_form
+from qwem.dynamics import closed_form, entry_scale
 from qwem.errors import ConvergenceError
 from qwem.target import setting31
 
@@ -70,7 +70,11 @@ class Training:
 
     @property
     def init_scale(self) -> float:
-        """σ of the start."""
+        """σ of the entries of the start."""
+        return entry_scale(self._start, (len(self.counts.vocabulary), self.size.dim))
+
+    @property
+    def _start(self) -> float | Literal["word2vec"]:
         small = self.run.start == "small"
         return self.scale.small_init if small else self.scale.standard_init
 
@@ -103,7 +107,7 @@ class Training:
             self.counts, loss, weighting, dim=self.size.dim,
             optimizer=require("optax", "train").adam(rate),
         )  # fmt: skip
-        start = trainer.init(self.init_scale, seed=self.scale.seed)
+        start = trainer.init(self._start, seed=self.scale.seed)
         return train(
             trainer, start, steps=steps, record_every=max(1, steps // 10),
             checkpoint=checkpoint, checkpoint_every=10,
@@ -126,7 +130,7 @@ class Training:
         # Minibatches are noisy, and the paper lowers the rate at last where it measures accuracy.
         lowered = self.for_benchmarks and self.scale.batch_size is not None
         trainer = self._trainer(stepwise(rate, until) if lowered else rate)
-        start = trainer.init(self.init_scale, seed=self.scale.seed)
+        start = trainer.init(self._start, seed=self.scale.seed)
         steps = max(1, round(until / step))
         snapshots: dict[int, Any] = {}
         for number, moment in enumerate(self._moments(times, until)):
@@ -135,16 +139,15 @@ class Training:
                 train(
                     trainer, start, until=moment, record_every=max(1, steps // _RECORDS),
                     checkpoint=checkpoint, checkpoint_every=max(1, steps // 50),
+                    reference=self.spectrum if self.run.purpose == "ablation" else None,
                 ).save(part)  # fmt: skip
             trace = Trace.load(part)
             snapshots |= trace.snapshots
         return replace(trace, snapshots=snapshots)
 
     def _moments(self, times: NDArray[np.float64], until: float) -> list[float]:
-        """Return when to keep the vectors: around the first learning time, or all along."""
-        first = float(times[0])
-        last, count = (until, 40) if self.run.purpose == "ablation" else (3 * first, 12)
-        moments = [0.0, *np.geomspace(0.5 * first, last, count).tolist(), until]
+        """Return when to keep the vectors: at both ends and around the first learning time."""
+        moments = [0.0, *np.geomspace(0.5 * times[0], 3.0 * times[0], 12).tolist(), until]
         return sorted({min(moment, until) for moment in moments})
 
     def _trainer(self, rate: float | Stepwise) -> Trainer:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.figures import Start, ablation, moments, overview, theory_match
+from qwem.figures import Start, ablation, moments, overview, silent_alignment, theory_match
 from qwem.recipes.paper.recipe import Outcome, recipe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.recipes.paper.experiment import Experiment
-    from qwem.spectrum import Spectrum
     from qwem.training import Trace
 
 _TOP = 20
@@ -58,15 +57,12 @@ def figure_2(experiment: Experiment) -> Outcome:
     spectrum = experiment.spectrum(scale.dynamics)
     starts = [
         Start(
-            rf"{name} start, $\sigma={_power(sigma)}$",
+            rf"{name} start, $s_k(0)\approx{_initial_size(experiment.trace(f'qwem{suffix}'))}$",
             experiment.trace(f"word2vec{suffix}"),
             experiment.trace(f"qwem{suffix}"),
             spectrum,
         )
-        for name, sigma, suffix in (
-            ("standard", scale.standard_init, "-standard"),
-            ("small", scale.small_init, ""),
-        )
+        for name, suffix in (("standard", "-standard"), ("small", ""))
     ]
     numbers: dict[str, Any] = {}
     findings = []
@@ -84,7 +80,9 @@ def figure_2(experiment: Experiment) -> Outcome:
             f"t = {worst:.2g} τ₁); word2vec's are on average {errors['word2vec'].mean():.0%} from "
             "it. No constant was fitted."
         )
-    settings = _settings(experiment, starts[1].qwem, "small") | {"σ, standard": scale.standard_init}
+    settings = _settings(experiment, starts[1].qwem, "small") | {
+        "standard start": standard_start(scale.standard_init)
+    }
     return Outcome(theory_match(*starts), tuple(findings), numbers, settings)
 
 
@@ -103,18 +101,19 @@ def figure_ablation(experiment: Experiment) -> Outcome:
     size = experiment.scale.ablation
     spectrum = experiment.spectrum(size)
     growth = {name: _late_growth(trace) for name, trace in traces.items()}
-    purity = {name: mode_purity(trace, spectrum) for name, trace in traces.items()}
-    pure = {name: float(found[:_TOP].mean()) for name, found in purity.items()}
+    separation = {name: mode_separation(trace) for name, trace in traces.items()}
+    apart = {name: float(found[:_TOP].mean()) for name, found in separation.items()}
     shifts = {
         "loss_under_word2vec": curve_distance(traces["word2vec"], traces["quartic"]),
         "loss_under_setting31": curve_distance(traces["reweighted"], traces["qwem"]),
         "weighting": curve_distance(traces["word2vec"], traces["reweighted"]),
     }
     findings = (
-        f"Modes stay apart under Setting 3.1: when a mode of the first {min(_TOP, size.dim)} is "
-        "half learned, its squared overlap with one eigenvector of M* is on average "
-        f"{pure['qwem']:.2f} (quartic loss) and {pure['reweighted']:.2f} (logistic loss), against "
-        f"{pure['quartic']:.2f} and {pure['word2vec']:.2f} under word2vec's weighting.",
+        "Modes stay apart under Setting 3.1: when mode k is half learned, the part of the first k "
+        "singular vectors that lies in the span of M*'s first k eigenvectors is on average over "
+        f"k ≤ {min(_TOP, size.dim)} {apart['qwem']:.2f} (quartic loss) and "
+        f"{apart['reweighted']:.2f} (logistic loss), against {apart['quartic']:.2f} and "
+        f"{apart['word2vec']:.2f} under word2vec's weighting.",
         "Compared at equal size of the embedding, Σs_k², and so on no clock, the quartic loss "
         f"moves the singular values by {shifts['loss_under_word2vec']:.0%} under "
         f"word2vec's weighting and by {shifts['loss_under_setting31']:.0%} under Setting 3.1; the "
@@ -124,9 +123,42 @@ def figure_ablation(experiment: Experiment) -> Outcome:
         f"the logistic loss, and by {growth['quartic']:.1%} and {growth['qwem']:.1%} with the "
         "quartic one.",
     )
-    numbers = {"late_growth": growth, "mode_purity": pure, "shift": shifts}
-    figure = ablation(**traces, spectrum=spectrum, purity=purity)
+    numbers = {"late_growth": growth, "mode_separation": apart, "shift": shifts}
+    figure = ablation(**traces, spectrum=spectrum, separation=separation)
     return Outcome(figure, findings, numbers, _settings(experiment, traces["qwem"], "small"))
+
+
+@recipe(
+    "Silent alignment",
+    "Modes first turn to the eigenvectors of M*, while their singular values are still small, and "
+    "then grow along them (proof of Result 3.5).",
+)
+def figure_alignment(experiment: Experiment) -> Outcome:
+    """Draw how the singular vectors of QWEM and word2vec turn to the eigenvectors of M*."""
+    traces = {"QWEM": experiment.trace("ablation-qwem"),
+              "word2vec": experiment.trace("ablation-word2vec")}  # fmt: skip
+    spectrum = experiment.spectrum(experiment.scale.ablation)
+    ahead = {name: _aligned_before_grown(trace) for name, trace in traces.items()}
+    ends = {name: float(found.subspace_alignment[-1, :_TOP].mean()) for name, found in
+            traces.items() if found.subspace_alignment is not None}  # fmt: skip
+    count = min(_TOP, experiment.scale.ablation.dim)
+    findings = (
+        f"In QWEM {ahead['QWEM']} of the first {count} modes have a squared overlap above ½ with "
+        f"their eigenvector before they are half grown, in word2vec {ahead['word2vec']}.",
+        f"At the end the first k singular vectors lie in the span of the first k eigenvectors to "
+        f"{ends['QWEM']:.2f} on average over k in QWEM and to {ends['word2vec']:.2f} in word2vec.",
+    )
+    numbers = {"aligned_before_grown": ahead, "subspace_alignment_at_end": ends}
+    figure = silent_alignment(traces, spectrum)
+    return Outcome(figure, findings, numbers, _settings(experiment, traces["QWEM"], "small"))
+
+
+def _aligned_before_grown(trace: Trace) -> int:
+    """Return how many of the top modes are aligned with their eigenvector when half grown."""
+    assert trace.alignment is not None
+    squares = trace.singular_values**2
+    first = np.argmax(squares >= 0.5 * squares.max(axis=0), axis=0)[:_TOP]
+    return int(np.sum(trace.alignment[first, np.arange(len(first))] > 0.5))
 
 
 def _settings(experiment: Experiment, trace: Trace, start: str) -> dict[str, Any]:
@@ -142,6 +174,17 @@ def _settings(experiment: Experiment, trace: Trace, start: str) -> dict[str, Any
         "word2vec": f"subsampling {scale.subsample:g}, negatives ∝ P^¾, "
         f"k = {experiment.scale.dynamics.negatives:g}",
     }  # fmt: skip
+
+
+def standard_start(init: float | str) -> str:
+    """Return the standard start in words."""
+    return "uniform on ±1/(2d), word2vec's own" if isinstance(init, str) else f"normal, σ = {init}"
+
+
+def _initial_size(trace: Trace) -> str:
+    """Return the mean singular value of the start, in TeX."""
+    mantissa, exponent = f"{trace.singular_values[0].mean():.1e}".split("e")
+    return rf"{mantissa}\times10^{{{int(exponent)}}}"
 
 
 def _line(trace: Trace) -> float:
@@ -165,26 +208,18 @@ def _late_growth(trace: Trace) -> float:
     return round(growth, 3) + 0.0  # no negative zero
 
 
-def mode_purity(trace: Trace, spectrum: Spectrum) -> NDArray[np.float64]:
-    """Return how purely each mode of a run is one eigenvector of M* when it is half learned.
+def mode_separation(trace: Trace) -> NDArray[np.float64]:
+    """Return for each k how far the first k modes are those of M* when mode k is half learned.
 
-    For mode k it is the largest squared overlap of the k-th left singular vector of W with an
-    eigenvector, 1 where the mode is that eigenvector, in the first snapshot in which s_k² has half
-    of its largest value. No clock comes into it: a run that is twice as fast has the same purity.
+    It is the part of the first k left singular vectors that lies in the span of the first k
+    eigenvectors, at the first record in which s_k² has half of its largest value: 1 where modes are
+    learned one by one, k/V for random vectors. No clock comes into it, so a run that is twice as
+    fast has the same separation.
     """
+    assert trace.subspace_alignment is not None
     squares = trace.singular_values**2
-    half = 0.5 * squares.max(axis=0)
-    steps = np.array(sorted(trace.snapshots))
-    found = np.array([_overlaps(trace.snapshots[int(step)][0], spectrum) for step in steps])
-    sizes = np.array([np.interp(steps, trace.steps, column) for column in squares.T])
-    first = np.argmax(sizes >= half[:, None], axis=1)
-    return np.array([found[at, k] for k, at in enumerate(first)])
-
-
-def _overlaps(vectors: NDArray[Any], spectrum: Spectrum) -> NDArray[np.float64]:
-    """Return each left singular vector's largest squared overlap with an eigenvector."""
-    left = np.linalg.svd(np.asarray(vectors, np.float64), full_matrices=False)[0]
-    return np.square(spectrum.eigenvectors.T @ left).max(axis=0)
+    first = np.argmax(squares >= 0.5 * squares.max(axis=0), axis=0)
+    return trace.subspace_alignment[first, np.arange(len(first))]
 
 
 def curve_distance(a: Trace, b: Trace) -> float:
@@ -200,10 +235,3 @@ def curve_distance(a: Trace, b: Trace) -> float:
         for trace, size in zip((a, b), sizes, strict=True)
     )
     return float(np.abs(one - other).sum() / (0.5 * (one + other)).sum())
-
-
-def _power(value: float) -> str:
-    """Return a number as TeX."""
-    mantissa, exponent = f"{value:e}".split("e")
-    head = "" if float(mantissa) == 1 else rf"{float(mantissa):g}\times"
-    return f"{head}10^{{{int(exponent)}}}"
