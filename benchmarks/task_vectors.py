@@ -2,19 +2,19 @@
 
     python benchmarks/task_vectors.py MODEL google-analogies.txt
 
-MODEL is a saved model, best one of a large dimension; the file is one that `read_tasks` reads.
-Printed are, for each category with at least 3 pairs in the vocabulary,
+MODEL is a saved model, best of a large dimension. The file is one that `read_tasks` reads. For each
+category with at least 3 pairs in the vocabulary it prints
 
-- the largest SNR and the dimension where it is, and the largest analogy accuracy and where it is;
-- signal in mean, there and the largest over all dimensions;
-- d_eff and goodness of the Marchenko–Pastur fit in the dimension of the largest SNR, and the
-  spike beside the edge of the noise;
-- the concept test: p-value of a shared direction and of the pairing, the dimension where the
-  direction is clearest, over how many features the mean task vector spreads in it
-  (participation ratio), the verdict, and the pair that fits worst;
+- the largest SNR and the largest analogy accuracy, each with its dimension;
+- signal in mean, in the dimension of the largest SNR and the largest over all dimensions;
+- d_eff and goodness of the Marchenko–Pastur fit in the dimension of the largest SNR, and the ratio
+  of the spike to the edge of the noise;
+- the concept test: p-values of a shared direction and of the pairing, the dimension where the
+  direction is clearest, the participation ratio of the mean task vector in it, the verdict, and the
+  pair that fits worst.
 
-then, over the categories with at least 10 pairs, how often signal in mean is above 0.9 and the rank
-correlation between best SNR and best accuracy; and the seconds that analysis and test took.
+Over the categories with at least 10 pairs it prints how often signal in mean is above 0.9, and the
+rank correlation between best SNR and best accuracy. Last are the seconds of analysis and test.
 """
 
 from __future__ import annotations
