@@ -147,6 +147,8 @@ def test_evaluation(model: Path, tmp_path: Path, capsys: Capture) -> None:
         (["fit", "TEXT", "-o", "m", "--target", "ppmi", "--shrinkage", "2"], "are settings of M*"),
         (["fit", "TEXT", "-o", "m", "--tokenizer", "regex:["], "pattern is not valid"),
         (["fit", "COUNTS", "-o", "m", "--window", "5"], "settled when the counts were made"),
+        (["train", "COUNTS", "-o", "m", "--window", "5"], "settled when the counts were made"),
+        (["count", "CORPUS", "-o", "m", "--min-count", "2"], "settled when the corpus was made"),
         (["similar", "nothing", "king"], "nothing"),
         (["similar", "MODEL", "kinq"], "close spellings: king"),
         (["similar", "MODEL", "king", "--dim", "99"], "dim"),
@@ -162,14 +164,15 @@ def test_errors_are_one_sentence(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     Cooccurrence.from_matrix(["a", "b"], [[0, 1], [1, 0]]).save("counts")
-    names = {"TEXT": str(text), "MODEL": str(model), "COUNTS": "counts"}
+    Corpus.from_files(text, directory="corpus")
+    names = {"TEXT": str(text), "MODEL": str(model), "COUNTS": "counts", "CORPUS": "corpus"}
     assert main([names.get(argument, argument) for argument in arguments]) == 2
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.err.startswith("qwem: ")
     assert captured.err.count("\n") == 1
     assert captured.out == ""
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["counts"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "counts"]
 
 
 def test_the_command_itself(model: Path) -> None:

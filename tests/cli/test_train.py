@@ -170,7 +170,7 @@ def test_what_can_not_be_is_said(
 def test_minibatches_need_text(text: Path, tmp_path: Path, capsys: Capture) -> None:
     counts = tmp_path / "counts"
     Cooccurrence.count(Corpus.from_files(text), 4).save(counts)
-    command = ["train", str(counts), "-o", str(tmp_path / "run"), *SMALL]
+    command = ["train", str(counts), "-o", str(tmp_path / "run"), "--dim", "3"]
     assert main([*command, "--gradient", "stochastic"]) == 2
     assert "give the text" in capsys.readouterr().err
     assert main([*command, "--steps", "3"]) == 0

@@ -67,7 +67,7 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
     from qwem._internal.artefact import kind_of
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
-    from qwem.model import Settings, count, read
+    from qwem.model import Settings, count, read, refuse_settled
 
     kinds = {kind_of(item) for item in options.inputs}
     if len(kinds) > 1 or kinds - {None, "cooccurrence", "corpus"}:
@@ -87,6 +87,7 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
     with watch.stage("read"):
         if kinds == {"corpus"}:
             corpora = [Corpus.load(item) for item in options.inputs]
+            refuse_settled(corpora[0], given)
         else:
             corpora = [read(text_paths(options.inputs), settings, options.threads)]
     with watch.stage("count"):

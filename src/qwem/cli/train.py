@@ -165,18 +165,22 @@ def _add_trace_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem train``."""
     from qwem.evaluation import evaluate_analogies, read_analogies
-    from qwem.model import Settings
+    from qwem.model import Settings, refuse_settled
     from qwem.recipes import TrainingSettings, run_training
 
     given = {entry.name: getattr(options, entry.name, None) for entry in fields(TrainingSettings)}
     training = TrainingSettings(**{k: value for k, value in given.items() if value is not None})
     model = _PAPER_MODEL if options.preset is None else {}
+    source, settings = source_of(options.inputs), given_settings(options)
+    # word2vec's reweighting has its own use for the threshold of subsampling.
+    own = {"subsample"} if training.reweighting == "word2vec" else set()
+    refuse_settled(source, [name for name in settings if name not in own])
     questions = None if options.analogies is None else read_analogies(options.analogies)
     done = run_training(
-        source_of(options.inputs),
+        source,
         options.output,
         training,
-        Settings.of(options.preset, **{**model, **given_settings(options)}),
+        Settings.of(options.preset, **{**model, **settings}),
         accuracy=None
         if questions is None
         else lambda embedding: evaluate_analogies(embedding, questions).accuracy,
