@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qwem.corpus import Vocabulary
 from qwem.embedding import Embedding, spell
-from qwem.embedding.spelling import FEWEST_WORDS, incidence_of, ngrams_of
+from qwem.embedding.spelling import WORDS_PER_NGRAM, incidence_of, ngrams_of
 from qwem.errors import SettingError, UnknownWordError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_incidence() -> None:
         assert has == ngrams_of(word) & set(ngrams)
         np.testing.assert_allclose(np.sum(dense[row] ** 2), 1 if has else 0, rtol=1e-6)
     every = [ngram for word in WORDS for ngram in ngrams_of(word)]
-    assert set(ngrams) == {ngram for ngram in every if every.count(ngram) >= FEWEST_WORDS}
+    assert set(ngrams) == {ngram for ngram in every if every.count(ngram) >= WORDS_PER_NGRAM}
 
 
 def test_regression_is_the_one_that_is_written() -> None:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     Matrix: TypeAlias = NDArray[np.float32]
 
-SHORTEST, LONGEST = 4, 6
+NGRAM_LENGTHS = range(4, 7)
 """Lengths of the n-grams, in characters. Those of three are in too many unrelated words."""
 
-FEWEST_WORDS = 3
-"""An n-gram in fewer words than this says nothing about others."""
+WORDS_PER_NGRAM = 3
+"""The fewest words that an n-gram must be in; from fewer there is nothing to learn for others."""
 
 STEPS = 8
 """Steps of conjugate gradients; more change no score."""
@@ -64,8 +64,7 @@ def ngrams_of(word: str) -> set[str]:
     ['<cat', '<cats', '<cats>', 'ats>', 'cats', 'cats>']
     """
     marked = f"<{word}>"
-    lengths = range(SHORTEST, min(LONGEST, len(marked)) + 1)
-    return {marked[at : at + n] for n in lengths for at in range(len(marked) - n + 1)}
+    return {marked[at : at + n] for n in NGRAM_LENGTHS for at in range(len(marked) - n + 1)}
 
 
 def spell(
@@ -119,8 +118,8 @@ def spell(
     trust = counts / (counts + evidence)
     if not ngrams:
         raise SettingError(
-            f"No n-gram of {SHORTEST} to {LONGEST} characters is in {FEWEST_WORDS} words or more; "
-            "spelling needs a larger vocabulary."
+            f"No n-gram of {NGRAM_LENGTHS[0]} to {NGRAM_LENGTHS[-1]} characters is in "
+            f"{WORDS_PER_NGRAM} words or more; spelling needs a larger vocabulary."
         )
     weights = trust.astype(np.float32)
     asked: Matrix = embedding.vectors / weights[:, None]
@@ -150,7 +149,7 @@ def incidence_of(words: Iterable[str]) -> tuple[tuple[str, ...], sparse.csr_arra
         columns.extend(found.setdefault(ngram, len(found)) for ngram in ngrams_of(word))
         ends.append(len(columns))
     every = np.array(columns, dtype=np.int64)
-    frequent = np.bincount(every, minlength=len(found)) >= FEWEST_WORDS
+    frequent = np.bincount(every, minlength=len(found)) >= WORDS_PER_NGRAM
     names = np.array(list(found), dtype=object)
     order = np.flatnonzero(frequent)[np.argsort(names[frequent])]
     place = np.zeros(len(found), dtype=np.int32)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from qwem.polish.sweep import gram, multiply, weighted_sum
+from qwem.polish.sweep import gram, transformed, weighted_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,8 +36,8 @@ def balanced(
     first, second = gram(word, weights, threads), gram(context, weights, threads)
     root, inverse = _power(first, 0.5), _power(first, -0.5)
     squared = inverse @ _power(root @ second @ root, 0.5) @ inverse
-    word = multiply(word, _power(squared, 0.5), threads)
-    context = multiply(context, _power(squared, -0.5), threads)
+    word = transformed(word, _power(squared, 0.5), threads)
+    context = transformed(context, _power(squared, -0.5), threads)
     mean = (weighted_sum(word, weights) / weights.sum()).astype(np.float32)
     return Balanced(word - mean, context, bias + context @ mean)
 

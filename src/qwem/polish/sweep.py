@@ -59,8 +59,8 @@ def improve(
 
     root = cholesky(_regular(gram(other, problem.gram, threads)), lower=True)
     inverse = solve_triangular(root, np.eye(len(root)), lower=True)
-    there = multiply(other, inverse.T, threads)
-    here = multiply(own, root, threads)
+    there = transformed(other, inverse.T, threads)
+    here = transformed(own, root, threads)
     constant = weighted_sum(there, problem.constant).astype(np.float32)
     losses = np.empty(len(own))
 
@@ -74,7 +74,7 @@ def improve(
         done(int(matrix.indptr[cuts[-1]] - matrix.indptr[cuts[0]]))
 
     for_each(work, row_cuts(matrix.indptr, cached), threads)
-    return Step(multiply(here, inverse, threads), math.fsum(losses * problem.weight))
+    return Step(transformed(here, inverse, threads), math.fsum(losses * problem.weight))
 
 
 def gram(vectors: Matrix, weights: Vector, threads: int | None) -> Vector:
@@ -94,7 +94,7 @@ def gram(vectors: Matrix, weights: Vector, threads: int | None) -> Vector:
     return total
 
 
-def multiply(vectors: Matrix, matrix: Vector, threads: int | None) -> Matrix:
+def transformed(vectors: Matrix, matrix: Vector, threads: int | None) -> Matrix:
     """Return vectors @ matrix in float32."""
     result, narrow = np.empty_like(vectors), matrix.astype(np.float32)
 
