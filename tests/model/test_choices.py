@@ -62,6 +62,13 @@ def test_a_thousand_words_of_text_work() -> None:
     )
 
 
+def test_the_line_counts_the_words_of_the_text_itself() -> None:
+    """Subsampling thins out what is counted, not the text that the dimension was chosen for."""
+    model = qwem.fit(topic_documents(500), subsample=0.01)
+    assert model.vocabulary.counts.sum() < 5_000
+    assert "for a text of 5,000 words" in model.chosen
+
+
 def test_ten_words_of_text_are_too_few() -> None:
     message = "The text has 10 words, 7 of them different, which is too little to learn from"
     with pytest.raises(CorpusError, match=message):

@@ -98,7 +98,9 @@ def fit(
     if corpus is not None:
         about |= {"fingerprint": corpus.fingerprint, **corpus.settings}
     made = settings_of(corpus, counts, spectrum, settled)
-    chosen = describe(settled, settings, counts.vocabulary, corpus, found)
+    # Subsampled counts have fewer words than the text that the choice was made for.
+    vocabulary = counts.vocabulary if corpus is None else corpus.vocabulary
+    chosen = describe(settled, settings, vocabulary, corpus, found)
     return Model(spectrum, made, about, polished, chosen, watch.seconds)
 
 
