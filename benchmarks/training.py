@@ -1,4 +1,4 @@
-"""Training for real: beside the theory, for its accuracy, and how fast.
+"""Training compared with the theory, its accuracy on analogies, and its speed.
 
     python benchmarks/training.py flow enwiki-36M.parquet --benchmarks DIRECTORY
     python benchmarks/training.py minibatches enwiki-36M.parquet
@@ -7,20 +7,20 @@
 
 flow
     QWEM by the population gradient, in fourth-order steps and float64, from each init scale given.
-    The error of mode k is |s_k(t) − theory|/√λ_k, both sides sorted by size, over the times looked
-    at; the theory starts from R_kk(0), and nothing is fitted. Then the analogies of both ends.
+    The error of mode k is |s_k(t) − theory|/√λ_k at the recorded times, both sorted by size. The
+    theory starts from R_kk(0), and nothing is fitted. Then the accuracy of both on analogies.
 minibatches
     QWEM by minibatches of 100,000 pairs and plain steps, until the 20 top modes are learned, for
-    pairs drawn as in the paper (flatten 0) and flattened, and several seeds; the same errors, and
-    those beside the exact flow from the same start. The errors fall with the step; pairs drawn as
-    in the paper have weights of many sizes under Setting 3.1, and need smaller steps.
+    pairs drawn as in the paper (flatten 0) and flattened, and several seeds. The same errors, also
+    relative to the exact flow from the same start. The errors fall with the step. Pairs drawn as in
+    the paper have weights of many sizes under Setting 3.1, and need smaller steps.
 word2vec
     word2vec's loss and weighting, tied, by the population gradient and Adam, whose rate falls
     linearly to 0: accuracy and time.
 throughput
-    Pairs a second of stochastic training (dimension 200, word2vec's loss, untied) beside gensim's
-    on the same text, in turn, the best round of each. A pair is one inner product and its gradient,
-    positive or negative; gensim's are counted exactly, from the subsampled text and its windows.
+    Pairs per second of stochastic training (dimension 200, word2vec's loss, untied) and of gensim
+    on the same text, in turn, as medians. A pair is one inner product and its gradient, positive or
+    negative; gensim's are counted exactly, from the subsampled text and its windows.
 """
 
 from __future__ import annotations
@@ -187,11 +187,11 @@ def throughput(options: argparse.Namespace) -> None:
         sg=1,
         min_count=1,
         workers=2,
-        sample=options.threshold,
+        sample=options.subsample,
     )
     model.build_vocab(sentences)
     # A window of random reach 1 … L has a pair at distance d in L + 1 − d of L cases.
-    kept = Cooccurrence.count(part, options.window, subsample=options.threshold)
+    kept = Cooccurrence.count(part, options.window, subsample=options.subsample)
     pairs = kept.pair_counts.total / options.window * (1 + negatives)
 
     def gensim() -> float:
@@ -226,7 +226,7 @@ def throughput(options: argparse.Namespace) -> None:
             done = run() / 1e6
             rates[name].append(done / (time.perf_counter() - began))
             work[name].append(done / (time.process_time() - busy))
-    for title, found in (("a second", rates), ("a second of one core", work)):
+    for title, found in (("per second", rates), ("per second of one core", work)):
         print(f"million pairs {title}, the median of {options.rounds} rounds and all of them:")
         for name, rounds in found.items():
             middle = float(np.median(rounds))
@@ -248,7 +248,7 @@ CASES: dict[str, tuple[Callable[[argparse.Namespace], None], dict[str, Any]]] = 
     ),
     "word2vec": (
         word2vec,
-        {"init_scale": [0.01], "steps": 150, "rate": 0.03, "negatives": 0.5, "threshold": 1e-5},
+        {"init_scale": [0.01], "steps": 150, "rate": 0.03, "negatives": 0.5, "subsample": 1e-5},
     ),
     "throughput": (
         throughput,
@@ -278,7 +278,7 @@ def main() -> None:
         case.add_argument("--steps", type=int)
         case.add_argument("--rate", type=float, default=0.03, help="of Adam, at first")
         case.add_argument("--negatives", type=float, default=5.0)
-        case.add_argument("--threshold", type=float, default=1e-3, help="of subsampling")
+        case.add_argument("--subsample", type=float, default=1e-3, help="threshold of word2vec")
         case.add_argument("--flatten", type=float, nargs="+", help="0 draws as the paper does")
         case.add_argument("--rounds", type=int, default=5, help="of measuring, in turn")
         case.add_argument("--part", type=float, default=0.03, help="of the text, for gensim")
