@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from qwem._internal import artefact
@@ -15,17 +20,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write(path: Path, content: str) -> None:
+def write(
+    path: Path, content: str, *, added: Path | None = None, error: Exception | None = None
+) -> None:
+    """Write a note; meanwhile a file is added elsewhere, or an error happens."""
     with artefact.writing(path, "note") as directory:
         (directory / "text").write_text(content)
         artefact.write_metadata(directory, "note", {"content": content})
+        if added is not None:
+            added.write_text("added")
+        if error is not None:
+            raise error
 
 
 def test_a_failed_write_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "note"
     write(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write(path, "half a pair: \ud800")
+    with pytest.raises(RuntimeError, match="half"):
+        write(path, "new", error=RuntimeError("half"))
     assert (path / "text").read_text() == "old"
     write(path, "new")
     assert (path / "text").read_text() == "new"
@@ -64,3 +76,144 @@ def test_kinds_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "note" / artefact.METADATA_FILE).write_text("{")
     with pytest.raises(ArtefactError, match="not valid JSON"):
         artefact.kind_of(tmp_path / "note")
+
+
+def read(path: Path) -> tuple[str, str]:
+    """Return the note from its file and from its metadata, which must agree."""
+
+    def build(saved: artefact.Saved) -> tuple[str, str]:
+        return saved.path("text").read_text(), saved.metadata["content"]
+
+    return artefact.load(path, "note", build)
+
+
+def test_a_directory_with_other_files_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "note"
+    write(path, "old")
+    (path / "thesis").mkdir()
+    (path / "thesis" / "chapter.txt").write_text("years of work")
+    with pytest.raises(ArtefactError, match=r"\(thesis and 1 more\), which would be lost"):
+        artefact.require_replaceable(path, "note")
+    with pytest.raises(ArtefactError, match="which would be lost"):
+        write(path, "new")
+    assert (path / "thesis" / "chapter.txt").read_text() == "years of work"
+    assert read(path) == ("old", "old")
+
+
+def test_files_added_during_the_work_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "note"
+    write(path, "old")
+    with pytest.raises(ArtefactError, match=r"late\.txt"):
+        write(path, "new", added=path / "late.txt")
+    assert (path / "late.txt").read_text() == "added"
+    assert (path / "text").read_text() == "old"
+
+
+def test_artefacts_inside_an_artefact_are_replaced_and_checked(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+
+    def write_folder(content: str) -> None:
+        with artefact.writing(path, "folder") as directory:
+            write(directory / "note", content)
+            artefact.write_metadata(directory, "folder", {})
+
+    write_folder("old")
+    write_folder("new")
+    assert artefact.load(path, "folder", lambda saved: read(saved.child("note"))) == ("new", "new")
+    write(tmp_path / "other", "older")
+    shutil.rmtree(path / "note")
+    (tmp_path / "other").rename(path / "note")
+    with pytest.raises(ArtefactError, match=r"were written|damaged"):
+        artefact.load(path, "folder", lambda saved: read(saved.child("note")))
+    (path / "note" / "mine.txt").write_text("mine")
+    with pytest.raises(ArtefactError, match=r"note/mine\.txt"):
+        write_folder("newer")
+
+
+def test_a_link_to_a_directory_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    for content in ("old", "new"):
+        write(tmp_path / "link", content)
+        assert (tmp_path / "link").is_symlink()
+        assert read(tmp_path / "real") == (content, content)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_the_umask_is_honoured(tmp_path: Path) -> None:
+    old = os.umask(0o027)
+    try:
+        with artefact.writing(tmp_path / "note", "note") as directory:
+            artefact.write_arrays(directory / "a.safetensors", {"a": np.zeros(3)})
+            artefact.write_words(directory / "words.txt", ("a",))
+            artefact.write_metadata(directory, "note", {})
+    finally:
+        os.umask(old)
+    modes = {entry.name: entry.stat().st_mode & 0o777 for entry in (tmp_path / "note").iterdir()}
+    assert modes == {"a.safetensors": 0o640, "words.txt": 0o640, "metadata.json": 0o640}
+    assert (tmp_path / "note").stat().st_mode & 0o777 == 0o750
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="everything is readable to root")
+def test_what_may_not_be_read_is_not_called_missing(tmp_path: Path) -> None:
+    write(tmp_path / "note", "text")
+    (tmp_path / "note" / "text").chmod(0)
+    with pytest.raises(ArtefactError, match="can't be read: Permission denied"):
+        read(tmp_path / "note")
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    with pytest.raises(ArtefactError, match=r"'a\\nb' can't be saved: it has a line break"):
+        artefact.write_words(file, ("a", "a\nb"))
+    with pytest.raises(ArtefactError, match="half of a surrogate pair"):
+        artefact.write_words(file, ("a", "\ud800"))
+    write(tmp_path / "note", "text")
+    with artefact.writing(tmp_path / "named", "note") as directory:
+        artefact.write_metadata(directory, "note", {"file": "\udcff.txt"})
+    assert artefact.read_metadata(tmp_path / "named", "note")["file"] == "\udcff.txt"
+
+
+def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from qwem._internal import artefact\n"
+        "with artefact.writing(sys.argv[1], 'note') as directory:\n"
+        "    (directory / 'text').write_text('half')\n"
+        "    os.kill(os.getpid(), 9)"
+    )
+    path = tmp_path / "note"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    with artefact.writing(path, "note") as directory:
+        artefact.write_metadata(directory, "note", {})
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == [directory.name]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["note"]
+
+
+def test_a_reader_gets_one_whole_version(tmp_path: Path) -> None:
+    path = tmp_path / "note"
+    write(path, "0")
+
+    def write_often() -> None:
+        for k in range(60):
+            write(path, str(k))
+
+    writer = Thread(target=write_often)
+    writer.start()
+    looks = 0
+    while writer.is_alive():
+        text, content = read(path)
+        assert text == content
+        looks += 1
+    writer.join()
+    assert looks > 0
+
+
+def test_of_two_writers_one_wins(tmp_path: Path) -> None:
+    for attempt in range(20):
+        path = tmp_path / str(attempt)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda content, path=path: write(path, content), "abcd"))
+        text, content = read(path)
+        assert text == content
+    assert len(list(tmp_path.iterdir())) == 20

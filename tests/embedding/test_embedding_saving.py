@@ -78,7 +78,7 @@ def test_a_word_with_a_line_end_is_refused(tmp_path: Path) -> None:
 def test_damage_is_told(tmp_path: Path, embedding: Embedding) -> None:
     embedding.save(tmp_path / "e")
     (tmp_path / "e" / "words.txt").write_text("only\ntwo\n")
-    with pytest.raises(ArtefactError, match="words and vectors do not match"):
+    with pytest.raises(ArtefactError, match=r"words\.txt is damaged: it has 9 bytes"):
         Embedding.load(tmp_path / "e")
     vectors = tmp_path / "e" / "vectors.safetensors"
     vectors.write_bytes(vectors.read_bytes()[:-7])

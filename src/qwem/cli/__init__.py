@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from qwem import __version__
 from qwem.cli import (
     analogy,
+    check,
     compare,
     concept,
     count,
@@ -44,6 +45,7 @@ COMMANDS = (
     export,
     encode,
     count,
+    check,
 )
 
 

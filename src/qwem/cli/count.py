@@ -64,11 +64,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
-    from qwem._internal.artefact import kind_of
+    from qwem._internal.artefact import kind_of, require_replaceable
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
     from qwem.model import Settings, count, read, refuse_settled
 
+    require_replaceable(options.output, "cooccurrence")
     kinds = {kind_of(item) for item in options.inputs}
     if len(kinds) > 1 or kinds - {None, "cooccurrence", "corpus"}:
         found = ", ".join(sorted(kind or "text" for kind in kinds))

@@ -33,9 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem encode``."""
+    from qwem._internal.artefact import require_replaceable
     from qwem._internal.stopwatch import Stopwatch
     from qwem.model import Settings, read
 
+    require_replaceable(options.output, "corpus")
     settings = Settings.of(options.preset, **given_settings(options))
     watch = Stopwatch()
     with watch.stage("read"):

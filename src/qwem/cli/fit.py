@@ -72,8 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem fit``."""
+    from qwem._internal.artefact import require_replaceable
     from qwem.model import fit
 
+    require_replaceable(options.output, "model")
     source = source_of(options.inputs)
     given = given_settings(options)
     model = fit(source, preset=options.preset, threads=options.threads, **given)

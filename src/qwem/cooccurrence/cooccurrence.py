@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
+from qwem._internal.csr import check_csr
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.corpus import Vocabulary, frequency_order
-from qwem.errors import ArtefactError, CountError, SettingError
+from qwem.errors import CountError, SettingError
 
 if TYPE_CHECKING:
     import os
@@ -280,27 +280,24 @@ class Cooccurrence:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Cooccurrence:
         """Read counts written by `save`."""
-        directory = Path(path)
-        metadata = artefact.read_metadata(directory, KIND)
-        arrays = artefact.read_arrays(directory / ARRAYS)
-        words = artefact.read_words(directory / WORDS)
-        size = len(words)
-        if size != metadata["vocab_size"]:
-            raise ArtefactError(
-                f"{directory / WORDS} has {size:,} words where {metadata['vocab_size']:,} "
-                "were written; make the counts again."
+
+        def build(saved: artefact.Saved) -> Cooccurrence:
+            arrays, words = saved.arrays(ARRAYS), saved.words(WORDS)
+            size = len(words)
+            matrix: Any = arrays.get("pairs")
+            if matrix is None:
+                parts = (arrays["pairs.data"], arrays["pairs.indices"], arrays["pairs.indptr"])
+                check_csr(*parts, size)
+                matrix = sparse.csr_array(parts, shape=(size, size))
+            weights = saved.metadata["weights"]
+            return cls(
+                Vocabulary(words, arrays["word_counts"]),
+                PairCounts.from_exact(matrix),
+                None if weights is None else tuple(weights),
+                tuple(saved.metadata["sources"]),
             )
-        matrix: Any = arrays.get("pairs")
-        if matrix is None:
-            parts = (arrays["pairs.data"], arrays["pairs.indices"], arrays["pairs.indptr"])
-            matrix = sparse.csr_array(parts, shape=(size, size))
-        weights = metadata["weights"]
-        return cls(
-            Vocabulary(words, arrays["word_counts"]),
-            PairCounts.from_exact(matrix),
-            None if weights is None else tuple(weights),
-            tuple(metadata["sources"]),
-        )
+
+        return artefact.load(path, KIND, build)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         matrix = self.pair_counts.matrix

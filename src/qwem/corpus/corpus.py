@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -17,6 +16,7 @@ from qwem.errors import ArtefactError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -227,23 +227,20 @@ class Corpus:
     @classmethod
     def load(cls, path: PathLike) -> Corpus:
         """Return the corpus that was saved to a directory, its tokens as a memory map."""
-        directory = Path(path)
-        metadata = artefact.read_metadata(directory, KIND)
-        arrays = artefact.read_arrays(directory / _ARRAYS_FILE)
-        words = artefact.read_words(directory / _WORDS_FILE)
-        try:
-            dtype = np.dtype(metadata["dtype"])
-            fingerprint, first_document = metadata["fingerprint"], metadata["first_document"]
-            offsets, counts, settings = arrays["offsets"], arrays["counts"], metadata["settings"]
-            vocabulary = Vocabulary(words, counts)
-            tokens = map_tokens(directory / TOKENS_FILE, dtype, int(offsets[-1]))
-            corpus = cls(tokens, offsets, vocabulary, settings, first_document)
-        except (KeyError, TypeError, IndexError, SettingError) as error:
-            raise ArtefactError(
-                f"The corpus at {directory} is damaged ({error}); make it again."
-            ) from error
-        remember_fingerprint(corpus, fingerprint)
-        return corpus
+
+        def build(saved: artefact.Saved) -> Corpus:
+            metadata, arrays = saved.metadata, saved.arrays(_ARRAYS_FILE)
+            offsets, counts = arrays["offsets"], arrays["counts"]
+            vocabulary = Vocabulary(saved.words(_WORDS_FILE), counts)
+            file, dtype = saved.mapped_path(TOKENS_FILE), np.dtype(metadata["dtype"])
+            tokens = map_tokens(file, dtype, int(offsets[-1]))
+            corpus = cls(
+                tokens, offsets, vocabulary, metadata["settings"], metadata["first_document"]
+            )
+            remember_fingerprint(corpus, metadata["fingerprint"])
+            return corpus
+
+        return artefact.load(path, KIND, build)
 
 
 def finish_fingerprint(digest: Any, corpus: Corpus) -> str:

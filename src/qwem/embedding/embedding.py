@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from qwem.embedding.neighbours import nearest_rows
 from qwem.embedding.spelling import Spelling
 from qwem.embedding.storage import stored_vectors
 from qwem.embedding.words import check_words
-from qwem.errors import ArtefactError, SettingError
+from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import os
@@ -341,24 +340,22 @@ class Embedding:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Embedding:
         """Load an embedding that `save` wrote."""
-        metadata = artefact.read_metadata(path, KIND)
-        arrays = artefact.read_arrays(Path(path) / "vectors.safetensors")
-        words = artefact.read_words(Path(path) / "words.txt")
-        if "vectors" not in arrays or len(words) != len(arrays["vectors"]):
-            raise ArtefactError(
-                f"{path} is damaged: its words and vectors do not match; save the embedding again."
+
+        def build(saved: artefact.Saved) -> Embedding:
+            arrays, words = saved.arrays("vectors.safetensors"), saved.words("words.txt")
+            counts = arrays.get("counts", np.zeros(len(words), dtype=np.int64))
+            spelling = None
+            if "ngrams" in arrays:
+                ngrams = saved.words("ngrams.txt")
+                spelling = Spelling(ngrams, arrays["ngrams"].astype(np.float32))
+            return cls(
+                Vocabulary(words, counts),
+                arrays["vectors"],
+                provenance=saved.metadata["provenance"],
+                spelling=spelling,
             )
-        counts = arrays.get("counts", np.zeros(len(words), dtype=np.int64))
-        spelling = None
-        if "ngrams" in arrays:
-            ngrams = artefact.read_words(Path(path) / "ngrams.txt")
-            spelling = Spelling(ngrams, arrays["ngrams"].astype(np.float32))
-        return cls(
-            Vocabulary(words, counts),
-            arrays["vectors"],
-            provenance=metadata.get("provenance"),
-            spelling=spelling,
-        )
+
+        return artefact.load(path, KIND, build)
 
     def _look_up(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the rows of words, −1 for those that only spelling knows, and their vectors."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from qwem._internal.artefact import writing_file
 from qwem._internal.extras import require
+from qwem._internal.output import writing_file
 
 if TYPE_CHECKING:
     import os

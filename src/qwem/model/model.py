@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal import artefact
@@ -136,16 +135,14 @@ class Model:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model written by `save`."""
-        directory = Path(path)
-        metadata = artefact.read_metadata(directory, KIND)
-        word, context = (
-            Embedding.load(directory / name) if (directory / name).exists() else None
-            for name in _POLISHED
-        )
-        return cls(
-            Spectrum.load(directory / "spectrum"),
-            metadata["settings"],
-            metadata["corpus"],
-            None if word is None or context is None else (word, context),
-            metadata["chosen"],
-        )
+
+        def build(saved: artefact.Saved) -> Model:
+            polished = None
+            if any(saved.has(name) for name in _POLISHED):
+                word, context = (Embedding.load(saved.child(name)) for name in _POLISHED)
+                polished = word, context
+            spectrum = Spectrum.load(saved.child("spectrum"))
+            settings, corpus = saved.metadata["settings"], saved.metadata["corpus"]
+            return cls(spectrum, settings, corpus, polished, saved.metadata["chosen"])
+
+        return artefact.load(path, KIND, build)

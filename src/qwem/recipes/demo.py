@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
-from qwem._internal.artefact import writing_file
+from qwem._internal.artefact import require_replaceable
 from qwem._internal.file_states import file_states
+from qwem._internal.output import writing_file
 from qwem._internal.stopwatch import Stopwatch
 from qwem.errors import MissingExtraError, QwemError
 
@@ -61,6 +62,7 @@ def run_demo(
         if report_path.exists() and _read_json(directory / "demo.json") == made_of:
             model = _loaded(Model, model_path)
     if model is None:
+        require_replaceable(model_path, "model")
         model = fit(files or demo_documents(), threads=threads)
         watch.seconds |= model.seconds
         with watch.stage("save"):

@@ -11,8 +11,8 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
-from qwem._internal.artefact import writing_file
 from qwem._internal.extras import require
+from qwem._internal.output import writing_file
 from qwem.errors import SettingError
 from qwem.evaluation import evaluate_available
 from qwem.report.assets import asset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from qwem.embedding import Embedding
 
 KIND = "spectrum"
+_ARRAYS, _WORDS = "spectrum.safetensors", "words.txt"
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,25 +135,26 @@ class Spectrum:
             arrays["row_scale"] = self.row_scale
         fields = {name: getattr(self, name) for name in _PLAIN_FIELDS}
         with artefact.writing(path, KIND) as directory:
-            artefact.write_arrays(directory / "spectrum.safetensors", arrays)
-            artefact.write_words(directory / "words.txt", self.vocabulary.words)
+            artefact.write_arrays(directory / _ARRAYS, arrays)
+            artefact.write_words(directory / _WORDS, self.vocabulary.words)
             artefact.write_metadata(directory, KIND, fields)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Spectrum:
         """Read a spectrum written by `save`."""
-        directory = Path(path)
-        metadata = artefact.read_metadata(directory, KIND)
-        arrays = artefact.read_arrays(directory / "spectrum.safetensors")
-        words = artefact.read_words(directory / "words.txt")
-        return cls(
-            eigenvalues=arrays["eigenvalues"],
-            eigenvectors=arrays["eigenvectors"],
-            residuals=arrays["residuals"],
-            vocabulary=Vocabulary(words, arrays["vocabulary_counts"]),
-            row_scale=arrays.get("row_scale"),
-            **{name: metadata[name] for name in _PLAIN_FIELDS},
-        )
+
+        def build(saved: artefact.Saved) -> Spectrum:
+            arrays = saved.arrays(_ARRAYS)
+            return cls(
+                eigenvalues=arrays["eigenvalues"],
+                eigenvectors=arrays["eigenvectors"],
+                residuals=arrays["residuals"],
+                vocabulary=Vocabulary(saved.words(_WORDS), arrays["vocabulary_counts"]),
+                row_scale=arrays.get("row_scale"),
+                **{name: saved.metadata[name] for name in _PLAIN_FIELDS},
+            )
+
+        return artefact.load(path, KIND, build)
 
     def _embedding(
         self, dim: int | None, exponent: float, signs: NDArray[Any], role: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy import sparse
 
 from qwem._internal import artefact
 from qwem._internal.blocks import blocks
+from qwem._internal.csr import check_csr
 from qwem._internal.resources import require_memory
 from qwem.corpus import Vocabulary
 from qwem.errors import SettingError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from qwem.target.reweighting import Coupling
 
 KIND = "target"
+_ARRAYS, _WORDS = "target.safetensors", "words.txt"
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,33 +205,37 @@ class Target:
         if self.scale is not None:
             arrays["scale"] = self.scale
         with artefact.writing(path, KIND) as directory:
-            artefact.write_arrays(directory / "target.safetensors", arrays)
-            artefact.write_words(directory / "words.txt", self.vocabulary.words)
+            artefact.write_arrays(directory / _ARRAYS, arrays)
+            artefact.write_words(directory / _WORDS, self.vocabulary.words)
             metadata = {"name": self.name, "settings": self.settings, "general_coupling": general}
             artefact.write_metadata(directory, KIND, metadata)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Target:
         """Read a target written by `save`."""
-        directory = Path(path)
-        metadata = artefact.read_metadata(directory, KIND)
-        arrays = artefact.read_arrays(directory / "target.safetensors")
-        words = artefact.read_words(directory / "words.txt")
-        rest: Any = arrays.get("rest")
-        if rest is None:
-            parts = tuple(arrays[f"rest.{part}"] for part in _CSR)
-            rest = sparse.csr_array(parts, shape=(len(words), len(words)))
-        return cls(
-            Vocabulary(words, arrays["vocabulary_counts"]),
-            metadata["name"],
-            metadata["settings"],
-            rest,
-            arrays["terms"],
-            arrays["term_weights"],
-            "general" if metadata["general_coupling"] else arrays.get("coupling"),
-            arrays.get("scale"),
-            threads,
-        )
+
+        def build(saved: artefact.Saved) -> Target:
+            arrays, words = saved.arrays(_ARRAYS), saved.words(_WORDS)
+            size = len(words)
+            rest: Any = arrays.get("rest")
+            if rest is None:
+                data, indices, indptr = (arrays[f"rest.{part}"] for part in _CSR)
+                check_csr(data, indices, indptr, size)
+                rest = sparse.csr_array((data, indices, indptr), shape=(size, size))
+            metadata = saved.metadata
+            return cls(
+                Vocabulary(words, arrays["vocabulary_counts"]),
+                metadata["name"],
+                metadata["settings"],
+                rest,
+                arrays["terms"],
+                arrays["term_weights"],
+                "general" if metadata["general_coupling"] else arrays.get("coupling"),
+                arrays.get("scale"),
+                threads,
+            )
+
+        return artefact.load(path, KIND, build)
 
     def _unscaled(self, vectors: NDArray[Any]) -> NDArray[Any]:
         if isinstance(self.rest, np.ndarray):

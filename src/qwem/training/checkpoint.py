@@ -50,12 +50,14 @@ def load_checkpoint(
     path: Path, identity: dict[str, Any], trainer: Trainer, start: State, recorder: Recorder
 ) -> State:
     """Return the saved state of the run, and restore its recorder."""
-    if artefact.read_metadata(path, KIND).get("identity") != identity:
+    arrays, saved_identity = artefact.load(
+        path, KIND, lambda saved: (saved.arrays(_ARRAYS), saved.metadata["identity"])
+    )
+    if saved_identity != identity:
         raise SettingError(
             f"{path} is the checkpoint of another run, with other settings, data or start; choose "
             "another path, or delete it."
         )
-    arrays = artefact.read_arrays(path / _ARRAYS)
     old = (parameters_of(start), start.optimizer)
     try:
         with trainer.precision():

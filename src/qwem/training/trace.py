@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qwem._internal import artefact
 from qwem.corpus import Vocabulary
-from qwem.errors import ArtefactError, SettingError
+from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import os
@@ -109,34 +108,25 @@ class Trace:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
         """Read a trace written by `save`."""
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import parquet
 
-        directory = Path(path)
-        metadata = artefact.read_metadata(directory, KIND)
-        arrays = artefact.read_arrays(directory / _ARRAYS)
-        words = artefact.read_words(directory / _WORDS)
-        try:
-            table = parquet.read_table(directory / _TABLE)
-        except (FileNotFoundError, ArrowInvalid) as error:
-            raise ArtefactError(
-                f"{directory / _TABLE} is missing or damaged; make the trace again."
-            ) from error
-        columns = {name: table[name].to_numpy() for name in ("step", "time", "loss", "accuracy")}
-        return cls(
-            Vocabulary(words, arrays["counts"]),
-            metadata["settings"],
-            columns["step"],
-            columns["time"],
-            columns["loss"],
-            np.stack(table["singular_values"].to_numpy()),
-            columns["accuracy"],
-            snapshots_from(arrays),
-            **{
-                name: np.stack(table[name].to_numpy())
-                for name in ALIGNMENTS
-                if name in table.column_names
-            },
-        )
+        def build(saved: artefact.Saved) -> Trace:
+            arrays = saved.arrays(_ARRAYS)
+            table = parquet.read_table(saved.path(_TABLE))
+            alignments = [name for name in ALIGNMENTS if name in table.column_names]
+            return cls(
+                Vocabulary(saved.words(_WORDS), arrays["counts"]),
+                saved.metadata["settings"],
+                table["step"].to_numpy(),
+                table["time"].to_numpy(),
+                table["loss"].to_numpy(),
+                np.stack(table["singular_values"].to_numpy()),
+                table["accuracy"].to_numpy(),
+                snapshots_from(arrays),
+                **{name: np.stack(table[name].to_numpy()) for name in alignments},
+            )
+
+        return artefact.load(path, KIND, build)
 
 
 def snapshot_arrays(snapshots: Mapping[int, Snapshot]) -> dict[str, NDArray[Any]]:

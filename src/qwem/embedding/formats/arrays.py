@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.artefact import writing_file
+from qwem._internal.output import writing_file
 from qwem.embedding.formats.files import assemble, reading
 from qwem.embedding.words import check_words
 from qwem.errors import DataError, SettingError

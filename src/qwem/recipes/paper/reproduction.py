@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
-from qwem._internal.artefact import writing_file
+from qwem._internal.output import writing_file
 from qwem._internal.progress import progress
 from qwem._internal.stopwatch import Stopwatch
 from qwem.errors import SettingError
