@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("export") / "model"
     documents = ["the king and the queen"] * 9 + ["a cat and a dog"] * 9
-    qwem.fit(documents, dim=2, signed=True, vocab_size=None, tokenizer="ascii").save(path)
+    model = qwem.fit(documents, dim=2, signed=True, tokenizer="ascii", polish=False)
+    model.save(path)
     return path
 
 

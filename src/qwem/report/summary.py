@@ -34,6 +34,7 @@ MEANINGS = {
     "tol": "the relative error that is allowed in the eigenvalues",
     "seed": "the seed of all random numbers",
     "polish": "whether a few steps of word2vec's own training followed",
+    "ngrams": "whether the spelling of words improves rare words and gives vectors to new ones",
 }
 """What each field of `qwem.Settings` decides."""
 
