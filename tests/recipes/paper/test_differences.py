@@ -26,7 +26,7 @@ CHANGES: dict[str, Any] = {
     "min_tokens": 0,
     "tokenizer": "letters",
 }
-UNSTATED = {"tasks", "stretch", "seed"}
+UNSTATED = {"tasks", "stretch", "patience", "seed"}
 """The paper doesn't state these, or they are in a line of their own."""
 
 

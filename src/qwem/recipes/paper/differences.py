@@ -57,8 +57,8 @@ wiki.parquet')
     ]
     rows += [
         ("length of a run", "2 hours on a GPU, 12 hours for the benchmarks",
-         f"until {scale.stretch:g} times the last mode's learning time, 4 times that for the "
-         "benchmarks"),
+         f"until {scale.stretch:g} times the last mode's learning time, {scale.patience:g} times "
+         "that for the benchmarks"),
         ("γ of the Marchenko–Pastur law", "fitted by eye", "the nearest law (Cramér–von Mises)"),
     ]  # fmt: skip
     return rows

@@ -28,8 +28,6 @@ logger = logging.getLogger(__name__)
 
 _RECORDS = 250
 """How often the singular values of a run are recorded."""
-_PATIENCE = 4
-"""How many times as long a model is trained for the benchmarks; the paper's, 12 hours and not 2."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ class Training:
         times = closed_form(self.spectrum, init_scale=self.init_scale).learning_times
         until = self.scale.stretch * float(times.max())
         if self.for_benchmarks:
-            until *= _PATIENCE
+            until *= self.scale.patience
         else:
             step = min(step, until / _RECORDS)  # a large start is over in a few large steps
         rate = step / self._trainer(1.0).time_per_rate
