@@ -24,31 +24,17 @@ import numpy as np
 from numba import njit
 
 from qwem._internal.elementary import exp_of_negative, log_of_one_plus
-from qwem._internal.prefetch import prefetch
 
 Array = np.ndarray[Any, Any]
 
 # The compiler may reorder and fuse sums, which it does the same way in every run; no more.
 _SUMS = {"reassoc", "contract", "nsz"}
 
-PAIRS = 16
+PAIRS = 32
 """Pairs that are worked on together: their rows fit in the fastest cache."""
-
-LINE = 16
-"""Numbers in a cache line."""
 
 _f = np.float32
 _ZERO, _HALF, _ONE = _f(0), _f(0.5), _f(1)
-
-
-@njit(inline="always", error_model="numpy", fastmath=_SUMS)
-def _fetch(other: Any, indices: Any, start: Any, stop: Any) -> None:
-    """Ask for the rows of some pairs."""
-    dim = other.shape[1]
-    for entry in range(start, stop):
-        row = np.int64(indices[entry]) * dim
-        for at in range(0, dim, LINE):
-            prefetch(other, row + at)
 
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
@@ -173,7 +159,6 @@ def _solve(
             stop = _tile_end(indices, at[r], indptr[i + 1], tiles[tile + 1])
             for start in range(at[r], stop, PAIRS):
                 some = min(PAIRS, stop - start)
-                _fetch(other, indices, start + some, min(stop, start + some + PAIRS))
                 _products(other, indices, start, some, own, i, products)
                 for c in range(some):
                     j = indices[start + c]
@@ -194,7 +179,6 @@ def _solve(
             stop = _tile_end(indices, at[r], indptr[first + r + 1], tiles[tile + 1])
             for start in range(at[r], stop, PAIRS):
                 some = min(PAIRS, stop - start)
-                _fetch(other, indices, start + some, min(stop, start + some + PAIRS))
                 _products(other, indices, start, some, gradient, r, products)
                 for c in range(some):
                     along[r] += np.float64(curvature[start - base + c] * products[c] * products[c])
