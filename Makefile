@@ -5,7 +5,7 @@ VENV ?= .venv$(patsubst python%,-%,$(filter-out python3,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test demo docs setup browser format clean
+.PHONY: test faults demo docs setup browser format clean
 
 setup: $(READY)
 
@@ -27,6 +27,10 @@ test: $(READY) browser
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses 2
+
+# Ten times the mutations of saved results that `make test` tries.
+faults: $(READY)
+	QWEM_FAULTS=2000 $(BIN)/pytest tests/faults
 
 demo: $(READY)
 	$(BIN)/qwem demo --output out/demo

@@ -5,12 +5,16 @@
 The double loop is what the paper's reference implementation does, compiled with numba: for each
 pair, four float32 updates of two dense matrices. GloVe's `cooccur` is a C program; give what it
 does on the same machine (`--glove-rate 0.9e6`). Each time is the best of several, 1 and 2 threads
-in turn; the large vocabulary is counted in a process of its own, to tell its memory.
+in turn. With `--vocab-sizes`, each vocabulary is counted in a process of its own, which tells its
+memory, and the result is a table of cost against vocabulary:
+
+    python benchmarks/counting.py enwiki-36M.parquet --vocab-sizes 10000 30000 100000 300000
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -22,12 +26,14 @@ from numba import njit
 
 from qwem import Cooccurrence, Corpus
 from qwem._internal.resources import peak_memory
+from qwem.cooccurrence.counting import count_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 WINDOW = 16
 REPEATS = 5
+LITTLE_MEMORY = 200_000_000
 
 
 @njit
@@ -79,20 +85,43 @@ def compare(path: str, glove_rate: float | None) -> None:
     if glove_rate:
         print(f"GloVe's cooccur      qwem is {tokens / two / glove_rate:.1f} times faster")
 
-    child = [sys.executable, __file__, path, "--vocab-size", "100000"]
-    print(subprocess.run(child, check=True, capture_output=True, text=True).stdout, end="")
-    print(f"                     (10,000 words: {two:.2f} s)")
 
-
-def large(path: str, vocab_size: int) -> None:
+def cost_of(path: str, vocab_size: int, repeats: int, working_memory: int | None) -> None:
+    """Print what counting one vocabulary costs, as a row of JSON."""
     corpus = encode(path, vocab_size)
-    Cooccurrence.count(corpus.documents(0, 10), WINDOW)  # compile
-    Cooccurrence.count(corpus, WINDOW, threads=2)
-    memory = peak_memory()
-    taken = min(
-        seconds(lambda: Cooccurrence.count(corpus, WINDOW, threads=2)) for _ in range(REPEATS)
+    weights = range(WINDOW, 0, -1)
+    count_pairs(corpus.documents(0, 10), weights, None, 2)  # compile
+    taken, processor, memory = [], [], 0
+    for _ in range(repeats):
+        start = time.process_time()
+        work = partial(count_pairs, corpus, weights, None, 2, working_memory=working_memory)
+        taken.append(seconds(work))
+        processor.append(time.process_time() - start)
+        memory = memory or peak_memory()
+    pairs = count_pairs(corpus, weights, None, 2, working_memory=working_memory).pairs
+    row = [len(corpus.vocabulary), pairs.nnz, pairs.nbytes, min(taken), min(processor), memory]
+    print(json.dumps(row))
+
+
+def cost_against_vocabulary(path: str, sizes: list[int], repeats: int) -> None:
+    """Print a table of the cost of each vocabulary; the last one also in little memory."""
+    print(f"window {WINDOW}, 2 threads; GB at most, with the program itself")
+    print(
+        f"{'words':>10}{'pairs':>14}{'result GB':>11}{'s':>8}{'processor s':>13}{'GB at most':>12}"
     )
-    print(f"qwem, {vocab_size:,} words  {taken:6.2f} s, {memory / 1e9:.2f} GB at most")
+    runs = [(size, None) for size in sizes] + [(sizes[-1], LITTLE_MEMORY)]
+    for size, working_memory in runs:
+        child = [sys.executable, __file__, path, "--cost-of", str(size), "--repeats", str(repeats)]
+        if working_memory:
+            child += ["--working-memory", str(working_memory)]
+        output = subprocess.run(child, check=True, capture_output=True, text=True).stdout
+        words, pairs, result, taken, processor, memory = json.loads(output)
+        note = f"  runs on disk, {working_memory / 1e9:g} GB to work in" if working_memory else ""
+        print(
+            f"{words:>10,}{pairs:>14,}{result / 1e9:>11.2f}{taken:>8.1f}{processor:>13.1f}"
+            f"{memory / 1e9:>12.2f}{note}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
@@ -101,9 +130,14 @@ if __name__ == "__main__":
     parser.add_argument(
         "--glove-rate", type=float, help="tokens a second of GloVe's `cooccur` on this machine"
     )
-    parser.add_argument("--vocab-size", type=int, help="only count this vocabulary")
+    parser.add_argument("--vocab-sizes", type=int, nargs="+", help="a table of these vocabularies")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--cost-of", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--working-memory", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.vocab_size:
-        large(options.corpus, options.vocab_size)
+    if options.cost_of:
+        cost_of(options.corpus, options.cost_of, options.repeats, options.working_memory)
+    elif options.vocab_sizes:
+        cost_against_vocabulary(options.corpus, options.vocab_sizes, options.repeats)
     else:
         compare(options.corpus, options.glove_rate)

@@ -14,14 +14,13 @@ from qwem.target.reweighting import (
     word_probability,
 )
 from qwem.target.target import Target
-from qwem.target.targets import TargetName, contrastive_target, mstar, pmi, ppmi, simclr_target
+from qwem.target.targets import contrastive_target, mstar, pmi, ppmi, simclr_target
 
 __all__ = [
     "Derivatives",
     "LossSide",
     "Reweighting",
     "Target",
-    "TargetName",
     "TargetOptions",
     "asymmetric_mstar",
     "contrastive_target",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qwem.target.reweighting import Reweighting
     from qwem.target.targets import Formula
 
-    Array: TypeAlias = NDArray[np.float64]
+    Factors: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
     Pairs: TypeAlias = NDArray[Any] | sparse.csr_array[Any]
 
 ALWAYS_DENSE_SIZE = 2_000
@@ -82,9 +82,9 @@ def build(
             f"A dense target of {size:,} words",
             "restrict the vocabulary, or use dense=False",
         )
-        rest: Any = _every_entry(pairs, formula, *expected, dtype, threads)
+        rest: Any = _every_entry(pairs, formula, expected, dtype, threads)
     else:
-        rest = _stored_entries(pairs, formula, *expected, dtype, threads)
+        rest = _stored_entries(pairs, formula, expected, dtype, threads)
         if formula.unseen is None:
             terms, term_weights, error = separate(
                 formula.unseen_entry, *expected, counts.word_counts
@@ -112,17 +112,12 @@ def build(
 
 
 def _every_entry(
-    pairs: Pairs,
-    formula: Formula,
-    left: Array,
-    right: Array,
-    dtype: np.dtype[Any],
-    threads: int | None,
+    pairs: Pairs, formula: Formula, expected: Factors, dtype: np.dtype[Any], threads: int | None
 ) -> NDArray[Any]:
     """Return the entries of all pairs, seen or not."""
     from qwem.target.kernels import fill_from_dense, fill_from_sparse
 
-    coefficients = np.array(formula.coefficients)
+    (left, right), coefficients = expected, np.array(formula.coefficients)
     entries = np.empty(pairs.shape, dtype)
 
     def fill(rows: slice) -> None:
@@ -140,18 +135,13 @@ def _every_entry(
 
 
 def _stored_entries(
-    pairs: Pairs,
-    formula: Formula,
-    left: Array,
-    right: Array,
-    dtype: np.dtype[Any],
-    threads: int | None,
+    pairs: Pairs, formula: Formula, expected: Factors, dtype: np.dtype[Any], threads: int | None
 ) -> sparse.csr_array[Any]:
     """Return what stored pairs add to the entry of an unseen one, on the counts' index arrays."""
     from qwem.target.kernels import fill_stored
 
     stored = pairs if not isinstance(pairs, np.ndarray) else sparse.csr_array(pairs)
-    coefficients = np.array(formula.coefficients)
+    (left, right), coefficients = expected, np.array(formula.coefficients)
     entries = np.empty(stored.nnz, dtype)
 
     def fill(rows: slice) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.target.target import Target
-
-TargetName: TypeAlias = Literal["mstar", "pmi", "ppmi"]
-"""The targets that need nothing but counts, by the names of their functions."""
 
 
 @dataclass(frozen=True)
