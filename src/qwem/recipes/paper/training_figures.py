@@ -110,11 +110,11 @@ def figure_ablation(experiment: Experiment) -> Outcome:
     }
     findings = (
         "Modes stay apart under Setting 3.1: when mode k is half learned, the part of the first k "
-        "singular vectors that lies in the span of M*'s first k eigenvectors is on average over "
-        f"k ≤ {min(_TOP, size.dim)} {apart['qwem']:.2f} (quartic loss) and "
+        "singular vectors that lies in the span of M*'s first k eigenvectors is, on average over "
+        f"k ≤ {min(_TOP, size.dim)}, {apart['qwem']:.2f} (quartic loss) and "
         f"{apart['reweighted']:.2f} (logistic loss), against {apart['quartic']:.2f} and "
         f"{apart['word2vec']:.2f} under word2vec's weighting.",
-        "Compared at equal size of the embedding, Σs_k², and so on no clock, the quartic loss "
+        "Compared at equal size of the embedding, Σs_k², which needs no clock, the quartic loss "
         f"moves the singular values by {shifts['loss_under_word2vec']:.0%} under "
         f"word2vec's weighting and by {shifts['loss_under_setting31']:.0%} under Setting 3.1; the "
         f"weighting moves them by {shifts['weighting']:.0%}.",
