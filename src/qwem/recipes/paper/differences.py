@@ -27,7 +27,7 @@ _NEGATIVES = {
 
 
 def differences(scale: Scale, words: int, text: str) -> list[Row]:
-    """Return what a reproduction does otherwise than the paper.
+    """Return how a reproduction differs from the paper.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def write_page(
     title, about
         The heading, and a paragraph below it.
     differences
-        What was done otherwise than in the paper: what, the paper's, and this reproduction's.
+        How this differs from the paper: what, the paper's choice, and the one made here.
     records
         The records of the recipes.
 
