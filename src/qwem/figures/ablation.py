@@ -83,5 +83,5 @@ def _draw_separation(axes: Axes, separation: Mapping[str, NDArray[np.float64]], 
         axes.plot(ranks, found[:modes], line, ms=3, color=COLOURS[colour], label=label)
     axes.set(ylim=(0, 1.03), xlabel="mode $k$", title="modes of M* when half learned")
     axes.set_ylabel(r"$\|\mathbf{V}^{\star\top}_{:k}\mathbf{V}_{:k}\|^2/k$")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     axes.legend(loc="lower right")
