@@ -69,13 +69,18 @@ def resize(browser: Chrome, width: int, height: int) -> None:
 
 
 def choose(browser: Chrome, name: str, value: object, event: str = "change") -> None:
-    """Set a control of the replay as a user's hand would, and let the page notice."""
+    """Set a control of the replay as a user's hand would, and wait until the figures show it."""
     browser.execute_async_script(
-        "const control = document.getElementById('replay').elements[arguments[0]];"
-        "control.value = arguments[1];"
-        "control.dispatchEvent(new Event(arguments[2], { bubbles: true }));"
-        # Points move in the next frame, and the one after shows that it has passed.
-        "requestAnimationFrame(() => requestAnimationFrame(arguments[3]));",
+        "const [name, value, event, done] = arguments;"
+        "const { animate, react } = Plotly;"
+        "const drawn = [];"
+        "Plotly.animate = (...given) => { drawn.push(animate(...given)); return drawn.at(-1); };"
+        "Plotly.react = (...given) => { drawn.push(react(...given)); return drawn.at(-1); };"
+        "const control = document.getElementById('replay').elements[name];"
+        "control.value = value;"
+        "control.dispatchEvent(new Event(event, { bubbles: true }));"
+        "Object.assign(Plotly, { animate, react });"
+        "Promise.all(drawn).then(() => done());",
         name, value, event,
     )  # fmt: skip
 
