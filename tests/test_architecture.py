@@ -23,6 +23,7 @@ SIDE_ROOMS = {
     "training": {"dynamics"},
     "model": {"dynamics", "polish"},
     "interpretation": {"dynamics", "evaluation", "model"},
+    "comparison": {"dynamics", "evaluation", "interpretation", "model", "polish"},
     "report": {"dynamics", "evaluation", "interpretation", "model"},
     "figures": {"dynamics", "evaluation", "interpretation", "training"},
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from qwem import __version__
 from qwem.cli import (
     analogy,
+    axis,
     check,
     compare,
     concept,
@@ -23,6 +24,7 @@ from qwem.cli import (
     reproduce,
     similar,
     train,
+    weat,
 )
 from qwem.cli.completion import SHELLS, PrintCompletion
 from qwem.cli.failures import run_command
@@ -39,6 +41,8 @@ COMMANDS = (
     evaluate,
     features,
     concept,
+    axis,
+    weat,
     compare,
     train,
     reproduce,

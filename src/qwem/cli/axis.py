@@ -1,0 +1,53 @@
+"""Place words on an axis between two kinds of words, such as he–she or poor–rich.
+
+Lists of words are separated by commas, or in a file of one word per line: @FILE. Without any WORD,
+the words at both ends of the axis are listed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qwem.cli.output import emit
+from qwem.cli.vectors import add_model_argument, load_embedding
+from qwem.cli.word_lists import word_list
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``qwem axis``."""
+    add_model_argument(parser)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="a word to place on the axis")
+    for end in ("positive", "negative"):
+        parser.add_argument(
+            f"--{end}", type=word_list, required=True, metavar="WORDS",
+            help=f"the words of the {end} end: she,woman or @FILE",
+        )  # fmt: skip
+    parser.add_argument(
+        "--pairs", action="store_true", help="the words of the two lists are partners"
+    )
+    parser.add_argument(
+        "--neighbours", type=int, default=0, metavar="N",
+        help="extend each end by the N words nearest to it (default: 0)",
+    )  # fmt: skip
+    parser.add_argument(
+        "-n", "--topn", type=int, default=10, metavar="N",
+        help="how many words to list at each end (default: 10)",
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run ``qwem axis``."""
+    from qwem.comparison import axis
+
+    made = axis(
+        load_embedding(options),
+        options.positive,
+        options.negative,
+        pairs=options.pairs,
+        neighbours=options.neighbours,
+    )
+    found = made.project(options.words) if options.words else made.ends(options.topn)
+    emit(options, {**found.to_dict(), "missing_of_axis": list(made.missing)}, found.to_text())

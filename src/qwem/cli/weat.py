@@ -1,0 +1,63 @@
+"""Test whether words are associated with one attribute rather than another.
+
+With two lists of --targets this is the word embedding association test (WEAT). With --words it is
+the single-category test, for each word. Lists of words are separated by commas, or in a file of one
+word per line: @FILE.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from qwem.cli.output import emit
+from qwem.cli.vectors import add_model_argument, load_embedding
+from qwem.cli.word_lists import word_list
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``qwem weat``."""
+    add_model_argument(parser)
+    parser.add_argument(
+        "--attributes", nargs=2, type=word_list, required=True, metavar=("A", "B"),
+        help="two lists of words, such as pleasant and unpleasant ones",
+    )  # fmt: skip
+    tested = parser.add_mutually_exclusive_group(required=True)
+    tested.add_argument(
+        "--targets", nargs=2, type=word_list, metavar=("X", "Y"),
+        help="two lists of words to compare, such as flowers and insects",
+    )  # fmt: skip
+    tested.add_argument("--words", type=word_list, metavar="WORDS", help="words to test one by one")
+    parser.add_argument(
+        "--alternative", choices=("greater", "less", "two-sided"),
+        help="default: greater for --targets, two-sided for --words",
+    )  # fmt: skip
+    parser.add_argument(
+        "--draws", type=int, default=9_999, metavar="N",
+        help="random splits, where there are too many to count all (default: 9999)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run ``qwem weat``."""
+    from qwem.comparison import sc_weat, weat
+
+    embedding = load_embedding(options)
+    attributes = options.attributes[0], options.attributes[1]
+    settings: dict[str, Any] = {"draws": options.draws, "seed": options.seed}
+    if options.alternative is not None:
+        settings["alternative"] = options.alternative
+    if options.targets:
+        first, second = options.targets
+        test = weat(embedding, first, second, attributes, **settings)
+        emit(options, test.to_dict(), test.to_text())
+        return
+    tests = {word: sc_weat(embedding, word, attributes, **settings) for word in options.words}
+    rows = [("word", "statistic", "effect size", "p")]
+    for word, each in tests.items():
+        size = "" if each.effect_size is None else f"{each.effect_size:.2f}"
+        rows.append((word, f"{each.statistic:.3f}", size, f"{each.p_value:.3g}"))
+    emit(options, {word: each.to_dict() for word, each in tests.items()}, rows)

@@ -1,0 +1,306 @@
+"""Association tests: whether two kinds of words differ in what they are near to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from qwem._internal.results import Result, listed
+from qwem.comparison.permutation import (
+    Alternative,
+    PValue,
+    check_test,
+    p_value_of_splits,
+    p_value_of_sum,
+    splits_of,
+)
+from qwem.comparison.word_lists import MAX_MISSING, directions, known_words
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from qwem.embedding import Embedding
+
+    Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AssociationTest(Result):
+    """Result of an association test, and each word's part in it."""
+
+    name: str
+    """The test: ``WEAT``, ``SC-WEAT of WORD``, or ``RND``."""
+    statistic: float
+    effect_size: float | None
+    """In standard deviations; None for a test that has none."""
+    p_value: float
+    """With the vectors taken as given: it says nothing about how they would differ in other text.
+    `qwem.comparison.stability` does."""
+    exact: bool
+    """Whether all splits were counted, or random ones drawn."""
+    splits: int
+    alternative: Alternative
+    words: Mapping[str, float]
+    """What each word adds: its association, or its difference of distances."""
+    groups: Mapping[str, int]
+    """How many words each list has in the vocabulary."""
+    missing: tuple[str, ...] = field(default=())
+    """Words of any list that are not in the vocabulary."""
+
+    def heading(self) -> str:
+        """Return the test's result in a sentence, and the words that are missing."""
+        size = "" if self.effect_size is None else f", effect size {self.effect_size:.2f}"
+        how = f"all {self.splits:,} splits" if self.exact else f"{self.splits:,} random splits"
+        sizes = ", ".join(f"{count} in {name}" for name, count in self.groups.items())
+        text = (
+            f"{self.name}: statistic {self.statistic:.3g}{size}, p = {self.p_value:.3g} "
+            f"({self.alternative}, {how}). Words: {sizes}.\n"
+        )
+        return text + (f"Missing: {listed(self.missing)}.\n" if self.missing else "")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each word, the largest value first."""
+        ordered = sorted(self.words.items(), key=lambda item: -item[1])
+        return [{"word": word, "value": value} for word, value in ordered]
+
+
+def weat(
+    embedding: Embedding,
+    first: Sequence[str],
+    second: Sequence[str],
+    attributes: tuple[Sequence[str], Sequence[str]],
+    *,
+    alternative: Alternative = "greater",
+    draws: int = 9_999,
+    seed: int = 0,
+    max_missing: float = MAX_MISSING,
+) -> AssociationTest:
+    """Test whether two lists of words differ in their association with two attributes.
+
+    The word embedding association test (Caliskan, Bryson and Narayanan 2017). The association of a
+    word w is s(w) = mean_a cos(w, a) − mean_b cos(w, b). The statistic is Σ_x s(x) − Σ_y s(y), and
+    the effect size is the difference of the two means divided by the standard deviation (that of
+    the population) of s over all words of both lists. The p-value is the share of splits of these
+    words into lists of the same sizes whose statistic is at least as large.
+
+    Parameters
+    ----------
+    embedding
+        The vectors.
+    first, second
+        X and Y, the words to compare, such as flowers and insects. A word can't be in both.
+    attributes
+        A and B, such as pleasant and unpleasant words.
+    alternative
+        ``"greater"``, as in the paper: `first` is nearer to the first attribute. Or ``"less"``, or
+        ``"two-sided"``.
+    draws
+        How many random splits are compared where there are more than 40 words. Up to 40 words, all
+        splits are counted.
+    seed
+        Of the random splits.
+    max_missing
+        The share of each list that may be missing from the vocabulary; more is an error.
+
+    >>> from qwem import Embedding
+    >>> words = ["rose", "lily", "wasp", "gnat", "good", "bad"]
+    >>> plane = Embedding(words, [[2, 1], [3, 1], [1, 2], [1, 3], [1, 0], [0, 1]])
+    >>> test = weat(plane, ["rose", "lily"], ["wasp", "gnat"], (["good"], ["bad"]))
+    >>> round(test.effect_size, 2), round(test.p_value, 3), test.exact
+    (1.97, 0.167, True)
+    """
+    check_test(alternative, draws, seed)
+    lists = _lists(
+        embedding,
+        {"first": first, "second": second, **_attributes(attributes)},
+        max_missing,
+        apart=(("first", "second"),),
+    )
+    x, y, a, b = (directions(embedding, words) for words in lists.words.values())
+    scores = np.concatenate([x, y]) @ (a.mean(axis=0) - b.mean(axis=0))
+    difference = float(scores[: len(x)].mean() - scores[len(x) :].mean())
+    return _result(
+        "WEAT",
+        float(scores[: len(x)].sum() - scores[len(x) :].sum()),
+        _effect(difference, scores),
+        p_value_of_sum(scores, len(x), alternative, draws=draws, seed=seed),
+        alternative,
+        (*lists.words["first"], *lists.words["second"]),
+        scores,
+        lists,
+    )
+
+
+def sc_weat(
+    embedding: Embedding,
+    word: str,
+    attributes: tuple[Sequence[str], Sequence[str]],
+    *,
+    alternative: Alternative = "two-sided",
+    draws: int = 9_999,
+    seed: int = 0,
+    max_missing: float = MAX_MISSING,
+) -> AssociationTest:
+    """Test whether one word is nearer to one attribute than to another.
+
+    The single-category association test (Caliskan, Bryson and Narayanan 2017, who call it WEFAT;
+    Toney-Wails and Caliskan 2021). The statistic is mean_a cos(w, a) − mean_b cos(w, b), and the
+    effect size divides it by the standard deviation of the cosines over both attributes. Under the
+    null hypothesis the words of the attributes are exchangeable. The parameters are those of
+    `weat`.
+
+    >>> from qwem import Embedding
+    >>> plane = Embedding(["rose", "good", "nice", "bad"], [[2, 1], [1, 0], [2, 1], [0, 1]])
+    >>> round(sc_weat(plane, "rose", (["good", "nice"], ["bad"])).effect_size, 2)
+    2.09
+    """
+    check_test(alternative, draws, seed)
+    lists = _lists(
+        embedding, _attributes(attributes), max_missing, apart=(("attribute A", "attribute B"),)
+    )
+    a, b = lists.words.values()
+    cosines = directions(embedding, (*a, *b)) @ directions(embedding, [word])[0]
+    difference = float(cosines[: len(a)].mean() - cosines[len(a) :].mean())
+    return _result(
+        f"SC-WEAT of {word}",
+        difference,
+        _effect(difference, cosines),
+        p_value_of_sum(cosines, len(a), alternative, draws=draws, seed=seed),
+        alternative,
+        (*a, *b),
+        cosines,
+        lists,
+    )
+
+
+def relative_norm_distance(
+    embedding: Embedding,
+    first: Sequence[str],
+    second: Sequence[str],
+    neutral: Sequence[str],
+    *,
+    alternative: Alternative = "two-sided",
+    draws: int = 9_999,
+    seed: int = 0,
+    max_missing: float = MAX_MISSING,
+) -> AssociationTest:
+    """Test whether neutral words are nearer to one group of words than to another.
+
+    The relative norm distance (Garg, Schiebinger, Jurafsky and Zou 2018): for each neutral word m,
+    ‖m − v₁‖ − ‖m − v₂‖, where v₁ and v₂ are the mean vectors of the groups and every word has
+    length one; below 0 it is nearer to the first. The statistic is the mean over neutral words
+    (theirs is the sum). Under the null hypothesis the words of the two groups are exchangeable. The
+    parameters are those of `weat`.
+
+    >>> from qwem import Embedding
+    >>> plane = Embedding(["she", "he", "nurse"], [[1, 0], [0, 1], [2, 1]])
+    >>> round(relative_norm_distance(plane, ["she"], ["he"], ["nurse"]).statistic, 2)
+    -0.59
+    """
+    check_test(alternative, draws, seed)
+    lists = _lists(
+        embedding,
+        {"first": first, "second": second, "neutral": neutral},
+        max_missing,
+        apart=(("first", "second"),),
+    )
+    x, y, m = (directions(embedding, words) for words in lists.words.values())
+    group = np.concatenate([x, y])
+    inside, exact = splits_of(len(group), len(x), draws=draws, seed=seed)
+    observed = np.zeros((1, len(group)), dtype=bool)
+    observed[0, : len(x)] = True
+    distances = _norm_differences(group, m, observed)[0]
+    drawn = _norm_differences(group, m, inside).mean(axis=1)
+    statistic = float(distances.mean())
+    return _result(
+        "RND",
+        statistic,
+        None,
+        p_value_of_splits(statistic, drawn, alternative, exact),
+        alternative,
+        lists.words["neutral"],
+        distances,
+        lists,
+    )
+
+
+@dataclass(frozen=True)
+class _Lists:
+    words: dict[str, tuple[str, ...]]
+    missing: tuple[str, ...]
+
+
+def _attributes(attributes: tuple[Sequence[str], Sequence[str]]) -> dict[str, Sequence[str]]:
+    if isinstance(attributes, str) or len(attributes) != 2:
+        raise SettingError("attributes must be two lists of words, A and B.")
+    return {"attribute A": attributes[0], "attribute B": attributes[1]}
+
+
+def _lists(
+    embedding: Embedding,
+    given: Mapping[str, Sequence[str]],
+    max_missing: float,
+    apart: tuple[tuple[str, str], ...],
+) -> _Lists:
+    """Return the known words of each list; lists that are split at random must be `apart`."""
+    known = {
+        name: known_words(embedding, words, name, max_missing) for name, words in given.items()
+    }
+    for one, other in apart:
+        shared = sorted(set(known[one].words) & set(known[other].words))
+        if shared:
+            raise SettingError(
+                f"{listed(shared)} can't be in both lists, {one} and {other}; leave it out of one."
+            )
+    missing = tuple(word for each in known.values() for word in each.missing)
+    return _Lists({name: each.words for name, each in known.items()}, missing)
+
+
+def _effect(difference: float, scores: Array) -> float | None:
+    spread = float(scores.std())
+    return difference / spread if spread > 0 else None
+
+
+def _norm_differences(group: Array, neutral: Array, inside: NDArray[np.bool_]) -> Array:
+    """Return ‖m − v₁‖ − ‖m − v₂‖, one row per split and one column per neutral word.
+
+    With the inner products of all words, a split costs no vectors: ‖m − v‖² = ‖m‖² − 2 m·v + ‖v‖².
+    """
+    gram, cross = group @ group.T, group @ neutral.T
+    squares = np.einsum("ij,ij->i", neutral, neutral)
+
+    def distances(members: NDArray[np.bool_]) -> Array:
+        weights = members / members.sum(axis=1, keepdims=True)
+        lengths = np.einsum("si,ij,sj->s", weights, gram, weights, optimize=True)
+        return np.sqrt(np.maximum(squares - 2 * weights @ cross + lengths[:, None], 0))
+
+    return distances(inside) - distances(~inside)
+
+
+def _result(
+    name: str,
+    statistic: float,
+    effect_size: float | None,
+    p_value: PValue,
+    alternative: Alternative,
+    words: Sequence[str],
+    values: Array,
+    lists: _Lists,
+) -> AssociationTest:
+    return AssociationTest(
+        name,
+        statistic,
+        effect_size,
+        p_value.value,
+        p_value.exact,
+        p_value.splits,
+        alternative,
+        dict(zip(words, values.tolist(), strict=True)),
+        {each: len(known) for each, known in lists.words.items()},
+        lists.missing,
+    )

@@ -1,0 +1,203 @@
+"""Axes: directions from one kind of words to another, and where other words lie on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from qwem._internal.checks import require_whole
+from qwem._internal.results import Result, listed
+from qwem._internal.vectors import unit_rows
+from qwem.comparison.word_lists import MAX_MISSING, directions, known_words
+from qwem.errors import CoverageError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from qwem.embedding import Embedding
+
+    Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Where one word lies on an axis."""
+
+    word: str
+    cosine: float
+    """Between its vector and the axis: above 0 on the positive side."""
+    percentile: float
+    """The percentage of all words that lie lower."""
+
+
+@dataclass(frozen=True)
+class Projections(Result):
+    """Words on an axis, the most positive first."""
+
+    words: tuple[Projection, ...]
+    positive: tuple[str, ...]
+    """The words that the positive end of the axis was made of."""
+    negative: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    """Words that were asked for and are not in the vocabulary."""
+
+    def __getitem__(self, word: str) -> float:
+        """Return the cosine of a word with the axis."""
+        for each in self.words:
+            if each.word == word:
+                return each.cosine
+        raise KeyError(word)
+
+    def heading(self) -> str:
+        """Return the two ends of the axis, and the words that are missing."""
+        text = f"From {listed(self.negative)} (−) to {listed(self.positive)} (+).\n"
+        return text + (f"Missing: {listed(self.missing)}.\n" if self.missing else "")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each word."""
+        return [vars(each) for each in self.words]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A direction in an embedding, from some words to others."""
+
+    positive: tuple[str, ...]
+    """The words of the positive end that are known."""
+    negative: tuple[str, ...]
+    missing: tuple[str, ...]
+    """Words of either list that are not in the vocabulary, or whose partner is not."""
+    vector: Array = field(repr=False)
+    """The direction, a vector of length one."""
+    embedding: Embedding = field(repr=False)
+
+    def project(self, words: Iterable[str], *, max_missing: float = MAX_MISSING) -> Projections:
+        """Return the cosine of each word with the axis.
+
+        Parameters
+        ----------
+        words
+            The words to look at. Those that are not in the vocabulary are listed as missing.
+        max_missing
+            The share of them that may be missing.
+        """
+        known = known_words(self.embedding, list(words), "the words to project", max_missing)
+        return self._described(self.embedding.vocabulary.indices(known.words), known.missing)
+
+    def ends(self, topn: int = 10, *, most_frequent: int | None = 4000) -> Projections:
+        """Return the `topn` words at either end, of the most frequent ones (None for all)."""
+        require_whole("topn", topn, least=1)
+        order = np.argsort(-self._cosines[:most_frequent], kind="stable")
+        ends = np.concatenate([order[:topn], order[max(topn, len(order) - topn) :]])
+        return self._described(ends, ())
+
+    @cached_property
+    def _cosines(self) -> Array:
+        return unit_rows(self.embedding.vectors) @ self.vector
+
+    def _described(self, rows: NDArray[np.int64], missing: tuple[str, ...]) -> Projections:
+        cosines = self._cosines[rows]
+        lower = np.searchsorted(np.sort(self._cosines), cosines) / len(self._cosines)
+        placed = [
+            Projection(
+                self.embedding.index_to_key[rows[i]], float(cosines[i]), float(100 * lower[i])
+            )
+            for i in np.argsort(-cosines, kind="stable")
+        ]
+        return Projections(tuple(placed), self.positive, self.negative, missing)
+
+
+def axis(
+    embedding: Embedding,
+    positive: Sequence[str],
+    negative: Sequence[str],
+    *,
+    pairs: bool = False,
+    neighbours: int = 0,
+    max_missing: float = MAX_MISSING,
+) -> Axis:
+    """Return the direction from the words `negative` to the words `positive`.
+
+    It is the difference of the mean vectors of the two lists, each word scaled to length one. With
+    ``pairs=True`` it is the mean of the differences of partners, each scaled to length one, so that
+    no pair counts more than another (Kozlowski, Taddy and Evans 2019).
+
+    Parameters
+    ----------
+    embedding
+        The vectors.
+    positive, negative
+        Words that stand for the two ends, such as ``["she", "woman"]`` and ``["he", "man"]``.
+    pairs
+        Whether the words of the two lists are partners, in their order.
+    neighbours
+        Extend each end by this many words nearest to its mean, which makes it less dependent on
+        the choice of words (SemAxis; An, Kwak and Ahn 2018). Not with `pairs`.
+    max_missing
+        The share of each list that may be missing from the vocabulary; more is an error.
+
+    >>> from qwem import Embedding
+    >>> plane = Embedding(["he", "she", "nurse", "it"], [[1, 1], [-1, 1], [-1, 2], [0, 1]])
+    >>> gender = axis(plane, ["she"], ["he"])
+    >>> [(each.word, round(each.cosine, 2)) for each in gender.project(["it", "nurse"]).words]
+    [('nurse', 0.45), ('it', 0.0)]
+    """
+    require_whole("neighbours", neighbours, least=0)
+    if pairs and neighbours:
+        raise SettingError("neighbours extends lists of words, and pairs=True needs partners.")
+    if pairs:
+        ends, missing, difference = _paired(embedding, positive, negative, max_missing)
+    else:
+        known = [
+            known_words(embedding, words, name, max_missing)
+            for words, name in ((positive, "positive"), (negative, "negative"))
+        ]
+        ends = known[0].words, known[1].words
+        missing = known[0].missing + known[1].missing
+        means = [_mean(embedding, words, neighbours) for words in ends]
+        difference = means[0] - means[1]
+    length = float(np.linalg.norm(difference))
+    if length < 1e-9:
+        raise SettingError(
+            "The two ends of the axis have the same mean vector, so that it has no direction; "
+            "choose words that differ."
+        )
+    return Axis(*ends, missing, difference / length, embedding)
+
+
+def _mean(embedding: Embedding, words: tuple[str, ...], neighbours: int) -> Array:
+    vectors = directions(embedding, words)
+    mean: Array = vectors.mean(axis=0)
+    if neighbours:
+        used = embedding.vocabulary.indices(words)[None]
+        rows, _ = embedding.nearest_indices(mean[None], neighbours, used)
+        added = unit_rows(embedding.vectors[rows[0][rows[0] >= 0]])
+        mean = np.concatenate([vectors, added]).mean(axis=0)
+    return mean
+
+
+def _paired(
+    embedding: Embedding, positive: Sequence[str], negative: Sequence[str], max_missing: float
+) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...], Array]:
+    if len(positive) != len(negative):
+        raise SettingError(
+            f"pairs=True needs lists of the same length, and they have {len(positive)} and "
+            f"{len(negative)} words."
+        )
+    pairs = list(zip(positive, negative, strict=True))
+    known = [pair for pair in pairs if all(word in embedding for word in pair)]
+    lost = [pair for pair in pairs if pair not in known]
+    if not known or len(lost) > max_missing * len(pairs):
+        raise CoverageError(
+            f"{len(lost)} of the {len(pairs)} pairs have a word that is not in the vocabulary "
+            f"({listed('–'.join(pair) for pair in lost)}), and at most {max_missing:.0%} may be "
+            "missing; choose other pairs, or raise max_missing."
+        )
+    first, second = zip(*known, strict=True)
+    steps = unit_rows(directions(embedding, first) - directions(embedding, second))
+    return (first, second), tuple(word for pair in lost for word in pair), steps.mean(axis=0)
