@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 SIZE, DIM = 90, 6
 
 
-def some_counts(size: int = SIZE, seed: int = 0) -> Cooccurrence:
-    """Counts of words in three topics, from frequent to rare."""
+def some_counts(size: int = SIZE, seed: int = 0, length: float = 1.0) -> Cooccurrence:
+    """Counts of words in three topics, from frequent to rare, in a text of this relative length."""
     rng = np.random.default_rng(seed)
     frequency = 2000 / (np.arange(size) + 2)
     topic = np.arange(size) % 3
-    rate = np.outer(frequency, frequency) / 3000 * (1 + 3 * (topic[:, None] == topic))
+    rate = np.outer(frequency, frequency) * length / 3000 * (1 + 3 * (topic[:, None] == topic))
     upper = np.triu(rng.poisson(rate))
     words = [f"w{i:03}" for i in range(size)]
     return Cooccurrence.from_matrix(words, upper + np.triu(upper, 1).T, frequency.astype(int) + 5)

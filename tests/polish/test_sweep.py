@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-COUPLING = np.linspace(0.5, 2.0, SIZE)
-SETTINGS: dict[str, Any] = {
-    "negatives": 3.0, "exponent": 0.6, "evidence": 4.0, "coupling": COUPLING
-}  # fmt: skip
+
+def some_settings(size: int = SIZE) -> dict[str, Any]:
+    coupling = np.linspace(0.5, 2.0, size)
+    return {"negatives": 3.0, "exponent": 0.6, "evidence": 4.0, "coupling": coupling}
 
 
 def one_step(own: Array, other: Array, weights: Weights, words: bool) -> Array:
@@ -64,21 +64,34 @@ def one_step(own: Array, other: Array, weights: Weights, words: bool) -> Array:
 
 
 @pytest.mark.parametrize("words", [True, False])
-@pytest.mark.parametrize("cache_bytes", [1, 320_000])
+@pytest.mark.parametrize(
+    ("cache_bytes", "size", "length"),
+    [
+        pytest.param(320_000, SIZE, 1.0, id="rows"),
+        pytest.param(1, SIZE, 1.0, id="full tiles"),
+        pytest.param(1, 3 * SIZE, 0.3, id="sparse tiles"),
+    ],
+)
 @pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
 def test_a_step_is_what_it_is_said_to_be(
-    words: bool, cache_bytes: int, scale: float, monkeypatch: pytest.MonkeyPatch
+    words: bool,
+    cache_bytes: int,
+    size: int,
+    length: float,
+    scale: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sweep, "CACHE_BYTES", cache_bytes)  # many tiles and blocks, or one
+    monkeypatch.setattr(sweep, "CACHE_BYTES", cache_bytes)
     monkeypatch.setattr(sweep, "BLOCK_ROWS", 7)
-    counts = some_counts()
-    own, other = random_sides(1, scale)
-    loss = Word2vecLoss(counts, **SETTINGS)
+    counts = some_counts(size, length=length)
+    own, other = random_sides(1, scale, size)
+    settings = some_settings(size)
+    loss = Word2vecLoss(counts, **settings)
     problem = loss.of_words() if words else loss.of_contexts()
     pairs: list[int] = []
     found = improve(problem, counts.pair_counts.tocsr(), own, other, 2, pairs.append)
 
-    weights = dense_weights(counts, **SETTINGS)
+    weights = dense_weights(counts, **settings)
     wide = own.astype(np.float64), other.astype(np.float64)
     products = wide[0] @ wide[1].T if words else wide[1] @ wide[0].T
     assert found.loss == pytest.approx(parabolic_loss(products, weights), rel=1e-5, abs=2e-6)
@@ -90,7 +103,7 @@ def test_a_step_is_what_it_is_said_to_be(
 
 def test_the_slope_is_that_of_the_loss() -> None:
     counts = some_counts()
-    weights = dense_weights(counts, **SETTINGS)
+    weights = dense_weights(counts, **some_settings())
     own, other = (side.astype(np.float64) for side in random_sides(2))
     step = one_step(own, other, weights, words=True) - own
     tiny = 1e-5

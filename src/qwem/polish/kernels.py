@@ -13,7 +13,8 @@ softplus(β) are sums of such, of ``rows[i, 3:5]`` and ``columns[j, 4:6]``. The 
 are ½ ``rows[i, 5]`` |w|² + ``rows[i, 6]`` w·constant.
 
 Rows are worked on in blocks, and columns in tiles, so that the y_j of a tile stay in a core's
-cache while the rows of a block use them. A row's arithmetic is the same whichever thread it is on.
+cache while the rows of a block use them. Where a tile is nearly full, its products are products of
+matrices. A row's arithmetic is the same whichever thread it is on.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ _SUMS = {"reassoc", "contract", "nsz"}
 
 PAIRS = 32
 """Pairs that are worked on together: their rows fit in the fastest cache."""
+
+DENSE_SHARE = 0.25
+"""Where more than this share of a tile's pairs is stored, whole products of matrices are faster."""
+
+SPACE = 1 << 18
+"""Numbers that such a tile may take: its products and its slopes."""
 
 _f = np.float32
 _ZERO, _HALF, _ONE = _f(0), _f(0.5), _f(1)
@@ -127,11 +134,28 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
     return at
 
 
+@njit(inline="always")
+def _pass_tile(indptr: Any, indices: Any, first: Any, column: Any, at: Any, ends: Any) -> Any:
+    """Write where the entries before `column` end in each row; return how many there are."""
+    entries = 0
+    for r in range(at.size):
+        ends[r] = _tile_end(indices, at[r], indptr[first + r + 1], column)
+        entries += ends[r] - at[r]
+    return entries
+
+
+@njit(inline="always")
+def _dense_width(entries: Any, rows: Any, width: Any, space: Any) -> Any:
+    """Return the width of a tile that is worked on as a whole, and 0 where pairs are."""
+    cells = rows * width
+    return width if rows > 1 and entries > DENSE_SHARE * cells and 2 * cells <= space.size else 0
+
+
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
 def _solve(
     first: Any, last: Any, tiles: Array, indptr: Array, indices: Array, counts: Array,
     other: Array, constant: Array, rows: Array, columns: Array,
-    own: Array, losses: Array,
+    own: Array, losses: Array, space: Array,
 ) -> None:  # fmt: skip
     """Take one step for the rows `first` to `last` together; see `solve_blocks`."""
     dim = other.shape[1]
@@ -140,7 +164,7 @@ def _solve(
     curvature = np.empty(indptr[last] - base, np.float32)
     gradient = np.empty((count, dim), np.float32)
     along = np.zeros(count)
-    at = np.empty(count, np.int64)
+    at, ends = np.empty(count, np.int64), np.empty(count, np.int64)
     products, slopes = np.empty(PAIRS, np.float32), np.empty(PAIRS, np.float32)
     gathered = np.empty((6, PAIRS), np.float32)
 
@@ -154,12 +178,22 @@ def _solve(
             level += np.float64(own[i, t] * constant[t])
         losses[i] = 0.5 * rows[i, 5] * square + rows[i, 6] * level
     for tile in range(tiles.size - 1):
+        left, right = tiles[tile], tiles[tile + 1]
+        entries = _pass_tile(indptr, indices, first, right, at, ends)
+        width = _dense_width(entries, count, right - left, space)
+        whole = space[: 2 * count * width].reshape((2, count, width))
+        if width:
+            np.dot(own[first:last], other[left:right].T, whole[0])
+            whole[1] = _ZERO
         for r in range(count):
             i = first + r
-            stop = _tile_end(indices, at[r], indptr[i + 1], tiles[tile + 1])
-            for start in range(at[r], stop, PAIRS):
-                some = min(PAIRS, stop - start)
-                _products(other, indices, start, some, own, i, products)
+            for start in range(at[r], ends[r], PAIRS):
+                some = min(PAIRS, ends[r] - start)
+                if width:
+                    for c in range(some):
+                        products[c] = whole[0, r, indices[start + c] - left]
+                else:
+                    _products(other, indices, start, some, own, i, products)
                 for c in range(some):
                     j = indices[start + c]
                     gathered[0, c] = _f(counts[start + c]) * columns[j, 0]
@@ -169,20 +203,35 @@ def _solve(
                     gathered[4, c] = rows[i, 3] + columns[j, 4]
                     gathered[5, c] = rows[i, 4] + columns[j, 5]
                 losses[i] += _slopes(products, gathered, some, slopes, curvature, start - base)
-                _add_rows(other, indices, start, some, slopes, gradient, r)
-            at[r] = stop
+                if width:
+                    for c in range(some):
+                        whole[1, r, indices[start + c] - left] = slopes[c]
+                else:
+                    _add_rows(other, indices, start, some, slopes, gradient, r)
+            at[r] = ends[r]
+        if width:
+            gradient += np.dot(whole[1], other[left:right])
 
     for r in range(count):
         at[r] = indptr[first + r]
     for tile in range(tiles.size - 1):
+        left, right = tiles[tile], tiles[tile + 1]
+        entries = _pass_tile(indptr, indices, first, right, at, ends)
+        width = _dense_width(entries, count, right - left, space)
+        whole = space[: 2 * count * width].reshape((2, count, width))
+        if width:
+            np.dot(gradient, other[left:right].T, whole[0])
         for r in range(count):
-            stop = _tile_end(indices, at[r], indptr[first + r + 1], tiles[tile + 1])
-            for start in range(at[r], stop, PAIRS):
-                some = min(PAIRS, stop - start)
-                _products(other, indices, start, some, gradient, r, products)
+            for start in range(at[r], ends[r], PAIRS):
+                some = min(PAIRS, ends[r] - start)
+                if width:
+                    for c in range(some):
+                        products[c] = whole[0, r, indices[start + c] - left]
+                else:
+                    _products(other, indices, start, some, gradient, r, products)
                 for c in range(some):
                     along[r] += np.float64(curvature[start - base + c] * products[c] * products[c])
-            at[r] = stop
+            at[r] = ends[r]
     for r in range(count):
         i = first + r
         square = 0.0
@@ -208,9 +257,10 @@ def solve_blocks(
     is alone, in one piece. `tiles` are the columns at which tiles begin, and one past the last.
     """
     whole = np.array([0, tiles[-1]], tiles.dtype)
+    space = np.empty(SPACE, np.float32)
     for block in range(cuts.size - 1):
         first, last = cuts[block], cuts[block + 1]
         _solve(
             first, last, whole if last - first == 1 else tiles, indptr, indices, counts,
-            other, constant, rows, columns, own, losses,
+            other, constant, rows, columns, own, losses, space,
         )  # fmt: skip

@@ -27,7 +27,7 @@ ROUNDING = 1e-6
 CACHE_BYTES = 320_000
 """What the rows of a tile may take, so that they stay in a core's own cache."""
 
-BLOCK_ROWS = 64
+BLOCK_ROWS = 128
 """Long rows that are worked on together."""
 
 TASK_ENTRIES = 1 << 18
@@ -95,8 +95,8 @@ def gram(vectors: Matrix, weights: Vector, threads: int | None) -> Vector:
 
 
 def transformed(vectors: Matrix, matrix: Vector, threads: int | None) -> Matrix:
-    """Return vectors @ matrix in float32."""
-    result, narrow = np.empty_like(vectors), matrix.astype(np.float32)
+    """Return vectors @ matrix in float32, row after row."""
+    result, narrow = np.empty(vectors.shape, np.float32), matrix.astype(np.float32)
 
     def work(rows: slice) -> None:
         np.matmul(vectors[rows], narrow, out=result[rows])
@@ -114,12 +114,12 @@ def weighted_sum(vectors: Matrix, weights: Vector) -> Vector:
 def row_cuts(indptr: NDArray[Any], cached: int) -> list[NDArray[np.int64]]:
     """Cut rows into blocks, and blocks into tasks for threads: the cuts of each task.
 
-    Rows of more than `cached` pairs share the rows of the other side, a tile at a time, and make
-    blocks of `BLOCK_ROWS`. A shorter row finds what it needs in the cache when it comes back to it,
-    and is a block of its own.
+    Rows of more than twice `cached` pairs share the rows of the other side, a tile at a time, and
+    make blocks of `BLOCK_ROWS`. A shorter row finds most of what it needs in the cache when it
+    comes back to it, and is a block of its own.
     """
     row = np.arange(len(indptr) - 1)
-    long = np.diff(indptr) > cached
+    long = np.diff(indptr) > 2 * cached
     place = row - np.maximum.accumulate(np.where(long, -1, row))  # in a run of long rows, from 1
     cuts = np.append(row[~long | (place % BLOCK_ROWS == 1)], len(row))
     tasks = cut_evenly(indptr[cuts], -(-int(indptr[-1]) // TASK_ENTRIES) or 1)
