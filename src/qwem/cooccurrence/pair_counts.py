@@ -121,8 +121,10 @@ class PairCounts:
         """The sum of each word's counts."""
         if isinstance(self.matrix, np.ndarray):
             return np.sum(self.matrix, axis=1, dtype=np.uint64)
-        ends = np.concatenate(([0], np.cumsum(self.matrix.data, dtype=np.uint64)))
-        sums: NDArray[np.uint64] = np.diff(ends[self.matrix.indptr])
+        sums = np.zeros(self.shape[0], np.uint64)
+        starts, filled = self.matrix.indptr[:-1], np.diff(self.matrix.indptr) > 0
+        if filled.any():
+            sums[filled] = np.add.reduceat(self.matrix.data, starts[filled], dtype=np.uint64)
         return sums
 
     @cached_property

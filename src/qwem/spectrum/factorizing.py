@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from qwem._internal.blocks import blocks
 from qwem._internal.resources import blas_threads, require_memory, thread_count
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov, lapack
@@ -105,11 +106,10 @@ def factorize(
         used, pairs = "krylov", _solve_krylov(matrix, request, start, seed, max_products, max_basis)
         image = matrix @ pairs.eigenvectors
     _check_rank(matrix, request, pairs)
-    defects = image - pairs.eigenvectors * pairs.eigenvalues
     spectrum = Spectrum(
         eigenvalues=pairs.eigenvalues,
         eigenvectors=fix_signs(pairs.eigenvectors),
-        residuals=np.linalg.norm(defects, axis=0),
+        residuals=_residuals(image, pairs),
         vocabulary=problem.vocabulary,
         tol=tol,
         signed=signed,
@@ -123,6 +123,14 @@ def factorize(
     if not spectrum.converged:
         _warn(spectrum)
     return spectrum
+
+
+def _residuals(image: NDArray[Any], pairs: Eigenpairs) -> NDArray[np.float64]:
+    """Return ‖M v − λ v‖ of every pair, given the image M v."""
+    squares = np.zeros(len(pairs.eigenvalues))
+    for rows in blocks(*image.shape):
+        squares += np.square(image[rows] - pairs.eigenvectors[rows] * pairs.eigenvalues).sum(axis=0)
+    return np.sqrt(squares)
 
 
 def _as_target(target: Any, words: Sequence[str] | Vocabulary | None) -> Target:

@@ -22,32 +22,85 @@ _CANCELLATION = 0.1
 _BLOCK_ROWS = 1 << 14
 
 
-def orthonormalize(block: Block, threshold: float) -> tuple[Block, NDArray[np.float64]]:
+class Shares:
+    """Products of tall matrices, shared out over threads.
+
+    The rows are cut into blocks that do not depend on the number of threads, so that results don't
+    either. With None for `threads` nothing is cut, and the products are left to BLAS.
+    """
+
+    def __init__(self, rows: int, threads: int | None) -> None:
+        self.blocks = blocks(rows, most=rows if threads is None else _BLOCK_ROWS)
+        self.threads = threads
+
+    def inner_products(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+        """Return firstᵀ second."""
+        parts = np.empty((len(self.blocks), first.shape[1], second.shape[1]), second.dtype)
+
+        def work(part: int) -> None:
+            rows = self.blocks[part]
+            np.matmul(first[rows].T, second[rows], out=parts[part])
+
+        for_each(work, range(len(parts)), self.threads)
+        return parts.sum(axis=0, dtype=np.float64)
+
+    def combined(self, columns: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+        """Return columns @ weights."""
+        result = np.empty((len(columns), weights.shape[1]), weights.dtype)
+
+        def work(rows: slice) -> None:
+            np.matmul(columns[rows], weights, out=result[rows])
+
+        for_each(work, self.blocks, self.threads)
+        return result
+
+    def subtract(self, block: Block, columns: Block, weights: Block) -> None:
+        """Subtract columns @ weights from `block`."""
+
+        def work(rows: slice) -> None:
+            block[rows] -= columns[rows] @ weights
+
+        for_each(work, self.blocks, self.threads)
+
+    def copy(self, block: Block, result: Block) -> None:
+        """Copy `block` in blocks of rows, which is faster where the order of memory changes."""
+
+        def work(rows: slice) -> None:
+            result[rows] = block[rows]
+
+        for_each(work, self.blocks, self.threads)
+
+
+def orthonormalize(
+    block: Block, threshold: float, shares: Shares | None = None
+) -> tuple[Block, NDArray[np.float64]]:
     """Return Q with orthonormal columns and R such that `block` = Q R.
 
     Directions in which the block is not longer than `threshold` are left out, so Q may have fewer
     columns than the block, or none. The work is done in float64 through the Gram matrix, which is
     all matrix products, and through a QR factorization where the Gram matrix is too inaccurate.
+    With `shares` several threads do it.
 
     >>> Q, R = orthonormalize(np.array([[3.0, 6.0], [4.0, 8.0]]), 1e-9)
     >>> Q.shape, np.allclose(Q @ R, [[3, 6], [4, 8]])
     ((2, 1), True)
     """
+    shares = Shares(len(block), None) if shares is None else shares
     wide = np.asarray(block, dtype=np.float64)
     factor = np.eye(wide.shape[1])
     for smallest in (threshold, 0.5):
         if wide.shape[1] == 0:
             break
-        directions, lengths, wide = _principal_axes(wide, smallest)
+        directions, lengths, wide = _principal_axes(wide, smallest, shares)
         factor = (lengths[:, None] * directions.T) @ factor
     return np.asarray(wide, dtype=block.dtype), factor
 
 
 def _principal_axes(
-    wide: NDArray[np.float64], threshold: float
+    wide: NDArray[np.float64], threshold: float, shares: Shares
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the right singular vectors, singular values and left singular vectors above it."""
-    squares, directions = np.linalg.eigh(wide.T @ wide)
+    squares, directions = np.linalg.eigh(shares.inner_products(wide, wide))
     lengths = np.sqrt(np.maximum(squares, 0.0))
     if lengths[0] * _GRAM_CONDITION < lengths[-1]:
         columns, triangle = scipy.linalg.qr(wide, mode="economic", check_finite=False)
@@ -56,22 +109,20 @@ def _principal_axes(
         return right[kept].T, lengths[kept], columns @ left[:, kept]
     kept = lengths > threshold
     directions, lengths = directions[:, kept], lengths[kept]
-    return directions, lengths, wide @ (directions / lengths)
+    return directions, lengths, shares.combined(wide, directions / lengths)
 
 
 class GrowingBasis:
     """Orthonormal columns Q for a symmetric operator A, with the projection QᵀAQ.
 
-    `capacity` bounds the number of columns; memory is touched only as they fill up. With `threads`,
-    products with the columns are shared out over that many threads, in blocks of rows that do not
-    depend on their number; with None they are left to BLAS.
+    `capacity` bounds the number of columns; memory is touched only as they fill up. `threads` are
+    as for `Shares`.
     """
 
     def __init__(
         self, rows: int, capacity: int, dtype: np.dtype[Any], threads: int | None = None
     ) -> None:
-        self._threads = threads
-        self._blocks = blocks(rows, most=rows if threads is None else _BLOCK_ROWS)
+        self._shares = Shares(rows, threads)
         self._columns: Block = np.empty((rows, capacity), dtype=dtype, order="F")
         self._projection = np.zeros((capacity, capacity))
         self._recent = 0
@@ -111,19 +162,19 @@ class GrowingBasis:
         first, last = self._recent, self.size
         self._recent = last
         self.size += block.shape[1]
-        self._columns[:, last : self.size] = block
+        self._shares.copy(block, self._columns[:, last : self.size])
 
         coefficients = np.zeros((self.size, block.shape[1]))
         image = image.astype(self._columns.dtype, order="C", copy=True)
         coefficients[first:] += self._subtract(image, first)
         before = float(np.linalg.norm(image, axis=0).max(initial=0.0))
         coefficients += self._subtract(image, 0)
-        rest, factor = orthonormalize(image, threshold)
+        rest, factor = orthonormalize(image, threshold, self._shares)
         shortest = float(np.linalg.norm(factor, axis=1).min(initial=before))
         if shortest < _CANCELLATION * before:
             again = self._subtract(rest, 0)
             coefficients += again @ factor
-            rest, correction = orthonormalize(rest, 0.5)
+            rest, correction = orthonormalize(rest, 0.5, self._shares)
             factor = correction @ factor
 
         self._projection[: self.size, last : self.size] = coefficients
@@ -137,7 +188,7 @@ class GrowingBasis:
         block = block / np.linalg.norm(block, axis=0)
         for _ in range(2):  # the second time for what rounding left of the first
             self._subtract(block, 0)
-            block, _ = orthonormalize(block, 1e-3)
+            block, _ = orthonormalize(block, 1e-3, self._shares)
         return block
 
     def compress(self, combinations: NDArray[np.float64], values: NDArray[np.float64]) -> None:
@@ -149,29 +200,11 @@ class GrowingBasis:
 
     def combine(self, combinations: NDArray[np.float64]) -> Block:
         """Return these combinations of the columns."""
-        weights = combinations.astype(self._columns.dtype)
-        combined = np.empty((len(self._columns), weights.shape[1]), self._columns.dtype)
-
-        def multiply(rows: slice) -> None:
-            np.matmul(self.columns[rows], weights, out=combined[rows])
-
-        for_each(multiply, self._blocks, self._threads)
-        return combined
+        return self._shares.combined(self.columns, combinations.astype(self._columns.dtype))
 
     def _subtract(self, block: Block, first: int) -> NDArray[np.float64]:
         """Project the columns from `first` on out of `block`, in place; return the coefficients."""
         columns = self.columns[:, first:]
-        parts = np.empty((len(self._blocks), columns.shape[1], block.shape[1]), block.dtype)
-
-        def project(number: slice) -> None:
-            rows = self._blocks[number.start]
-            np.matmul(columns[rows].T, block[rows], out=parts[number.start])
-
-        for_each(project, blocks(len(self._blocks), most=1), self._threads)
-        coefficients = parts.sum(axis=0)
-
-        def subtract(rows: slice) -> None:
-            block[rows] -= columns[rows] @ coefficients
-
-        for_each(subtract, self._blocks, self._threads)
-        return coefficients.astype(np.float64)
+        coefficients = self._shares.inner_products(columns, block)
+        self._shares.subtract(block, columns, coefficients.astype(block.dtype))
+        return coefficients

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.blocks import blocks
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -57,14 +59,16 @@ def fix_signs(eigenvectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     >>> fix_signs(np.array([[0.6, -0.6], [-0.8, 0.8]])).tolist()
     [[-0.6, -0.6], [0.8, 0.8]]
     """
-    magnitudes = np.abs(eigenvectors)
-    largest = magnitudes.max(axis=0)
-    scaled = eigenvectors / np.where(largest > 0, largest, 1).astype(eigenvectors.dtype)
-    cubes = scaled**3
-    totals = cubes.sum(axis=0, dtype=np.float64)
-    undecided = np.abs(totals) <= _BALANCED * np.abs(cubes).sum(axis=0, dtype=np.float64)
-    leading = np.argmax(magnitudes >= largest / 2, axis=0)
-    leaders = eigenvectors[leading, np.arange(eigenvectors.shape[1])]
-    decisive = np.where(undecided, leaders, totals)
+    largest = np.maximum(eigenvectors.max(axis=0), -eigenvectors.min(axis=0))
+    scale = np.where(largest > 0, largest, 1).astype(eigenvectors.dtype)
+    totals, sizes = np.zeros(len(scale)), np.zeros(len(scale))
+    for rows in blocks(*eigenvectors.shape):
+        scaled = eigenvectors[rows] / scale
+        cubes = scaled * scaled * scaled
+        totals += cubes.sum(axis=0, dtype=np.float64)
+        sizes += np.abs(cubes).sum(axis=0, dtype=np.float64)
+    decisive = totals.copy()
+    for k in np.flatnonzero(np.abs(totals) <= _BALANCED * sizes):
+        decisive[k] = eigenvectors[np.argmax(np.abs(eigenvectors[:, k]) >= largest[k] / 2), k]
     flips = np.where(decisive < 0, -1, 1).astype(eigenvectors.dtype)
     return eigenvectors * flips
