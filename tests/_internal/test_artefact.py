@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from qwem._internal import artefact
+from qwem._internal import artefact, description, leftovers, output
 from qwem.errors import ArtefactError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def test_kinds_are_told_apart(tmp_path: Path) -> None:
         artefact.writing(tmp_path / "note", "letter"),
     ):
         pass
-    (tmp_path / "note" / artefact.METADATA_FILE).write_text("{")
+    (tmp_path / "note" / description.METADATA_FILE).write_text("{")
     with pytest.raises(ArtefactError, match="not valid JSON"):
         artefact.kind_of(tmp_path / "note")
 
@@ -107,6 +108,25 @@ def test_files_added_during_the_work_are_kept(tmp_path: Path) -> None:
         write(path, "new", added=path / "late.txt")
     assert (path / "late.txt").read_text() == "added"
     assert (path / "text").read_text() == "old"
+
+
+def test_files_added_at_the_last_moment_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "note"
+    write(path, "old")
+    exchange = output._exchange
+
+    def add_and_exchange(first: Path, second: Path) -> bool:
+        if not (path / "late.txt").exists():
+            (path / "late.txt").write_text("added")
+        return exchange(first, second)
+
+    monkeypatch.setattr(output, "_exchange", add_and_exchange)
+    with pytest.raises(ArtefactError, match=r"note has files beside the saved note \(late\.txt\)"):
+        write(path, "new")
+    assert (path / "late.txt").read_text() == "added"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["note"]
 
 
 def test_artefacts_inside_an_artefact_are_replaced_and_checked(tmp_path: Path) -> None:
@@ -207,6 +227,39 @@ def test_a_reader_gets_one_whole_version(tmp_path: Path) -> None:
         looks += 1
     writer.join()
     assert looks > 0
+
+
+def test_a_version_that_comes_back_is_not_taken_for_damage(tmp_path: Path) -> None:
+    path = tmp_path / "note"
+    write(path, "first")
+    looks = []
+
+    def build(saved: artefact.Saved) -> str:
+        looks.append(saved.metadata["content"])
+        if len(looks) == 1:
+            write(path, "second")
+            with contextlib.suppress(ArtefactError):
+                saved.path("text")
+                pytest.fail("the file of another version was taken")
+            write(path, "first")
+            raise ArtefactError("text is damaged")
+        return saved.path("text").read_text()
+
+    assert artefact.load(path, "note", build) == "first"
+    assert looks == ["first", "first"]
+
+
+def test_a_reader_waits_for_a_name_that_is_missing_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "note"
+    write(path, "text")
+    waiting = leftovers.temporary_name(path)
+    path.rename(waiting)
+    monkeypatch.setattr("time.sleep", lambda seconds: waiting.rename(path))
+    assert read(path) == ("text", "text")
+    with pytest.raises(ArtefactError, match="There is no saved note"):
+        read(tmp_path / "other")
 
 
 def test_of_two_writers_one_wins(tmp_path: Path) -> None:

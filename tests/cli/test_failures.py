@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import os
 import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from qwem.cli import main
 from qwem.cli.failures import in_options, run_command
+from qwem.cli.output import emit
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -29,7 +34,11 @@ def failing(error: BaseException) -> int:
     ("error", "status", "message"),
     [
         (SettingError("min_count is wrong."), 2, "--min-count is wrong."),
-        (OSError(28, "No space left on device", "model"), 2, "model: No space left on device."),
+        (
+            OSError(28, "No space left on device", "model"),
+            2,
+            "model: No space left on device; free some space",
+        ),
         (MemoryError(), 2, "memory ran out; use fewer words"),
         (KeyboardInterrupt(), 130, "interrupted."),
     ],
@@ -57,6 +66,49 @@ def test_signals_end_as_ctrl_c_does(name: str, capsys: Capture) -> None:
     assert cleaned == [True]
     assert capsys.readouterr().err == "qwem: stopped by a signal.\n"
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
+def test_an_ignored_signal_stays_ignored() -> None:
+    """As after nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert run_command(lambda: os.kill(os.getpid(), signal.SIGHUP)) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_output_to_a_full_device() -> None:
+    program = (
+        "import sys; from qwem.cli.failures import run_command\n"
+        "sys.exit(run_command(lambda: sys.stdout.write('text')))"
+    )
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("qwem: No space left on device; free some space")
+    assert done.stderr.count("\n") == 1
+
+
+def test_words_do_nothing_to_the_terminal(capsys: Capture) -> None:
+    options = argparse.Namespace(json=False)
+    emit(options, {}, [("\x1b[2Jword", "0.5")])
+    assert capsys.readouterr().out == "\\u001b[2Jword  0.5\n"
+    assert failing(SettingError("There is no \x1b[2J.")) == 2
+    assert capsys.readouterr().err == "qwem: There is no \\u001b[2J.\n"
+
+
+def test_a_terminal_that_knows_only_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    for as_json in (False, True):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+        monkeypatch.setattr(sys, "stdout", stream)
+        emit(argparse.Namespace(json=as_json), {"word": "東"}, [("東",)])
+        stream.flush()
+        shown = stream.buffer.getvalue().decode("ascii")
+        assert shown == ('{"word": "\\u6771"}\n' if as_json else "\\u6771\n")
 
 
 def test_other_errors_are_not_hidden() -> None:

@@ -77,3 +77,11 @@ def test_errors_are_one_sentence(
     assert message in captured.err
     assert captured.err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_page_on_standard_output(model: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["report", str(model), "-o", "-", "--words", "5"]) == 0
+    captured = capfdbinary.readouterr()
+    assert captured.out.startswith(b"<!doctype html>")
+    assert captured.out.rstrip().endswith(b"</html>")
+    assert captured.err == b"written  -\n"

@@ -6,12 +6,23 @@ refused when it is loaded if a file is missing or was changed.
 
 from __future__ import annotations
 
-import json
 import os
+import re
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from qwem._internal.description import (
+    FILES,
+    METADATA_FILE,
+    digest_of_file,
+    parse,
+    parse_json,
+    read_description,
+    seal,
+    unreadable,
+    write_json,
+)
 from qwem._internal.output import writing_directory
 from qwem.errors import ArtefactError, MemoryLimitError, QwemError
 
@@ -20,13 +31,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-METADATA_FILE = "metadata.json"
 LARGE_BYTES = 1 << 30
 """Files that are memory-mapped are checked when they are loaded only up to this size."""
 
-_CHUNK_BYTES = 1 << 22
 _ATTEMPTS = 100
-_FILES, _DIGEST = "files", "digest"
+_SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 
 Result = TypeVar("Result")
 
@@ -42,7 +51,7 @@ def writing(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
     given = Path(path)
     with writing_directory(path, lambda final: _check_replaceable(final, given, kind)) as directory:
         yield directory
-        _seal(directory)
+        seal(directory)
 
 
 def require_replaceable(path: str | os.PathLike[str], kind: str) -> None:
@@ -54,17 +63,24 @@ def write_metadata(directory: Path, kind: str, fields: Mapping[str, Any]) -> Non
     """Write the JSON description of an artefact: its kind, the version that made it, `fields`."""
     from qwem import __version__
 
-    _write_json(directory, {"kind": kind, "qwem": __version__, **fields})
+    write_json(directory, {"kind": kind, "qwem": __version__, **fields})
 
 
 def write_arrays(file: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
     """Write named arrays to one safetensors file."""
     import numpy as np
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     file.touch()
     mode = file.stat().st_mode  # as the umask would have it, which safetensors ignores
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, file)
+    try:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, file)
+    except SafetensorError as error:
+        if (found := _SYSTEM_ERROR.search(str(error))) is None:
+            raise
+        number = int(found[1])
+        raise OSError(number, os.strerror(number), str(file)) from error
     file.chmod(mode)
 
 
@@ -96,9 +112,9 @@ class Saved:
             try:
                 found = (directory / name).stat().st_size
             except OSError as error:
-                raise _unreadable(directory / name, error) from error
+                raise unreadable(directory / name, error) from error
             if (directory / name).is_dir():
-                raise _unreadable(directory / name, IsADirectoryError())
+                raise unreadable(directory / name, IsADirectoryError())
             if found != size:
                 raise ArtefactError(
                     f"{directory / name} is damaged: it has {found:,} bytes where {size:,} were "
@@ -107,7 +123,7 @@ class Saved:
 
     @property
     def _files(self) -> dict[str, list[Any]]:
-        files: dict[str, list[Any]] = self.metadata[_FILES]
+        files: dict[str, list[Any]] = self.metadata[FILES]
         return files
 
     def has(self, name: str) -> bool:
@@ -119,7 +135,7 @@ class Saved:
         file = self.directory / name
         if name not in self._files:
             raise ArtefactError(f"{self.directory} has no {name}; make the artefact again.")
-        if _digest_of_file(file) != self._files[name][1]:
+        if digest_of_file(file) != self._files[name][1]:
             raise ArtefactError(
                 f"{file} is damaged: its contents are not those that were written; make the "
                 "artefact again."
@@ -141,7 +157,7 @@ class Saved:
         try:
             arrays: dict[str, np.ndarray[Any, Any]] = load_file(file)
         except OSError as error:
-            raise _unreadable(file, error) from error
+            raise unreadable(file, error) from error
         except SafetensorError as error:
             raise ArtefactError(f"{file} is damaged ({error}); make the artefact again.") from error
         return arrays
@@ -152,7 +168,7 @@ class Saved:
         try:
             return tuple(file.read_bytes().decode("utf-8").split("\n")[:-1])
         except OSError as error:
-            raise _unreadable(file, error) from error
+            raise unreadable(file, error) from error
 
     def child(self, name: str) -> Path:
         """Return the directory of an artefact inside this one, which `load` can read."""
@@ -178,10 +194,10 @@ def load(path: str | os.PathLike[str], kind: str, build: Callable[[Saved], Resul
     """
     directory = Path(path)
     for _ in range(_ATTEMPTS):
-        before = _read_description(directory, kind)
+        before = read_description(directory, kind, wait=True)
         failure: QwemError | None = None
         try:
-            saved = Saved(directory, _parse(directory, before, kind))
+            saved = Saved(directory, parse(directory, before.text, kind))
             result = build(saved)
         except (ArtefactError, MemoryLimitError) as error:
             failure = error
@@ -191,7 +207,7 @@ def load(path: str | os.PathLike[str], kind: str, build: Callable[[Saved], Resul
                 f"The {kind} at {directory} is damaged ({reason}); make it again."
             )
             failure.__cause__ = error
-        if _read_description(directory, kind) == before:
+        if read_description(directory, kind, wait=True) == before:
             if failure is not None:
                 raise failure
             return result
@@ -201,14 +217,14 @@ def load(path: str | os.PathLike[str], kind: str, build: Callable[[Saved], Resul
 def opened(path: str | os.PathLike[str]) -> Saved:
     """Open the artefact at `path`, of whatever kind."""
     directory = Path(path)
-    description = _read_description(directory, "artefact of qwem")
-    return Saved(directory, _parse(directory, description, None))
+    description = read_description(directory, "artefact of qwem")
+    return Saved(directory, parse(directory, description.text, None))
 
 
 def read_metadata(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
     """Return the description of the artefact at `path`, which must be of this `kind`."""
     directory = Path(path)
-    return _parse(directory, _read_description(directory, kind), kind)
+    return parse(directory, read_description(directory, kind).text, kind)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
@@ -219,129 +235,66 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _unreadable(directory / METADATA_FILE, error) from error
-    fields = _parse_json(directory, description)
+        raise unreadable(directory / METADATA_FILE, error) from error
+    fields = parse_json(directory, description)
     return str(fields["kind"]) if "kind" in fields else None
-
-
-def _read_description(directory: Path, kind: str) -> bytes:
-    try:
-        return (directory / METADATA_FILE).read_bytes()
-    except (FileNotFoundError, NotADirectoryError) as error:
-        if not directory.exists():
-            raise ArtefactError(f"There is no saved {kind} at {directory}.") from error
-        raise ArtefactError(
-            f"{directory} is not a saved {kind}: it has no {METADATA_FILE}."
-        ) from error
-    except OSError as error:
-        raise _unreadable(directory / METADATA_FILE, error) from error
-
-
-def _parse_json(directory: Path, description: bytes) -> dict[str, Any]:
-    try:
-        fields = json.loads(description.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ArtefactError(
-            f"{directory / METADATA_FILE} is not valid JSON: {error}; make the artefact again."
-        ) from error
-    return fields if isinstance(fields, dict) else {}
-
-
-def _parse(directory: Path, description: bytes, kind: str | None) -> dict[str, Any]:
-    """Return the fields of a description, unless they were changed or are of another kind."""
-    fields = _parse_json(directory, description)
-    found = fields.get("kind")
-    if kind is not None and found != kind and isinstance(found, str):
-        raise ArtefactError(f"{directory} holds a {found}, not a {kind}.")
-    digest = fields.pop(_DIGEST, None)
-    if digest != _digest_of_fields(fields) or _FILES not in fields:
-        raise ArtefactError(
-            f"{directory / METADATA_FILE} is damaged: its contents are not those that were "
-            "written; make the artefact again."
-        )
-    return fields
-
-
-def _seal(directory: Path) -> None:
-    """Add the size and digest of every file to the description, and a digest of its own."""
-    fields = _parse_json(directory, (directory / METADATA_FILE).read_bytes())
-    inside = [entry.parent for entry in directory.glob(f"*/**/{METADATA_FILE}")]
-    files = [
-        file
-        for file in sorted(directory.rglob("*"))
-        if file.is_file()
-        and file != directory / METADATA_FILE
-        # Artefacts inside this one know their own files.
-        and (file.parent not in inside or file.name == METADATA_FILE)
-    ]
-    fields[_FILES] = {
-        file.relative_to(directory).as_posix(): [file.stat().st_size, _digest_of_file(file)]
-        for file in files
-    }
-    # The fields as they will be read back: with lists in place of tuples, for example.
-    fields = json.loads(json.dumps(fields))
-    _write_json(directory, {**fields, _DIGEST: _digest_of_fields(fields)})
-
-
-def _write_json(directory: Path, fields: Mapping[str, Any]) -> None:
-    try:
-        text = json.dumps(fields, indent=2, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair, in the name of a file for example
-        text = json.dumps(fields, indent=2).encode("utf-8")
-    (directory / METADATA_FILE).write_bytes(text + b"\n")
-
-
-def _digest_of_fields(fields: Mapping[str, Any]) -> str:
-    import xxhash
-
-    text = json.dumps(fields, sort_keys=True)
-    return str(xxhash.xxh3_128_hexdigest(text.encode("utf-8")))
-
-
-def _digest_of_file(file: Path) -> str:
-    import xxhash
-
-    digest = xxhash.xxh3_128()
-    try:
-        with file.open("rb", buffering=0) as raw:
-            while chunk := raw.read(_CHUNK_BYTES):
-                digest.update(chunk)
-    except OSError as error:
-        raise _unreadable(file, error) from error
-    return str(digest.hexdigest())
 
 
 def _check_replaceable(path: Path, given: Path, kind: str) -> None:
     """Raise unless `path` is free, empty, or an artefact of this kind and nothing else.
 
-    `given` is how the user calls it.
+    `given` is how the user calls it. Where another process replaces the artefact meanwhile, it is
+    examined again.
     """
+    for _ in range(_ATTEMPTS):
+        before = _state_of(path)
+        try:
+            obstacle = _obstacle(path, given, kind)
+        except FileNotFoundError:
+            continue
+        if obstacle is None:
+            return
+        if _state_of(path) == before:
+            raise ArtefactError(obstacle)
+    raise ArtefactError(f"{given} is being replaced over and over; choose another path.")
+
+
+def _state_of(path: Path) -> object:
+    try:
+        return read_description(path, "artefact")
+    except ArtefactError:
+        return None
+
+
+def _obstacle(path: Path, given: Path, kind: str) -> str | None:
+    """Return why a path must not be replaced, if there is a reason."""
     if not path.exists():
-        return
+        return None
     if not path.is_dir():
-        raise ArtefactError(f"{given} is a file, not a directory; choose another path.")
+        return f"{given} is a file, not a directory; choose another path."
     if not any(path.iterdir()):
-        return
+        return None
     found = kind_of(path)
     if found is None:
-        raise ArtefactError(f"{given} exists and is not a saved {kind}; choose another path.")
+        return f"{given} exists and is not a saved {kind}; choose another path."
     if found != kind:
-        raise ArtefactError(f"{given} holds a {found}, not a {kind}; choose another path.")
+        return f"{given} holds a {found}, not a {kind}; choose another path."
     own = _own_files(path)
     own |= {parent.as_posix() for name in own for parent in PurePosixPath(name).parents}
     strange = sorted({entry.relative_to(path).as_posix() for entry in path.rglob("*")} - own)
     if strange:
         more = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
-        raise ArtefactError(
+        return (
             f"{given} has files beside the saved {kind} ({strange[0]}{more}), which would be lost; "
             "move them, or choose another path."
         )
+    return None
 
 
 def _own_files(directory: Path, prefix: str = "") -> set[str]:
     """Return the files that an artefact and those inside it were saved with."""
-    fields = _parse_json(directory, (directory / METADATA_FILE).read_bytes())
-    names = {METADATA_FILE, *fields.get(_FILES, {})}
+    fields = parse_json(directory, (directory / METADATA_FILE).read_bytes())
+    names = {METADATA_FILE, *fields.get(FILES, {})}
     own = {prefix + name for name in names}
     for name in names:
         inside, _, last = name.rpartition("/")
@@ -356,11 +309,3 @@ def _is_utf8(word: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _unreadable(file: Path, error: OSError) -> ArtefactError:
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return ArtefactError(f"{file} is missing; make the artefact again.")
-    if isinstance(error, IsADirectoryError):
-        return ArtefactError(f"{file} is a directory, not a file; make the artefact again.")
-    return ArtefactError(f"{file} can't be read: {error.strerror or error}.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from qwem._internal.compilation import njit
 
 # The compiler may reorder and fuse sums, which it does the same way in every run; no more.
 _SUMS = {"reassoc", "contract", "nsz"}

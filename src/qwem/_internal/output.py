@@ -5,15 +5,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import re
-import secrets
 import shutil
-import socket
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from qwem._internal.leftovers import claimed, naming, remove_abandoned, temporary_name
 from qwem.errors import ArtefactError
 
 if TYPE_CHECKING:
@@ -34,21 +32,23 @@ def writing_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     given, final = Path(path), Path(os.path.realpath(path))
     if given.is_dir():
         raise ArtefactError(f"{path} is a directory; name a file to write.")
-    if given.is_relative_to("/dev") or (given.exists() and not given.is_file()):
-        with given.open("wb") as file:
-            yield file
-        return
-    final.parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(final)
     partial = temporary_name(final)
-    try:
-        with partial.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(final)
-    finally:
-        partial.unlink(missing_ok=True)
+    with naming(given, partial):
+        if _is_stream(given):
+            with given.open("wb") as file:
+                yield file
+            return
+        final.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(final)
+        try:
+            with partial.open("xb") as file, claimed(partial):
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(final)
+            _flush_to_disk(final.parent)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -58,49 +58,39 @@ def writing_directory(
     """Yield an empty directory that becomes `path` when the block ends without an error.
 
     The directory is built beside its destination and moved there by a rename. `check_replaceable`
-    is called before the work and again before the old directory goes; it raises an error where
-    that must not be replaced.
+    raises an error if the directory that it is given must not be replaced. It is called before the
+    work, and again before and after the old directory is moved out of the way.
     """
     final = Path(os.path.realpath(path))
     check_replaceable(final)
-    final.parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(final)
     partial = temporary_name(final)
-    partial.mkdir()
-    try:
-        yield partial
-        for file in partial.rglob("*"):
-            if file.is_file():
-                _flush_to_disk(file)
-        _put_in_place(partial, final, check_replaceable)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def temporary_name(final: Path) -> Path:
-    """Return a new hidden name beside `final` that tells which process uses it."""
-    owner = f"{_host()}-{os.getpid()}"
-    return final.with_name(f".{final.name}.{owner}-{secrets.token_hex(4)}")
-
-
-def remove_abandoned(final: Path) -> None:
-    """Remove what killed processes of this machine left beside `final`."""
-    pattern = re.compile(rf"\.{re.escape(final.name)}\.{re.escape(_host())}-(\d+)-[0-9a-f]{{8}}")
-    for entry in final.parent.iterdir():
-        match = pattern.fullmatch(entry.name)
-        if match is None or _is_alive(int(match[1])):
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
-        else:
-            entry.unlink(missing_ok=True)
+    with naming(Path(path), partial):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(final)
+        partial.mkdir()
+        try:
+            with claimed(partial):
+                yield partial
+                for entry in [*partial.rglob("*"), partial]:
+                    _flush_to_disk(entry)
+                _put_in_place(partial, final, check_replaceable)
+            _flush_to_disk(final.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def _put_in_place(partial: Path, final: Path, check_replaceable: Callable[[Path], None]) -> None:
     """Move a finished directory to its destination; of two at once, one comes last and wins."""
+    retire = False
     while True:
         check_replaceable(final)
         if _exchange(partial, final):
+            try:
+                check_replaceable(partial)
+            except BaseException:
+                # Something was added to the old directory at the last moment: put it back.
+                _exchange(partial, final)
+                raise
             return
         try:
             partial.rename(final)
@@ -109,12 +99,21 @@ def _put_in_place(partial: Path, final: Path, check_replaceable: Callable[[Path]
                 raise
         else:
             return
-        # Something is there, and this system can't swap two names in one step.
+        if not retire:
+            # Another process was first; now there is something to swap with.
+            retire = True
+            continue
+        # This system can't swap two names in one step.
         retired = temporary_name(final)
         try:
             final.rename(retired)
         except FileNotFoundError:
             continue
+        try:
+            check_replaceable(retired)
+        except BaseException:
+            retired.rename(final)
+            raise
         shutil.rmtree(retired, ignore_errors=True)
 
 
@@ -132,19 +131,25 @@ def _exchange(first: Path, second: Path) -> bool:
     return bool(swap(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)
 
 
-def _host() -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "", socket.gethostname())[:20]
+def _is_stream(path: Path) -> bool:
+    """Return whether a path is to be written to as it is, and not to be replaced."""
+    if path.exists() and not path.is_file():
+        return True
+    # /dev/stdout is such a path even where it is redirected to a regular file.
+    return path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm")
 
 
-def _is_alive(process: int) -> bool:
-    import psutil
-
-    return bool(psutil.pid_exists(process))
-
-
-def _flush_to_disk(file: Path) -> None:
-    descriptor = os.open(file, os.O_RDONLY)
+def _flush_to_disk(path: Path) -> None:
+    if not (path.is_dir() or path.is_file()):
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:  # a directory without permission to list it, or any on Windows
+        return
     try:
         os.fsync(descriptor)
+    except OSError:
+        if not path.is_dir():  # some file systems can't flush directories
+            raise
     finally:
         os.close(descriptor)

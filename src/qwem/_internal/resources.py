@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,13 @@ def thread_count(threads: int | None) -> int:
         raise SettingError(f"threads must be at least 1, not {threads}.")
     most = max(32, 4 * cores)
     if threads > most:
-        _LOGGER.warning("%d threads are too many for %d cores; using %d.", threads, cores, most)
+        _say_too_many(threads, cores, most)
     return min(threads, most)
+
+
+@cache  # one fit asks dozens of times
+def _say_too_many(threads: int, cores: int, most: int) -> None:
+    _LOGGER.warning("%d threads are too many for %d cores; using %d.", threads, cores, most)
 
 
 @contextmanager

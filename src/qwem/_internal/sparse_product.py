@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from qwem._internal.blocks import for_each, stored_blocks
+from qwem._internal.compilation import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

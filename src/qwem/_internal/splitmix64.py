@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from qwem._internal.compilation import njit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """The step between successive states."""

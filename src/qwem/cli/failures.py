@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
 import sys
 from typing import TYPE_CHECKING
 
+from qwem._internal.terminal import printable
 from qwem.errors import QwemError
 
 if TYPE_CHECKING:
@@ -16,6 +18,19 @@ if TYPE_CHECKING:
 
 INPUT_AT_FAULT = 2
 _SIGNALS = ("SIGTERM", "SIGHUP")
+_REMEDIES = {
+    errno.ENOSPC: "free some space, or choose another disk (TMPDIR, for temporary files)",
+    errno.EDQUOT: "free some space, or choose another disk (TMPDIR, for temporary files)",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f), or choose another disk",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EACCES: "choose another path, or change its permissions",
+    errno.EPERM: "choose another path, or change its permissions",
+    errno.EROFS: "choose another path",
+    errno.ENOENT: "check the path",
+    errno.ENOTDIR: "check the path",
+    errno.ELOOP: "check where the links lead",
+    errno.EMFILE: "use fewer --threads, or raise the limit on open files (ulimit -n)",
+}
 
 
 class Stopped(KeyboardInterrupt):
@@ -28,16 +43,16 @@ class Stopped(KeyboardInterrupt):
 
 def run_command(command: Callable[[], None]) -> int:
     """Run a command and return its exit status: 0, 2 for bad input, or 128 plus a signal."""
-    before = {name: signal.signal(getattr(signal, name), _stop) for name in _names_of_signals()}
+    before = {number: signal.signal(number, _stop) for number in _signals()}
     try:
         command()
+        sys.stdout.flush()
     except Stopped as stopped:
         return _say("stopped by a signal.", 128 + stopped.number)
     except KeyboardInterrupt:
         return _say("interrupted.", 128 + signal.SIGINT)
     except BrokenPipeError:
-        # Whoever read our output has gone; keep Python from complaining about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()  # whoever read it has gone
     except QwemError as error:
         return _say(in_options(str(error)), INPUT_AT_FAULT)
     except MemoryError:
@@ -46,11 +61,11 @@ def run_command(command: Callable[[], None]) -> int:
             INPUT_AT_FAULT,
         )
     except OSError as error:
-        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-        return _say(f"{where}{error.strerror or error}.", INPUT_AT_FAULT)
+        _discard_output()
+        return _say(_explained(error), INPUT_AT_FAULT)
     finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return 0
 
 
@@ -76,19 +91,38 @@ def in_options(message: str) -> str:
     return message
 
 
-def _names_of_signals() -> list[str]:
-    """Return the signals to treat as Ctrl-C, as far as this system and thread can."""
+def _signals() -> list[int]:
+    """Return the signals to treat as Ctrl-C, as far as this system and thread can.
+
+    A signal that is ignored, as SIGHUP is after nohup, stays ignored.
+    """
     import threading
 
     if threading.current_thread() is not threading.main_thread():
         return []
-    return [name for name in _SIGNALS if hasattr(signal, name)]
+    known = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
     raise Stopped(number)
 
 
+def _explained(error: OSError) -> str:
+    """Return what the system refused, where, and what to do."""
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    remedy = _REMEDIES.get(error.errno or 0)
+    return f"{where}{error.strerror or error}{f'; {remedy}' if remedy else ''}."
+
+
+def _discard_output() -> None:
+    """Keep Python from complaining at exit about output that could not be written."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _say(sentence: str, status: int) -> int:
-    sys.stderr.write(f"qwem: {sentence}\n")
+    sys.stderr.write(printable(f"qwem: {sentence}\n", sys.stderr.encoding))
     return status

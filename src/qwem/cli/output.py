@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwem._internal.resources import peak_memory
 from qwem._internal.tables import text_table
+from qwem._internal.terminal import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -19,11 +20,17 @@ if TYPE_CHECKING:
 def emit(
     options: argparse.Namespace, report: dict[str, Any], shown: str | Sequence[Sequence[str]]
 ) -> None:
-    """Print `report` as JSON if the options say so, and otherwise a text or the rows of a table."""
+    """Print `report` as JSON if the options say so, and otherwise a text or the rows of a table.
+
+    Where the output itself goes to standard output, this goes to standard error.
+    """
     if options.json:
-        sys.stdout.write(json.dumps(report, ensure_ascii=False) + "\n")
+        text = json.dumps(report, ensure_ascii=False) + "\n"
     else:
-        sys.stdout.write(shown if isinstance(shown, str) else text_table(shown))
+        text = shown if isinstance(shown, str) else text_table(shown)
+    taken = getattr(options, "output", None) in ("-", "/dev/stdout")
+    stream = sys.stderr if taken else sys.stdout
+    stream.write(printable(text, stream.encoding))
 
 
 def command() -> str:

@@ -69,6 +69,9 @@ def run(options: argparse.Namespace) -> None:
         init_scale=options.init_scale,
         corpus=options.corpus_stats and Corpus.load(options.corpus_stats),
     )
+    if not page.is_file():  # a pipe, or standard output
+        emit(options, {"output": str(page)}, [("written", str(page))])
+        return
     size = page.stat().st_size
     emit(
         options,

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from qwem._internal.compilation import njit
 from qwem._internal.prefetch import prefetch
 from qwem._internal.splitmix64 import GOLDEN, mix
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.checks import require_choice
+from qwem._internal.leftovers import temporary_directory
 from qwem._internal.resources import thread_count
 from qwem.corpus.batches import gather, split_words
 from qwem.corpus.corpus import (
@@ -34,6 +32,7 @@ from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from qwem.corpus.batches import DocumentBatch
     from qwem.corpus.files import PathLike
@@ -145,14 +144,12 @@ def destination(directory: PathLike | None) -> Iterator[Path]:
     """Yield where to write: the place of a saved corpus, or a directory that is removed at the end.
 
     A memory map of a file outlives the file's name, and its disk space is freed with the map; so
-    nothing is left on disk, whatever becomes of the process later.
+    nothing is left on disk, whatever becomes of the process later. What a process leaves that is
+    killed before, the next one removes.
     """
     if directory is None:
-        # Windows can't remove a file that is mapped.
-        with tempfile.TemporaryDirectory(
-            prefix="qwem-corpus-", ignore_cleanup_errors=os.name == "nt"
-        ) as temporary:
-            yield Path(temporary)
+        with temporary_directory("qwem-corpus") as temporary:
+            yield temporary
     else:
         with artefact.writing(directory, KIND) as partial:
             yield partial
@@ -172,7 +169,7 @@ def restrict(corpus: Corpus, vocab_size: int) -> Corpus:
                 tokens = corpus.tokens[start : start + _RESTRICTED_TOKENS]
                 kept = np.ones(tokens.size, bool) if masked else tokens < vocab_size
                 out = np.minimum(tokens, vocab_size)[kept].astype(dtype)
-                out.tofile(file)
+                file.write(out.data)
                 digest.update(out.data)
                 first, last = np.searchsorted(
                     corpus.offsets, [start, start + tokens.size], side="right"

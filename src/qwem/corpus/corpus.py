@@ -221,7 +221,8 @@ class Corpus:
         """
         with artefact.writing(path, KIND) as directory:
             with (directory / TOKENS_FILE).open("wb") as file:
-                self.tokens.astype(self.tokens.dtype.newbyteorder("<"), copy=False).tofile(file)
+                tokens = self.tokens.astype(self.tokens.dtype.newbyteorder("<"), copy=False)
+                file.write(np.ascontiguousarray(tokens).data)
             write_description(directory, self)
 
     @classmethod

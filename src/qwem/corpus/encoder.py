@@ -78,7 +78,7 @@ class _Worker:
             ids = self.interner.intern(batch.text, batch.word_ends)
             token_ends = batch.ends
         with self._spool.open("ab") as file:
-            ids.tofile(file)
+            file.write(ids.data)
         run = _Run(self, self._spooled, ids.size, token_ends)
         self._spooled += ids.size
         return run
@@ -137,7 +137,7 @@ def encode(
         tasks = zip(runs, kept_of, strict=True)
         with tokens_file.open("wb") as file:
             for out, out_ends in in_order(renumber, tasks, threads):
-                out.tofile(file)
+                file.write(out.data)
                 digest.update(out.data)
                 offsets.append(out_ends + written)
                 written += out.size

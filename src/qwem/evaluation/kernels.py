@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from qwem._internal.compilation import njit
 
 # The compiler may reorder comparisons and fuse products; sums have a fixed order.
 _MATH = {"nnan", "nsz", "contract"}

@@ -22,8 +22,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from qwem._internal.compilation import njit
 from qwem._internal.elementary import exp_of_negative, log_of_one_plus
 
 Array = np.ndarray[Any, Any]

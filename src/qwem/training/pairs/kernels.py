@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from qwem._internal.compilation import njit
 from qwem._internal.splitmix64 import GOLDEN, mix
 
 Array = np.ndarray[Any, Any]
