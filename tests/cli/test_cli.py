@@ -114,8 +114,17 @@ def test_neighbours_and_analogies(model: Path, capsys: Capture) -> None:
     answers = json_of(capsys, "analogy", model, "king", "men", "queen", "-n", 2)["answers"]
     assert len(answers) == 2
     assert not {"king", "men", "queen"} & {answer["word"] for answer in answers}
-    assert main(["similar", str(model), "king"]) == 0
-    assert capsys.readouterr().out.startswith("king  ")
+
+
+def test_neighbours_are_listed_one_per_line(model: Path, capsys: Capture) -> None:
+    found = json_of(capsys, "similar", model, "king", "road", "-n", 3)
+    assert main(["similar", str(model), "king", "-n", "3"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [[one["word"], f"{one['similarity']:.3f}"] for one in found["king"]]
+    assert main(["similar", str(model), "king", "road", "-n", "3"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [len(line) for line in lines] == [3, 2, 2, 3, 2, 2]
+    assert [lines[0][0], lines[3][0]] == ["king", "road"]
 
 
 def test_export_writes_what_others_read(model: Path, tmp_path: Path, capsys: Capture) -> None:

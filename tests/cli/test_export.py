@@ -29,13 +29,29 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("name", "file"),
     [("word2vec", "v.txt"), ("word2vec-binary", "v.bin"), ("glove", "v.txt"), ("npz", "v.npz"),
-     ("npy", "v.npy"), ("qwem", "v")],
+     ("npy", "v.npy"), ("safetensors", "v.safetensors"), ("qwem", "v")],
 )  # fmt: skip
 def test_formats_that_we_read_too(model: Path, tmp_path: Path, name: str, file: str) -> None:
     assert main(["export", str(model), "-o", str(tmp_path / file), "--format", name]) == 0
     np.testing.assert_array_equal(
         read_vectors(tmp_path / file).vectors, qwem.Model.load(model).embedding().vectors
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [("v.npz", "npz"), ("v.npy", "npy"), ("v.bin", "word2vec-binary"), ("v.txt", "word2vec"),
+     ("v.bin.gz", "word2vec-binary"), ("v.safetensors", "safetensors"), ("v", "word2vec")],
+)  # fmt: skip
+def test_the_name_decides_the_format(
+    model: Path, tmp_path: Path, file: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(model), "-o", str(tmp_path / file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["format"] == expected
+    assert [path.name for path in tmp_path.iterdir()] == [file]
+    found = read_vectors(tmp_path / file)
+    assert found.provenance["format"] == expected
+    np.testing.assert_array_equal(found.vectors, qwem.Model.load(model).embedding().vectors)
 
 
 def test_half_precision(model: Path, tmp_path: Path) -> None:

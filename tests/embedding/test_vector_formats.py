@@ -12,6 +12,7 @@ from gensim.models import KeyedVectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from safetensors.numpy import load_file, save_file
 
 from qwem.corpus import Vocabulary
 from qwem.embedding import Embedding, Format, from_gensim, read_vectors, to_gensim, write_vectors
@@ -50,7 +51,7 @@ def same(one: Embedding, other: Embedding) -> bool:
 
 
 def file_for(directory: Path, file_format: str, gz: bool = False) -> Path:
-    suffix = {"npz": ".npz", "npy": ".npy"}.get(file_format, ".txt")
+    suffix = f".{file_format}" if file_format in ("npz", "npy", "safetensors") else ".txt"
     return directory / f"vectors{suffix}{'.gz' if gz else ''}"
 
 
@@ -264,6 +265,33 @@ def test_damaged_compressed_files(tmp_path: Path) -> None:
         read_vectors(path)
 
 
+def test_a_npy_file_is_a_matrix_to_numpy(tmp_path: Path) -> None:
+    write_vectors(odd_embedding(), tmp_path / "v.npy")
+    assert [path.name for path in tmp_path.iterdir()] == ["v.npy"]
+    for mode in (None, "r"):
+        loaded = np.load(tmp_path / "v.npy", mmap_mode=mode)
+        np.testing.assert_array_equal(loaded, odd_embedding().vectors)
+
+
+def test_a_safetensors_file_has_one_tensor(tmp_path: Path) -> None:
+    path = tmp_path / "v.safetensors"
+    write_vectors(odd_embedding(), path)
+    np.testing.assert_array_equal(load_file(path)["vectors"], odd_embedding().vectors)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-4])
+    with pytest.raises(DataError, match="is damaged"):
+        read_vectors(path)
+    for metadata, message in (
+        (None, "words in its metadata"),
+        ({"words": "king"}, "is damaged"),
+        ({"words": '{"king": 1}'}, "must be a JSON list"),
+        ({"words": '["king"]'}, "one row of numbers per word"),
+    ):
+        save_file({"vectors": np.eye(2)}, path, metadata)
+        with pytest.raises(DataError, match=message):
+            read_vectors(path)
+
+
 def test_numpy_files_with_something_missing(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.eye(2))
     with pytest.raises(DataError, match=r"v\.words\.txt can't be read"):
@@ -291,6 +319,8 @@ def test_missing_files_and_unknown_formats(tmp_path: Path) -> None:
             read_vectors(tmp_path / "none", file_format)
     with pytest.raises(SettingError, match=r"format must be one of word2vec, .* not 'csv'"):
         write_vectors(odd_embedding(), tmp_path / "v", "csv")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="the format npz is not compressed"):
+        write_vectors(odd_embedding(), tmp_path / "v.npz.gz")
     with pytest.raises(SettingError, match="limit must be at least 1"):
         read_vectors(tmp_path / "none", limit=0)
     with pytest.raises(ArtefactError, match="is a directory"):

@@ -37,7 +37,15 @@ def test_text_shows_both_formulas_the_totals_and_the_coverage() -> None:
     far = ("athens", "greece", "oslo", "norway")
     asked = AnalogySet("some", {"family": (right, far), "gram1-odd": (right,)})
     lines = evaluate(FAMILY, asked, ["wordsim353"]).to_text().splitlines()
-    assert lines[0].split() == ["analogies", "3CosAdd", "3CosMul", "questions"]
+    assert lines[0].split() == [
+        "analogies",
+        "3CosAdd",
+        "3CosMul",
+        "questions",
+        "with",
+        "known",
+        "words",
+    ]
     assert lines[1].split() == ["all", "100.0%", "100.0%", "2", "of", "3", "(66.7%)"]
     assert [line.split()[0] for line in lines[2:6]] == [
         "semantic",
@@ -45,7 +53,7 @@ def test_text_shows_both_formulas_the_totals_and_the_coverage() -> None:
         "family",
         "gram1-odd",
     ]
-    assert lines[7].split() == ["rated", "pairs", "Spearman", "pairs"]
+    assert lines[7].split() == ["rated", "pairs", "Spearman", "pairs", "with", "known", "words"]
     assert lines[8].endswith("2 of 353 (0.6%)")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
+import sys
 from typing import TYPE_CHECKING
 
 from qwem import __version__
@@ -27,9 +27,11 @@ from qwem.cli import (
     weat,
 )
 from qwem.cli.completion import SHELLS, PrintCompletion
-from qwem.cli.failures import run_command
+from qwem.cli.failures import INPUT_AT_FAULT, run_command
+from qwem.cli.parser import Parser
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
 COMMANDS = (
@@ -56,13 +58,17 @@ COMMANDS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0, 2 for bad input, or 128 plus a signal."""
     logging.basicConfig(format="qwem: %(message)s", level=logging.WARNING)
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        parser.print_help(sys.stderr)
+        return INPUT_AT_FAULT
+    options = parser.parse_args(arguments)
     return run_command(lambda: options.run(options))
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="qwem",
         description="Word embeddings in closed form: count, build the target matrix, factorize.",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qwem.cli.options import whole
 from qwem.cli.output import emit
 from qwem.cli.vectors import load_vectors
 
@@ -19,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name in ("MODEL_A", "MODEL_B"):
         parser.add_argument(name.lower(), metavar=name, help="a model, or a file of word vectors")
     parser.add_argument(
-        "--dim", type=int, metavar="D", help="compare the first D features (default: all)"
+        "--dim", type=whole, metavar="D", help="compare the first D features (default: all)"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from qwem.cli.features import load_source
+from qwem.cli.options import Option, add_options, given, whole
 from qwem.cli.output import emit
 from qwem.cli.vectors import add_model_argument
 from qwem.errors import DataError
@@ -29,14 +30,17 @@ MEANINGS = {
 SHOWN_PAIRS, SHOWN_FEATURES, SHOWN_WORDS, FREQUENT = 5, 5, 4, 4000
 
 
+OPTIONS = {
+    "draws": Option(whole, "number of random draws (default: 999)", "N"),
+    "seed": Option(whole, "seed of the random draws (default: 0)", "N"),
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem concept``."""
     add_model_argument(parser)
-    parser.add_argument("pairs", metavar="PAIRS", help="a file of word pairs, or of analogies")
-    parser.add_argument(
-        "--draws", type=int, default=999, metavar="N", help="number of random draws (default: 999)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    parser.add_argument("pairs", metavar="PAIRS", help="file of word pairs, or of analogies")
+    add_options(parser, OPTIONS)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -52,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     tasks = read_tasks(options.pairs)
     for task in tasks:
         try:
-            tests[task.name] = concept_test(embedding, task, draws=options.draws, seed=options.seed)
+            tests[task.name] = concept_test(embedding, task, **given(options, OPTIONS))
         except DataError as error:  # too few known pairs, which stops the others only if alone
             if len(tasks) == 1:
                 raise

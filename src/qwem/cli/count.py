@@ -8,14 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qwem.cli.options import (
-    add_corpus_options,
-    add_count_options,
-    add_preset_option,
-    add_threads_option,
-    given_settings,
-    text_paths,
-)
+from qwem.cli.inputs import add_files, text_paths
+from qwem.cli.options import COUNTING, READING, RUNNING, add_options, given_settings
 from qwem.cli.output import cost_rows, costs, emit
 from qwem.errors import SettingError
 
@@ -28,12 +22,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem count``."""
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="text, corpora, or counts")
-    parser.add_argument("-o", "--output", required=True, metavar="COUNTS")
-    add_preset_option(parser)
-    add_corpus_options(parser)
-    add_count_options(parser)
-    add_threads_option(parser)
+    add_files(parser, "text (- is standard input), encoded corpora, or saved counts", "COUNTS")
+    add_options(parser, RUNNING)
+    add_options(parser, READING, "reading")
+    add_options(parser, COUNTING, "counting")
 
 
 def run(options: argparse.Namespace) -> None:

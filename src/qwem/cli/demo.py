@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qwem.cli.options import add_threads_option
+from qwem.cli.options import RUNNING, add_options
 from qwem.cli.output import command, cost_rows, costs, emit
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="qwem-demo", metavar="DIRECTORY",
         help="where to write the model and the report (default: qwem-demo)",
     )  # fmt: skip
-    add_threads_option(parser)
+    add_options(parser, {"threads": RUNNING["threads"]})
 
 
 def run(options: argparse.Namespace) -> None:

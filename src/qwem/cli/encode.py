@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qwem.cli.options import (
-    add_corpus_options,
-    add_preset_option,
-    add_threads_option,
-    given_settings,
-    text_paths,
-)
+from qwem.cli.inputs import add_files, text_paths
+from qwem.cli.options import READING, RUNNING, add_options, given_settings
 from qwem.cli.output import cost_rows, costs, emit
 
 if TYPE_CHECKING:
@@ -19,16 +14,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem encode``."""
-    parser.add_argument(
-        "inputs",
-        nargs="+",
-        metavar="INPUT",
-        help="files, directories or patterns; - is standard input",
-    )
-    parser.add_argument("-o", "--output", required=True, metavar="CORPUS")
-    add_preset_option(parser)
-    add_corpus_options(parser)
-    add_threads_option(parser)
+    add_files(parser, "files, directories or patterns; - is standard input", "CORPUS")
+    add_options(parser, RUNNING)
+    add_options(parser, READING, "reading")
 
 
 def run(options: argparse.Namespace) -> None:

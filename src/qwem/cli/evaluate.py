@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qwem.cli.options import Option, add_options, given
 from qwem.cli.output import emit
 from qwem.cli.vectors import add_model_argument, load_embedding
 from qwem.errors import SettingError
@@ -11,31 +12,36 @@ from qwem.errors import SettingError
 if TYPE_CHECKING:
     import argparse
 
+BENCHMARKS = {
+    "analogies": Option(str, "file of analogy questions, or google or msr", "F"),
+    "similarity": Option(
+        str,
+        "files of rated word pairs, or names: wordsim353, simlex999, men, rareword, simverb3500, "
+        "mturk771",
+        "F",
+        several=True,
+    ),
+}
+FORMULAS = {
+    "method": Option(
+        ("cosine", "candidate"),
+        "in 3CosAdd, scale all vectors to length one (default, and the paper's), or only the "
+        "candidate's",
+    ),
+    "pairs": Option(
+        ("file", "all"),
+        "ask the questions of the file (default), or all ordered pairs of its word pairs",
+    ),
+    "measure": Option(
+        ("cosine", "inner"), "similarity of rated pairs: cosine (default) or inner product"
+    ),
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem evaluate``."""
     add_model_argument(parser)
-    parser.add_argument(
-        "--analogies", metavar="F", help="a file of analogy questions, or 'google' or 'msr'"
-    )
-    parser.add_argument(
-        "--similarity", metavar="F", action="extend", nargs="+", default=[],
-        help="files of rated word pairs, or names: wordsim353, simlex999, men, rareword, "
-        "simverb3500, mturk771",
-    )  # fmt: skip
-    parser.add_argument(
-        "--method", choices=("cosine", "candidate"), default="cosine",
-        help="the formula of 3CosAdd: all vectors normalized (cosine, the default and the "
-        "paper's), or only the candidate",
-    )  # fmt: skip
-    parser.add_argument(
-        "--pairs", choices=("file", "all"), default="file",
-        help="ask the questions of the file (default), or all ordered pairs of its word pairs",
-    )  # fmt: skip
-    parser.add_argument(
-        "--measure", choices=("cosine", "inner"), default="cosine",
-        help="the similarity of rated pairs: cosine (default) or inner product",
-    )  # fmt: skip
+    add_options(parser, {**BENCHMARKS, **FORMULAS})
 
 
 def run(options: argparse.Namespace) -> None:
@@ -47,9 +53,7 @@ def run(options: argparse.Namespace) -> None:
     result = evaluate(
         load_embedding(options),
         options.analogies and benchmark_file(options.analogies),
-        [benchmark_file(item) for item in options.similarity],
-        method=options.method,
-        pairs=options.pairs,
-        measure=options.measure,
+        [benchmark_file(item) for item in options.similarity or ()],
+        **given(options, FORMULAS),
     )
     emit(options, result.to_dict(), result.to_text())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qwem.cli.options import Option, add_options, given, number, whole
 from qwem.cli.output import emit
-from qwem.cli.vectors import add_model_argument, load_embedding
+from qwem.cli.vectors import add_model_argument, add_topn_option, load_embedding
 
 if TYPE_CHECKING:
     import argparse
@@ -14,19 +15,20 @@ if TYPE_CHECKING:
     from qwem.spectrum import Spectrum
 
 
+OPTIONS = {
+    "count": Option(whole, "number of features (default: 10)", "K"),
+    "most_frequent": Option(whole, "search only the N most frequent words (default: 4000)", "N"),
+    "init_scale": Option(
+        number, "size σ of the random start for the learning times (default: 1e-6)", "S"
+    ),
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem features``."""
     add_model_argument(parser)
-    parser.add_argument("--count", type=int, default=10, metavar="K", help="how many features")
-    parser.add_argument("-n", "--topn", type=int, default=10, metavar="N", help="words at each end")
-    parser.add_argument(
-        "--most-frequent", type=int, default=4000, metavar="N",
-        help="search only the N most frequent words (default: 4000)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--init-scale", type=float, default=1e-6, metavar="S",
-        help="σ of the random start for the learning times (default: 1e-6)",
-    )  # fmt: skip
+    add_options(parser, OPTIONS)
+    add_topn_option(parser, "words at each end")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="print a Markdown table")
     form.add_argument("--html", action="store_true", help="print an HTML table")
@@ -36,13 +38,7 @@ def run(options: argparse.Namespace) -> None:
     """Run ``qwem features``."""
     from qwem.interpretation import features
 
-    table = features(
-        load_source(options),
-        options.count,
-        topn=options.topn,
-        most_frequent=options.most_frequent,
-        init_scale=options.init_scale,
-    )
+    table = features(load_source(options), topn=options.topn, **given(options, OPTIONS))
     if options.markdown:
         text = table.to_markdown()
     elif options.html:

@@ -1,124 +1,78 @@
-"""Options that several subcommands share; their defaults are those of `qwem.Settings`."""
+"""Options of the command line: their declaration, and those that several commands share."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwem.errors import SettingError
 from qwem.model import PRESETS
 
-
-def add_corpus_options(parser: argparse.ArgumentParser) -> None:
-    """Add the settings of reading."""
-    group = parser.add_argument_group("reading")
-    group.add_argument(
-        "--vocab-size", type=vocab_size, metavar="N",
-        help="keep the N most frequent words (default: all that occur often enough)",
-    )  # fmt: skip
-    group.add_argument(
-        "--min-count", type=int, metavar="N",
-        help="keep words that occur at least N times (default: 5, fewer for small text)",
-    )  # fmt: skip
-    group.add_argument(
-        "--min-tokens", type=int, metavar="N",
-        help="leave out documents of fewer than N words (default: 0; the paper: 500)",
-    )  # fmt: skip
-    group.add_argument(
-        "--tokenizer", metavar="NAME",
-        help="letters (default), ascii, or regex:PATTERN",
-    )  # fmt: skip
-    group.add_argument(
-        "--documents", choices=("line", "file"),
-        help="whether each line of plain text is a document, or each file",
-    )  # fmt: skip
-    group.add_argument("--text-column", metavar="NAME", help="the text in JSON and Parquet files")
-    group.add_argument(
-        "--oov", choices=("drop", "mask"),
-        help="drop other words, or keep their places as gaps",
-    )  # fmt: skip
-    group.add_argument(
-        "--errors", choices=("strict", "replace"),
-        help="what to do with invalid UTF-8",
-    )  # fmt: skip
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
 
 
-def add_count_options(parser: argparse.ArgumentParser) -> None:
-    """Add the settings of counting."""
-    group = parser.add_argument_group("counting")
-    group.add_argument(
-        "--window", type=int, metavar="L", help="words to either side (default: 5; the paper: 16)"
-    )
-    group.add_argument(
-        "--weights", type=weights, metavar="W",
-        help="dynamic (L … 1, the default), flat, or numbers by distance: 3,2,1",
-    )  # fmt: skip
-    group.add_argument(
-        "--subsample", type=float, metavar="T",
-        help="thin out words more frequent than T (default: 1e-3, more for small text)",
-    )  # fmt: skip
-    group.add_argument("--draws", type=int, metavar="K", help="add up K subsamples")
-    group.add_argument("--seed", type=int, metavar="N", help="for all that is random")
+class Option(NamedTuple):
+    """Option of a command, whose default is that of the function or the setting behind it.
+
+    Parameters
+    ----------
+    takes
+        What converts the value, the choices there are, or `bool` for a switch.
+    help
+        What it does, in a few words, and its default.
+    metavar
+        What the value is called in the help.
+    several
+        Whether there may be more than one value.
+    """
+
+    takes: Callable[[str], Any] | tuple[str, ...]
+    help: str
+    metavar: str | None = None
+    several: bool = False
 
 
-def add_preset_option(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of a named set of settings."""
-    parser.add_argument(
-        "--preset", choices=tuple(PRESETS),
-        help="practical (default), or paper: the paper's model; the other options change it",
-    )  # fmt: skip
+def add_options(
+    parser: argparse.ArgumentParser, options: Mapping[str, Option], title: str | None = None
+) -> argparse._ActionsContainer:
+    """Add options, by the names of their settings, and return the group that has this title."""
+    group = parser if title is None else parser.add_argument_group(title)
+    for name, option in options.items():
+        more: dict[str, Any] = {"help": option.help}
+        if option.takes is bool:
+            more["action"] = argparse.BooleanOptionalAction
+        elif isinstance(option.takes, tuple):
+            more["choices"] = option.takes
+        else:
+            more |= {"type": option.takes, "metavar": option.metavar}
+        if option.several:
+            more |= {"nargs": "+", "action": "extend"}
+        group.add_argument("--" + name.replace("_", "-"), **more)
+    return group
 
 
-def add_threads_option(parser: argparse.ArgumentParser) -> None:
-    """Add the number of threads."""
-    parser.add_argument("--threads", type=int, metavar="N", help="default: all cores")
+def given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return the options that were given on the command line, and no others."""
+    values = {name: getattr(options, name, None) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def given_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings that were given on the command line, and no others."""
-    from dataclasses import fields
-
-    from qwem.model import Settings
-
-    given = {
-        field.name: value
-        for field in fields(Settings)
-        if (value := getattr(options, field.name, None)) is not None
-    }
-    if given.get("vocab_size") == "all":
-        given["vocab_size"] = None
-    tokenizer = given.get("tokenizer", "letters")
-    if tokenizer.startswith("regex:"):
-        try:
-            given["tokenizer"] = re.compile(tokenizer.removeprefix("regex:"))
-        except re.error as error:
-            raise SettingError(f"The tokenizer's pattern is not valid: {error}.") from error
-    return given
+def whole(text: str) -> int:
+    """Return a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"takes a whole number, not {text!r}") from None
 
 
-def source_of(inputs: list[str]) -> Any:
-    """Load the inputs: one encoded corpus, one set of counts, or else paths of text."""
-    from qwem._internal.artefact import kind_of
-    from qwem.cooccurrence import Cooccurrence
-    from qwem.corpus import Corpus
-
-    kind = kind_of(inputs[0]) if len(inputs) == 1 else None
-    if kind == "corpus":
-        return Corpus.load(inputs[0])
-    if kind == "cooccurrence":
-        return Cooccurrence.load(inputs[0])
-    if kind is not None:
-        raise SettingError(f"{inputs[0]} holds a {kind}; give text, an encoded corpus or counts.")
-    return text_paths(inputs)
-
-
-def text_paths(inputs: list[str]) -> list[Path]:
-    """Return the paths of text; - is standard input."""
-    if "" in inputs:
-        raise SettingError("One of the inputs is an empty name; give a file or directory.")
-    return [Path("/dev/stdin" if item == "-" else item) for item in inputs]
+def number(text: str) -> float:
+    """Return a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"takes a number, not {text!r}") from None
 
 
 def vocab_size(text: str) -> int | str:
@@ -138,3 +92,87 @@ def weights(text: str) -> str | list[int]:
             f"takes dynamic, flat, or whole numbers such as 3,2,1, not {text!r}"
         )
     return [int(number) for number in numbers]
+
+
+# The settings of a fit, by stage. `qwem.Settings` has their defaults.
+READING = {
+    "vocab_size": Option(
+        vocab_size, "keep the N most frequent words (default: all that occur often enough)", "N"
+    ),
+    "min_count": Option(
+        whole, "keep words that occur at least N times (default: 5, fewer for small text)", "N"
+    ),
+    "min_tokens": Option(
+        whole, "leave out documents of fewer than N words (default: 0; the paper: 500)", "N"
+    ),
+    "tokenizer": Option(str, "letters (default), ascii, or regex:PATTERN", "NAME"),
+    "documents": Option(
+        ("line", "file"), "what is a document in plain text: each line (default) or each file"
+    ),
+    "text_column": Option(
+        str, "name of the text in JSON and Parquet files (default: text)", "NAME"
+    ),
+    "oov": Option(("drop", "mask"), "drop other words (default), or keep their places as gaps"),
+    "errors": Option(("strict", "replace"), "refuse invalid UTF-8 (default), or replace it"),
+}
+COUNTING = {
+    "window": Option(whole, "words to either side (default: 5; the paper: 16)", "L"),
+    "weights": Option(
+        weights,
+        "weights by distance: dynamic (L … 1, the default), flat, or numbers such as 3,2,1",
+        "W",
+    ),
+    "subsample": Option(
+        number, "thin out words more frequent than T (default: 1e-3, more for small text)", "T"
+    ),
+    "draws": Option(whole, "add up K subsamples (default: 1)", "K"),
+    "seed": Option(whole, "seed of everything that is random (default: 0)", "N"),
+}
+TARGET = {
+    "negatives": Option(number, "weight of the negative term, word2vec's k (default: 1)", "K"),
+    "shrinkage": Option(
+        number, "evidence that a pair of words must overcome (default: 10; the paper: 0)", "A"
+    ),
+    "coupling": Option(
+        number,
+        "weight word i by P_i^A; below 0 in favour of rare words (default: -0.2; the paper: 0)",
+        "A",
+    ),
+}
+EMBEDDING = {
+    "dim": Option(whole, "dimensions (default: 200, and less for short text)", "D"),
+    "target": Option(("mstar", "ppmi", "pmi"), "matrix to factorize (default: mstar)"),
+    **TARGET,
+    "signed": Option(bool, "use negative eigenvalues too (default), or only positive ones"),
+    "polish": Option(
+        bool, "continue with a few steps of word2vec's own loss (default), or keep the closed form"
+    ),
+    "ngrams": Option(
+        bool,
+        "let rare words learn from their spelling, and unseen words have vectors (default: no)",
+    ),
+    "tol": Option(
+        number, "largest residual, relative to the largest eigenvalue (default: 0.001)", "T"
+    ),
+}
+RUNNING = {
+    "preset": Option(
+        tuple(PRESETS),
+        "practical (default), or paper: the paper's model; the other options change it",
+    ),
+    "threads": Option(whole, "number of threads (default: all cores)", "N"),
+}
+
+
+def given_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that were given on the command line, and no others."""
+    found = given(options, {**READING, **COUNTING, **EMBEDDING})
+    if found.get("vocab_size") == "all":
+        found["vocab_size"] = None
+    tokenizer = found.get("tokenizer", "letters")
+    if tokenizer.startswith("regex:"):
+        try:
+            found["tokenizer"] = re.compile(tokenizer.removeprefix("regex:"))
+        except re.error as error:
+            raise SettingError(f"The tokenizer's pattern is not valid: {error}.") from error
+    return found

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from qwem.embedding import Neighbours
+
 
 def emit(
     options: argparse.Namespace, report: dict[str, Any], shown: str | Sequence[Sequence[str]]
@@ -56,3 +58,13 @@ def cost_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the rows that show what a run cost."""
     stages = ", ".join(f"{stage} {taken:.1f} s" for stage, taken in report["seconds"].items())
     return [("time", stages), ("memory", f"{report['peak_memory_bytes'] / 1e9:.2f} GB at most")]
+
+
+def scored_words(neighbours: Neighbours) -> list[dict[str, Any]]:
+    """Return words and their similarities for JSON."""
+    return [{"word": word, "similarity": round(score, 6)} for word, score in neighbours]
+
+
+def scored_rows(neighbours: Neighbours) -> list[tuple[str, str]]:
+    """Return words and their similarities as rows of a table."""
+    return [(word, f"{score:.3f}") for word, score in neighbours]

@@ -1,11 +1,11 @@
-"""List the words nearest to a word."""
+"""List the words nearest to a word, with their similarities."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qwem.cli.output import emit
-from qwem.cli.vectors import add_model_argument, load_embedding
+from qwem.cli.output import emit, scored_rows, scored_words
+from qwem.cli.vectors import add_model_argument, add_topn_option, load_embedding
 
 if TYPE_CHECKING:
     import argparse
@@ -15,28 +15,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem similar``."""
     add_model_argument(parser)
     parser.add_argument("words", nargs="+", metavar="WORD", help="a word of the model")
-    parser.add_argument(
-        "-n", "--topn", type=int, default=10, metavar="N",
-        help="how many neighbours to list (default: 10)",
-    )  # fmt: skip
+    add_topn_option(parser, "neighbours")
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem similar``."""
     embedding = load_embedding(options)
-    found = dict(
-        zip(
-            options.words,
-            embedding.most_similar_each(options.words, topn=options.topn),
-            strict=True,
-        )
-    )
-    report = {
-        word: [{"word": other, "similarity": round(score, 6)} for other, score in neighbours]
-        for word, neighbours in found.items()
-    }
-    rows = [
-        (word, " ".join(f"{other} {score:.2f}" for other, score in neighbours))
-        for word, neighbours in found.items()
-    ]
+    neighbours = embedding.most_similar_each(options.words, topn=options.topn)
+    found = dict(zip(options.words, neighbours, strict=True))
+    report = {word: scored_words(others) for word, others in found.items()}
+    rows: list[tuple[str, ...]] = []
+    for word, others in found.items():
+        for place, row in enumerate(scored_rows(others)):
+            rows.append(row if len(found) == 1 else ("" if place else word, *row))
     emit(options, report, rows)

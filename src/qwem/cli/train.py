@@ -1,8 +1,8 @@
 """Train word2vec or QWEM by gradient descent, and write a trace and a model.
 
-The defaults are QWEM, the paper's model, with the exact gradient. word2vec is --loss logistic
---reweighting word2vec --optimizer adam. The same command continues an interrupted run; with a later
-end, it continues a finished one.
+The defaults are QWEM, the paper's model, with the exact gradient; --preset practical takes the
+model of qwem fit instead. word2vec is --loss logistic --reweighting word2vec --optimizer adam. The
+same command continues an interrupted run; with a later end, it continues a finished one.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from qwem.cli.inputs import add_files, source_of
 from qwem.cli.options import (
-    add_corpus_options,
-    add_count_options,
-    add_preset_option,
-    add_threads_option,
+    COUNTING,
+    EMBEDDING,
+    READING,
+    RUNNING,
+    TARGET,
+    Option,
+    add_options,
+    given,
     given_settings,
-    source_of,
+    number,
+    whole,
 )
 from qwem.cli.output import command, cost_rows, costs, emit
 
@@ -34,132 +40,95 @@ _PAPER_MODEL = {
 """The target that is trained towards if no preset is given."""
 
 
+def init_scale(text: str) -> float | str:
+    """Return a number, or "word2vec"."""
+    return text if text == "word2vec" else number(text)
+
+
+MODEL = {
+    "dim": EMBEDDING["dim"],
+    "loss": Option(("quartic", "logistic"), "QWEM's loss (default) or word2vec's"),
+    "reweighting": Option(
+        ("setting31", "word2vec", "none"),
+        "weights of pairs: the paper's Setting 3.1 (default), word2vec's, or none",
+    ),
+    **TARGET,
+    "exponent": Option(
+        number, "power of frequency from which word2vec's negatives are drawn (default: 0.75)", "E"
+    ),
+    "normalization": Option(
+        ("samples", "words"),
+        "whether --negatives is the number of samples (default) or, as in the paper, the mean "
+        "weight of a word",
+    ),
+}
+DESCENT = {
+    "gradient": Option(
+        ("population", "stochastic"),
+        "exact gradient from the counts (default), or minibatches from the text",
+    ),
+    "optimizer": Option(
+        ("sgd", "rk4", "adam"),
+        "plain steps (default), fourth-order steps of the gradient flow, or Adam",
+    ),
+    "rate": Option(
+        number,
+        "learning rate (default: 0.05 for Adam, otherwise half of the largest stable rate)",
+        "R",
+    ),
+    "schedule": Option(
+        ("constant", "stepwise", "linear"),
+        "learning rate over time: constant (default); stepwise, as in the paper, a tenth of the "
+        "rate after three quarters of the time (--until) or of the steps (--steps); or linear, "
+        "down to zero",
+    ),
+    "init_scale": Option(
+        init_scale,
+        "size of the random start (default: 0.01), or word2vec for that of word2vec.c",
+        "S",
+    ),
+    "scale_of": Option(
+        ("entry", "vector", "mode"),
+        "what --init-scale measures: entries (default), word vectors, or singular values",
+    ),
+    "steps": Option(whole, "end after N steps (default: 1000)", "N"),
+    "until": Option(number, "end at the paper's time t = T", "T"),
+    "precision": Option(
+        ("auto", "float32", "float64"),
+        "auto (default) is float64 for very small starts, otherwise float32",
+    ),
+    "batch_size": Option(whole, "pairs per minibatch (default: 100000)", "N"),
+    "flatten": Option(
+        number,
+        "draw rare words more often, from 0 (default) to 1, with the same expected gradient",
+        "B",
+    ),
+}
+TRACE = {
+    "record_every": Option(whole, "steps between records (default: 10)", "N"),
+    "snapshot_every": Option(whole, "steps between snapshots of the vectors (default: none)", "N"),
+    "checkpoint_every": Option(whole, "steps between checkpoints (default: 100)", "N"),
+    "analogies": Option(str, "record accuracy on a file of analogies, or on google", "FILE"),
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem train``."""
-    parser.add_argument(
-        "inputs", nargs="+", metavar="INPUT", help="text files, one encoded corpus, or saved counts"
+    add_files(
+        parser, "text (- is standard input), one encoded corpus, or saved counts", "DIRECTORY"
     )
-    parser.add_argument("-o", "--output", required=True, metavar="DIRECTORY")
-    add_preset_option(parser)
-    _add_model_options(parser)
-    _add_descent_options(parser)
-    _add_trace_options(parser)
-    add_corpus_options(parser)
-    add_count_options(parser)
-    add_threads_option(parser)
-
-
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("model")
-    group.add_argument("--dim", type=int, metavar="D", help="dimensions (default: 200)")
-    group.add_argument(
-        "--loss", choices=("quartic", "logistic"), help="QWEM's loss (default) or word2vec's"
-    )
-    group.add_argument(
-        "--reweighting",
-        choices=("setting31", "word2vec", "none"),
-        help="weights of pairs: the paper's Setting 3.1 (default), word2vec's, or none",
-    )
-    group.add_argument(
-        "--negatives", type=float, metavar="K", help="negatives per positive pair (default: 1)"
-    )
-    group.add_argument(
-        "--exponent",
-        type=float,
-        metavar="E",
-        help="power of frequency from which word2vec's negatives are drawn (default: 0.75)",
-    )
-    group.add_argument(
-        "--normalization",
-        choices=("samples", "words"),
-        help="whether --negatives is the number of samples (default) or, as in the paper, the mean "
-        "weight of a word",
-    )
-    group.add_argument(
-        "--coupling", type=float, metavar="A", help="also weight word i by P_i^A (default: 0)"
-    )
-    group.add_argument(
-        "--shrinkage",
-        type=float,
-        metavar="A",
-        help="evidence that a pair of words must overcome (default: 0)",
-    )
-    group.add_argument(
+    add_options(parser, RUNNING)
+    add_options(parser, MODEL, "model").add_argument(
         "--untied",
         dest="tied",
         action="store_false",
         default=None,
         help="learn context vectors separately from word vectors",
     )
-
-
-def _add_descent_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("gradient descent")
-    group.add_argument(
-        "--gradient",
-        choices=("population", "stochastic"),
-        help="exact gradient from the counts (default), or minibatches from the text",
-    )
-    group.add_argument(
-        "--optimizer",
-        choices=("sgd", "rk4", "adam"),
-        help="plain steps (default), fourth-order steps of the gradient flow, or Adam",
-    )
-    group.add_argument(
-        "--rate",
-        type=float,
-        metavar="R",
-        help="learning rate (default: 0.05 for Adam, otherwise half of the largest stable rate)",
-    )
-    group.add_argument(
-        "--schedule",
-        choices=("constant", "stepwise", "linear"),
-        help="of the learning rate: constant (default); stepwise, the paper's, a tenth of the rate "
-        "after three quarters of the time (--until) or of the steps (--steps); or linear to zero",
-    )
-    group.add_argument(
-        "--init-scale",
-        type=_init_scale,
-        metavar="S",
-        help="size of the random start (default: 0.01), or word2vec for that of word2vec.c",
-    )
-    group.add_argument(
-        "--scale-of",
-        choices=("entry", "vector", "mode"),
-        help="what --init-scale measures: entries (default), word vectors, or singular values",
-    )
-    group.add_argument("--steps", type=int, metavar="N", help="end after N steps (default: 1000)")
-    group.add_argument("--until", type=float, metavar="T", help="end at the paper's time t = T")
-    group.add_argument(
-        "--precision",
-        choices=("auto", "float32", "float64"),
-        help="auto (default) is float64 for very small starts, otherwise float32",
-    )
-    group.add_argument(
-        "--batch-size", type=int, metavar="N", help="pairs per minibatch (default: 100000)"
-    )
-    group.add_argument(
-        "--flatten",
-        type=float,
-        metavar="B",
-        help="draw rare words more often, from 0 (default) to 1, with the same expected gradient",
-    )
-
-
-def _add_trace_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("trace")
-    group.add_argument(
-        "--record-every", type=int, metavar="N", help="steps between records (default: 10)"
-    )
-    group.add_argument(
-        "--snapshot-every", type=int, metavar="N", help="steps between snapshots of the vectors"
-    )
-    group.add_argument(
-        "--checkpoint-every", type=int, metavar="N", help="steps between checkpoints (default: 100)"
-    )
-    group.add_argument(
-        "--analogies", metavar="FILE", help="record accuracy on a file of analogies, or on google"
-    )
+    add_options(parser, DESCENT, "gradient descent")
+    add_options(parser, TRACE, "trace")
+    add_options(parser, READING, "reading")
+    add_options(parser, COUNTING, "counting")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -168,8 +137,8 @@ def run(options: argparse.Namespace) -> None:
     from qwem.model import Settings, refuse_settled
     from qwem.recipes import TrainingSettings, run_training
 
-    given = {entry.name: getattr(options, entry.name, None) for entry in fields(TrainingSettings)}
-    training = TrainingSettings(**{k: value for k, value in given.items() if value is not None})
+    names = [field.name for field in fields(TrainingSettings)]
+    training = TrainingSettings(**given(options, names))
     model = _PAPER_MODEL if options.preset is None else {}
     source, settings = source_of(options.inputs), given_settings(options)
     # word2vec's reweighting has its own use for the threshold of subsampling.
@@ -206,10 +175,6 @@ def run(options: argparse.Namespace) -> None:
         ("next", f"{command()} similar {done.model_path} WORD"),
     ]
     emit(options, report, rows)
-
-
-def _init_scale(text: str) -> float | str:
-    return text if text == "word2vec" else float(text)
 
 
 def _number(value: float) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qwem.cli.options import whole
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -16,7 +17,19 @@ def add_model_argument(parser: argparse.ArgumentParser) -> None:
     """Add the argument MODEL and the option --dim."""
     parser.add_argument("model", metavar="MODEL", help="a fitted model, or a file of word vectors")
     parser.add_argument(
-        "--dim", type=int, metavar="D", help="use only the first D dimensions of a model"
+        "--dim", type=whole, metavar="D", help="use only the first D dimensions of a model"
+    )
+
+
+def add_topn_option(parser: argparse.ArgumentParser, what: str, default: int = 10) -> None:
+    """Add the option -n, the number of words to list."""
+    parser.add_argument(
+        "-n",
+        "--topn",
+        type=whole,
+        default=default,
+        metavar="N",
+        help=f"number of {what} (default: {default})",
     )
 
 

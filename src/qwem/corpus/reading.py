@@ -74,7 +74,7 @@ class Reading:
     """``"strict"`` refuses text that is not valid UTF-8; ``"replace"`` puts U+FFFD in its place."""
 
     _OTHER_NAMES: ClassVar[Mapping[str, str]] = {"max_final_vocab": "vocab_size"}
-    """What other libraries call these settings, for `refuse_unknown`."""
+    """What other programs call these settings, for `meant_by`."""
 
     def __post_init__(self) -> None:
         if self.vocab_size is not None:
@@ -93,12 +93,22 @@ class Reading:
 
     @classmethod
     def refuse_unknown(cls, names: Iterable[str]) -> None:
-        """Raise `SettingError` for the first name that is not a setting, with the nearest ones."""
+        """Raise `SettingError` for the first name that is not a setting, with the nearest one."""
         known = [field.name for field in fields(cls)]
         for name in names:
-            if name in known:
-                continue
-            meant = [cls._OTHER_NAMES[name]] if name in cls._OTHER_NAMES else []
-            meant = meant or difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(known)}."
-            raise SettingError(f"There is no setting {name!r}; {hint}")
+            if name not in known:
+                meant = cls.meant_by(name)
+                hint = f"did you mean {meant}?" if meant else f"there are {', '.join(known)}."
+                raise SettingError(f"There is no setting {name!r}; {hint}")
+
+    @classmethod
+    def meant_by(cls, name: str) -> str | None:
+        """Return the setting that another name stands for, or the one with the nearest spelling.
+
+        >>> Reading.meant_by("max_final_vocab"), Reading.meant_by("tokeniser")
+        ('vocab_size', 'tokenizer')
+        """
+        if name in cls._OTHER_NAMES:
+            return cls._OTHER_NAMES[name]
+        close = difflib.get_close_matches(name, [field.name for field in fields(cls)], n=1)
+        return close[0] if close else None

@@ -3,6 +3,7 @@
 from qwem.embedding.embedding import Embedding, Neighbours
 from qwem.embedding.formats import (
     Format,
+    format_of,
     from_gensim,
     read_vectors,
     to_gensim,
@@ -19,6 +20,7 @@ __all__ = [
     "Neighbours",
     "Spelling",
     "StoredType",
+    "format_of",
     "from_gensim",
     "read_vectors",
     "sif_weights",

@@ -63,13 +63,19 @@ class Evaluation:
                 for name, one in scores.items()
                 if one.questions
             ]
-            tables.append(text_table([("analogies", "3CosAdd", "3CosMul", "questions"), *rows]))
+            tables.append(
+                text_table(
+                    [("analogies", "3CosAdd", "3CosMul", "questions with known words"), *rows]
+                )
+            )
         if self.similarity:
             pairs = [
                 (name, f"{one.spearman:.3f}", _covered(one, one.pairs))
                 for name, one in self.similarity.items()
             ]
-            tables.append(text_table([("rated pairs", "Spearman", "pairs"), *pairs]))
+            tables.append(
+                text_table([("rated pairs", "Spearman", "pairs with known words"), *pairs])
+            )
         return "\n".join(tables)
 
 

@@ -82,16 +82,26 @@ class Settings(Reading):
     """Whether rare words lean on their spelling, and unseen words have vectors: see `spell`."""
 
     _OTHER_NAMES: ClassVar[Mapping[str, str]] = {
-        "alpha": "shrinkage",
-        "dimension": "dim",
-        "k": "negatives",
-        "max_final_vocab": "vocab_size",
-        "n_components": "dim",
+        # gensim
+        "vector_size": "dim",
+        "size": "dim",
         "negative": "negatives",
         "sample": "subsample",
-        "size": "dim",
-        "vector_size": "dim",
+        "max_final_vocab": "vocab_size",
         "workers": "threads",
+        # fastText
+        "ws": "window",
+        "neg": "negatives",
+        "minCount": "min_count",
+        "thread": "threads",
+        "minn": "ngrams",
+        "maxn": "ngrams",
+        # GloVe, scikit-learn, papers
+        "window_size": "window",
+        "vocab_min_count": "min_count",
+        "n_components": "dim",
+        "dimension": "dim",
+        "k": "negatives",
     }
 
     def __post_init__(self) -> None:

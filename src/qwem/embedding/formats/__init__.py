@@ -12,21 +12,48 @@ from qwem.embedding.formats.binary import read_binary, write_binary
 from qwem.embedding.formats.files import header_of, reading
 from qwem.embedding.formats.hub import write_hub
 from qwem.embedding.formats.keyed_vectors import from_gensim, to_gensim
+from qwem.embedding.formats.tensors import read_safetensors, write_safetensors
 from qwem.embedding.formats.text import is_number, read_text, write_text
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Format", "from_gensim", "read_vectors", "to_gensim", "write_hub", "write_vectors"]
+__all__ = [
+    "Format",
+    "format_of",
+    "from_gensim",
+    "read_vectors",
+    "to_gensim",
+    "write_hub",
+    "write_vectors",
+]
 
-Format = Literal["word2vec", "word2vec-binary", "glove", "npz", "npy"]
+Format = Literal["word2vec", "word2vec-binary", "glove", "npz", "npy", "safetensors"]
+
+_SUFFIXES: dict[str, Format] = {
+    ".bin": "word2vec-binary",
+    ".npz": "npz",
+    ".npy": "npy",
+    ".safetensors": "safetensors",
+}
+"""The formats that the name of a file tells."""
+_ARRAYS = ("npz", "npy", "safetensors")
+
+
+def format_of(path: str | os.PathLike[str]) -> Format:
+    """Return the format in which vectors are written to a file of this name.
+
+    >>> format_of("v.npz"), format_of("v.bin.gz"), format_of("v.txt")
+    ('npz', 'word2vec-binary', 'word2vec')
+    """
+    return _SUFFIXES.get(Path(os.fspath(path).removesuffix(".gz")).suffix, "word2vec")
 
 
 def write_vectors(
     embedding: Embedding,
     path: str | os.PathLike[str],
-    format: Format = "word2vec",  # noqa: A002
+    format: Format | None = None,  # noqa: A002
 ) -> None:
     """Write words and vectors in a format that other programs read.
 
@@ -39,8 +66,9 @@ def write_vectors(
         written whole or not at all.
     format
         ``word2vec`` (text), ``word2vec-binary``, ``glove`` (text without a header), ``npz``
-        (arrays ``words`` and ``vectors``), ``npy`` (vectors, with the words in a text file next to
-        it). All of them keep the vectors exactly.
+        (arrays ``words`` and ``vectors``), ``npy`` (the vectors, followed by the words, which NumPy
+        passes over), or ``safetensors`` (the tensor ``vectors``, with the words in its metadata).
+        All of them keep the vectors exactly. If it is None, the name decides: see `format_of`.
 
     >>> import tempfile
     >>> file = tempfile.mkdtemp() + "/vectors.txt"
@@ -56,9 +84,13 @@ def write_vectors(
         "glove": lambda: write_text(embedding, path, header=False),
         "npz": lambda: write_npz(embedding, path),
         "npy": lambda: write_npy(embedding, path),
+        "safetensors": lambda: write_safetensors(embedding, path),
     }
-    _check_format(format)
-    writers[format]()
+    chosen = format or format_of(path)
+    _check_format(chosen)
+    if chosen in _ARRAYS and os.fspath(path).endswith(".gz"):
+        raise SettingError(f"{path}: the format {chosen} is not compressed; leave out .gz.")
+    writers[chosen]()
 
 
 def read_vectors(
@@ -98,7 +130,8 @@ def read_vectors(
     if found in ("word2vec", "glove"):
         header = found == "word2vec"
         return read_text(path, header=header, limit=limit, unicode_errors=unicode_errors)
-    return _limited(read_npz(path) if found == "npz" else read_npy(path), limit)
+    readers = {"npz": read_npz, "npy": read_npy, "safetensors": read_safetensors}
+    return _limited(readers[found](path), limit)
 
 
 def _check_format(name: str) -> None:
@@ -112,11 +145,9 @@ def _limited(embedding: Embedding, limit: int | None) -> Embedding:
 
 def _guess(path: str | os.PathLike[str]) -> Format:
     """Return the format of a file, judged by its name and its first two lines."""
-    name = os.fspath(path).removesuffix(".gz")
-    if name.endswith(".npz"):
-        return "npz"
-    if name.endswith(".npy"):
-        return "npy"
+    named = format_of(path)
+    if named in _ARRAYS:
+        return named
     with reading(path) as file:
         if header_of(file.readline(1 << 16)) is None:
             return "glove"

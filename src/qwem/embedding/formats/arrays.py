@@ -1,10 +1,10 @@
-"""Vectors as NumPy files: a .npz of words and vectors, or a .npy with a text file of words."""
+"""Vectors as NumPy files: a .npz of words and vectors, or a .npy that ends with the words."""
 
 from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -32,54 +32,63 @@ def write_npz(embedding: Embedding, path: str | os.PathLike[str]) -> None:
 
 
 def write_npy(embedding: Embedding, path: str | os.PathLike[str]) -> None:
-    """Write the vectors to a .npy file and the words, one per line, to `words_file(path)`."""
+    """Write the vectors as a .npy file, and after them the words, one per line.
+
+    `numpy.load` reads the vectors and passes over what follows, so that one file holds both.
+    """
     check_words(embedding, "\n", "a list of one word per line")
-    with writing_file(words_file(path)) as file:
-        file.write("".join(f"{word}\n" for word in embedding).encode())
     with writing_file(path) as file:
         np.save(file, embedding.vectors)
+        file.write("".join(f"{word}\n" for word in embedding).encode())
 
 
 def read_npz(path: str | os.PathLike[str]) -> Embedding:
     """Read a file that `write_npz` wrote, or any .npz file with `words` and `vectors`."""
-    arrays = _load(path)
+    with reading(path) as file:
+        arrays = _arrays(path, file)
     if not isinstance(arrays, dict) or not {"words", "vectors"} <= set(arrays):
         raise DataError(f"{path} needs two arrays named words and vectors.")
     words = arrays["words"]
     if words.dtype.kind != "U" or words.ndim != 1:
         raise DataError(f"{path}: words must be a row of strings, not {words.dtype} {words.shape}.")
-    return _checked(path, "npz", words.tolist(), arrays["vectors"])
+    return checked(path, "npz", words.tolist(), arrays["vectors"])
 
 
 def read_npy(path: str | os.PathLike[str]) -> Embedding:
-    """Read files that `write_npy` wrote: the vectors, and their words from `words_file(path)`."""
-    vectors = _load(path)
-    if isinstance(vectors, dict):
-        raise DataError(f"{path} is an archive of arrays; read it with format='npz'.")
-    with reading(words_file(path)) as file:
-        try:
-            words = file.read().decode().split("\n")[:-1]
-        except UnicodeDecodeError as error:
-            raise DataError(f"{words_file(path)} is not UTF-8 ({error}).") from error
-    return _checked(path, "npy", words, vectors)
+    """Read a file that `write_npy` wrote, or any .npy file with the words in `words_file(path)`."""
+    with reading(path) as file:
+        vectors = _arrays(path, file)
+        if isinstance(vectors, dict):
+            raise DataError(f"{path} is an archive of arrays; read it with format='npz'.")
+        text = file.read()
+    source = Path(path)
+    if not text:
+        source = words_file(path)
+        with reading(source) as file:
+            text = file.read()
+    try:
+        words = text.decode().split("\n")[:-1]
+    except UnicodeDecodeError as error:
+        raise DataError(f"The words in {source} are not UTF-8 ({error}).") from error
+    return checked(path, "npy", words, vectors)
 
 
 def words_file(path: str | os.PathLike[str]) -> Path:
-    """Return the path of the words of a .npy file: ``vectors.words.txt`` for ``vectors.npy``."""
+    """Return the text file of words beside a .npy file: ``v.words.txt`` for ``v.npy``."""
     return Path(path).with_suffix(".words.txt")
 
 
-def _load(path: str | os.PathLike[str]) -> NDArray[Any] | dict[str, NDArray[Any]]:
-    """Return the array of a .npy file, or all arrays of a .npz file, without unpickling."""
-    with reading(path) as file:
-        try:
-            loaded = np.load(file, allow_pickle=False)
-            return dict(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
-        except (ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise DataError(f"{path} is damaged or pickled ({error}); make it again.") from error
+def _arrays(path: str | os.PathLike[str], file: BinaryIO) -> NDArray[Any] | dict[str, NDArray[Any]]:
+    """Return the array of an open .npy file, or all of a .npz file, without unpickling."""
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        return dict(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} is damaged or pickled ({error}); make it again.") from error
 
 
-def _checked(path: Any, file_format: str, words: list[str], vectors: NDArray[Any]) -> Embedding:
+def checked(path: Any, file_format: str, words: list[str], vectors: NDArray[Any]) -> Embedding:
+    """Return the embedding of a file, after checking that it has one row of numbers per word."""
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or len(vectors) != len(words):
         raise DataError(
             f"{path} has {len(words):,} words and {vectors.dtype} vectors of shape "
