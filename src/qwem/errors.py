@@ -7,6 +7,7 @@ __all__ = [
     "CountError",
     "CoverageError",
     "DataError",
+    "DiskLimitError",
     "MemoryLimitError",
     "MissingExtraError",
     "QwemError",
@@ -62,6 +63,10 @@ class ArtefactError(QwemError):
 
 class MemoryLimitError(QwemError, MemoryError):
     """Work that would not fit in memory, refused before it starts."""
+
+
+class DiskLimitError(QwemError, OSError):
+    """Temporary files that would not fit on the disk, refused before it is full."""
 
 
 class MissingExtraError(QwemError, ImportError):

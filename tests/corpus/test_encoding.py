@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import tempfile
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from qwem import Corpus, Vocabulary
 from qwem.corpus import batches, building, interner
-from qwem.errors import CorpusError, SettingError
+from qwem.errors import CorpusError, DiskLimitError, SettingError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,6 +120,26 @@ def test_threads_and_batches_leave_no_trace_on_disk(
             directory / "text.txt", **arguments, directory=directory / "b", threads=threads
         )
     assert files_of(directory / "a") == files_of(directory / "b")
+
+
+def test_a_disk_that_is_too_small_is_refused_while_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words, lines = 1_000, 400
+    text = tmp_path / "text.txt"
+    text.write_text(("word " * words + "\n") * lines)
+    monkeypatch.setattr(batches, "BATCH_BYTES", text.stat().st_size // 20)
+    spools = 4 * words * lines  # and as much again for the corpus
+    free = shutil.disk_usage(tmp_path)._replace(free=int(1.8 * spools))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(
+        DiskLimitError, match=r"would need 0\.0 GB more of disk in .* are free; free"
+    ):
+        Corpus.from_files(text)
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+    free = free._replace(free=int(2.2 * spools))
+    assert Corpus.from_files(text).tokens.size == words * lines
 
 
 def test_a_document_may_be_larger_than_a_batch(

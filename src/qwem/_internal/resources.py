@@ -1,16 +1,17 @@
-"""Threads and memory: how many cores to use, and refusing what would not fit."""
+"""Threads, memory and disk: how many cores to use, and refusing what would not fit."""
 
 from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qwem.errors import MemoryLimitError, SettingError
+from qwem.errors import DiskLimitError, MemoryLimitError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +76,16 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
         raise MemoryLimitError(
             f"{what} would need {needed / 1e9:.1f} GB of memory and "
             f"{available / 1e9:.1f} GB are available; {remedy}."
+        )
+
+
+def require_disk(needed: int, directory: Path, what: str, remedy: str) -> None:
+    """Raise `DiskLimitError` unless `needed` more bytes fit on the disk of `directory`."""
+    free = shutil.disk_usage(directory).free
+    if needed > free:
+        raise DiskLimitError(
+            f"{what} would need {needed / 1e9:.1f} GB more of disk in {directory.parent} and "
+            f"{free / 1e9:.1f} GB are free; {remedy}."
         )
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from qwem._internal.progress import progress
+from qwem._internal.resources import require_disk
 from qwem.corpus import kernels
 from qwem.corpus.batches import DocumentBatch, TextBatch
 from qwem.corpus.interner import Interner, packed
@@ -92,6 +93,40 @@ class _Worker:
         self._spool.unlink()
 
 
+class _DiskForecast:
+    """How much disk the words of all the text will take, from those read so far.
+
+    A word takes a number in a spool and, at the end, another in the corpus.
+    """
+
+    def __init__(self, directory: Path, total: int | None) -> None:
+        self.total = total
+        self.needed = 0
+        """Bytes in all."""
+        self._directory = directory
+        self._spooled = self._read = 0
+        self._due = max(1, (total or 0) // 100)
+
+    def take(self, tokens: int, read: int) -> bool:
+        """Note that `read` bytes of the input had `tokens` words; return whether `needed` is new.
+
+        Raises `DiskLimitError` where the rest will not fit, as early as that can be told.
+        """
+        self._spooled += 4 * tokens
+        self._read += read
+        if not self.total or self._read < self._due:
+            return False
+        self._due = 2 * self._read
+        self.needed = int(2 * self._spooled * max(1.0, self.total / self._read))
+        require_disk(
+            self.needed - self._spooled,
+            self._directory,
+            "Encoding this text",
+            "free some space, or choose another disk (TMPDIR, for temporary files)",
+        )
+        return True
+
+
 def encode(
     batches: Iterable[DocumentBatch],
     letters: NDArray[np.int32],
@@ -110,7 +145,8 @@ def encode(
     """
     workers = [_Worker(directory / f"spool-{number}") for number in range(threads)]
     try:
-        runs, text_bytes = _spool(batches, letters, workers, threads, total)
+        forecast = _DiskForecast(directory, total)
+        runs, text_bytes = _spool(batches, letters, workers, threads, forecast)
         lengths = _document_lengths(runs)
         kept = lengths >= reading.min_tokens
         min_count = None
@@ -195,7 +231,7 @@ def _spool(
     letters: NDArray[np.int32],
     workers: list[_Worker],
     threads: int,
-    total: int | None,
+    forecast: _DiskForecast,
 ) -> tuple[list[_Run], int]:
     """Spool all words; return the batches in order and the bytes of text they had."""
     idle: LifoQueue[_Worker] = LifoQueue()
@@ -211,11 +247,13 @@ def _spool(
 
     runs = []
     text_bytes = 0
-    with progress("reading", total, "B") as bar:
+    with progress("reading", forecast.total, "B") as bar:
         for run, size, used in in_order(take, batches, threads):
             runs.append(run)
             text_bytes += size
             bar.update(used)
+            if forecast.take(run.tokens, used):
+                bar.set_postfix_str(f"{forecast.needed / 1e9:.1f} GB of temporary disk")
     return runs, text_bytes
 
 
