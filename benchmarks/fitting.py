@@ -3,12 +3,15 @@
     python benchmarks/fitting.py enwiki-36M.parquet --benchmarks DIRECTORY
     python benchmarks/fitting.py enwiki-36M.parquet --benchmarks DIRECTORY --vocab-size 10000
     python benchmarks/fitting.py enwiki-2M.parquet --documents 200 --epochs 5 20 50 --whole
+    python benchmarks/fitting.py enwiki-36M.parquet --benchmarks DIRECTORY --runs qwem --times 56
 
 Both read the same text and learn the same words: every word seen five times, or the most frequent
 ones. gensim (skip-gram, window 5, 5 negatives, 2 workers) takes over ten minutes on 36 million
 words, so its time is extrapolated from one epoch of a part (`--part 0.05`); `--whole` trains it to
 the end and scores it. qwem is the command `qwem fit`, start-up included, the better of two runs:
-the first may compile kernels. All files of DIRECTORY are scored: those whose names contain
+the first may compile kernels. With `--times 56` the text is read 56 times over, which makes two
+billion words of the 36 million, and words must occur that many times as often: the same vocabulary.
+All files of DIRECTORY are scored: those whose names contain
 "analog", "questions" or "msr" as analogies, others as rated pairs.
 """
 
@@ -81,10 +84,10 @@ def first_documents(file: str, count: int, directory: str) -> str:
     return f"{directory}/part.parquet"
 
 
-def run_qwem(corpus: str, settings: list[str], output: str) -> tuple[float, dict[str, Any]]:
-    command = [sys.executable, "-m", "qwem.cli", "fit", corpus, "-o", output, "--json", *settings]
+def run_qwem(files: list[str], settings: list[str], output: str) -> tuple[float, dict[str, Any]]:
+    command = [sys.executable, "-m", "qwem.cli", "fit", *files, "-o", output, "--json", *settings]
     wall = []
-    for _ in range(2):
+    for _ in range(2 if len(files) == 1 else 1):
         start = time.perf_counter()
         finished = subprocess.run(command, check=True, capture_output=True, text=True)
         wall.append(time.perf_counter() - start)
@@ -98,6 +101,7 @@ def main() -> None:
     parser.add_argument("--vocab-size", type=int, help="default: every word seen five times")
     parser.add_argument("--dim", type=int, help="default: what qwem fit chooses")
     parser.add_argument("--documents", type=int, help="take so many long ones of a Parquet file")
+    parser.add_argument("--times", type=int, default=1, help="read the text so many times over")
     parser.add_argument("--runs", nargs="*", choices=tuple(RUNS), default=list(RUNS))
     parser.add_argument("--epochs", type=int, nargs="*", default=[5])
     parser.add_argument("--part", type=float, default=0.05, help="of the text, for gensim's time")
@@ -106,14 +110,21 @@ def main() -> None:
 
     size = [] if options.vocab_size is None else ["--vocab-size", str(options.vocab_size)]
     size += [] if options.dim is None else ["--dim", str(options.dim)]
+    if options.times > 1 and options.vocab_size is None:
+        size += ["--min-count", str(5 * options.times)]
     taken = {}
     with TemporaryDirectory() as directory:
         file = options.corpus
         if options.documents:
             file = first_documents(file, options.documents, directory)
         for name in options.runs:
-            taken[name], report = run_qwem(file, [*RUNS[name], *size], f"{directory}/model")
+            taken[name], report = run_qwem(
+                [file] * options.times, [*RUNS[name], *size], f"{directory}/model"
+            )
             print(f"{name:18}{taken[name]:8.1f} s  {report['chosen']}")
+            words = report["corpus"]["words_read"]
+            reading = sum(report["seconds"][stage] for stage in ("read", "count"))
+            print(f"{'':28}{words:,} words, {words / reading / 1e6:.1f} million read and counted/s")
             stages = ", ".join(f"{k} {v:.1f}" for k, v in report["seconds"].items())
             print(f"{'':28}{stages}; {report['peak_memory_bytes'] / 1e9:.1f} GB")
             embedding = Model.load(f"{directory}/model").wv
@@ -128,12 +139,12 @@ def main() -> None:
         dim = options.dim or report["dim"]
         for epochs in options.epochs:
             if options.whole:
-                gensim, embedding = train_gensim(corpus, dim, epochs)
+                gensim, embedding = train_gensim(corpus, dim, epochs * options.times)
                 note = scores(embedding, options.benchmarks)
             else:
                 part = corpus.documents(0, max(1, round(options.part * len(corpus))))
                 seconds, _ = train_gensim(part, dim, epochs=1)
-                gensim = seconds * epochs * len(corpus.tokens) / len(part.tokens)
+                gensim = seconds * epochs * options.times * len(corpus.tokens) / len(part.tokens)
                 note = f"(one epoch of {options.part:.0%}: {seconds:.1f} s)"
             print(f"gensim, {epochs:2} epochs {gensim:8.1f} s  {note}")
             print(f"{'':28}{', '.join(f'{k} {gensim / v:.0f}x' for k, v in taken.items())}")
