@@ -13,6 +13,7 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.model import Model
 from qwem.spectrum import factorize
 from qwem.target import Target, mstar, rank_one, setting31
+from qwem.training import Trace, population, train
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,12 +44,39 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
         "model": Model(spectrum, settings, {}),
         "polished-model": Model(spectrum, settings, {}, (word, context)),
     }
+    run, reload = _trained(counts, directory / "checkpoint")
+    artefacts["trace"] = run
     for name, artefact in artefacts.items():
         artefact.save(directory / name)
     assert isinstance(artefacts["sparse-counts"].pair_counts.matrix, sparse.csr_array)
     assert not artefacts["sparse-target"].is_dense
     assert isinstance(artefacts["dense-target"], Target)
-    return {name: type(artefact).load for name, artefact in artefacts.items()}
+    loaders = {name: type(artefact).load for name, artefact in artefacts.items()}
+    return {**loaders, "checkpoint": reload}
+
+
+def _trained(counts: Cooccurrence, checkpoint: Path) -> tuple[Trace, Callable[[Path], Any]]:
+    """Train a few steps; return the trace, and a function that loads the run's checkpoint."""
+    trainer = population(counts, dim=2, rate=0.1)
+    start = trainer.init(init_scale=0.1)
+
+    def run(path: Path) -> Trace:
+        return train(trainer, start, steps=4, record_every=2, checkpoint=path)
+
+    return run(checkpoint), run
+
+
+def saved_models(directory: Path) -> list[Path]:
+    """Save a model and a polished one with other words; return their paths."""
+    paths = [directory / "closed", directory / "polished"]
+    for path, documents in zip(paths, (DOCUMENTS, DOCUMENTS[:4]), strict=True):
+        counts = Cooccurrence.count(qwem.Corpus.from_documents(documents), window=3)
+        spectrum = factorize(mstar(counts), 4, signed=True)
+        sides = spectrum.embedding(), spectrum.context_embedding()
+        Model(spectrum, {"target": "mstar"}, {}, sides if path.name == "polished" else None).save(
+            path
+        )
+    return paths
 
 
 def contents(value: Any) -> Any:
@@ -59,6 +87,8 @@ def contents(value: Any) -> Any:
         return tuple(contents(part) for part in (value.data, value.indices, value.indptr))
     if isinstance(value, qwem.Embedding):
         return contents(value.vocabulary), contents(value.vectors), repr(dict(value.provenance))
+    if isinstance(value, dict):
+        return tuple((key, contents(item)) for key, item in value.items())
     if isinstance(value, tuple):
         return tuple(contents(item) for item in value)
     if is_dataclass(value):

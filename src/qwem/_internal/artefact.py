@@ -24,6 +24,7 @@ from qwem._internal.description import (
     write_json,
 )
 from qwem._internal.output import writing_directory
+from qwem._internal.tables import one_line
 from qwem.errors import ArtefactError, MemoryLimitError, QwemError
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def load(path: str | os.PathLike[str], kind: str, build: Callable[[Saved], Resul
         except (ArtefactError, MemoryLimitError) as error:
             failure = error
         except (LookupError, TypeError, ValueError, ArithmeticError, OSError, QwemError) as error:
-            reason = f"{type(error).__name__}: {error}"
+            reason = one_line(f"{type(error).__name__}: {error}")
             failure = ArtefactError(
                 f"The {kind} at {directory} is damaged ({reason}); make it again."
             )

@@ -81,6 +81,14 @@ def remove_abandoned(final: Path) -> None:
                 entry.unlink()
 
 
+def remove_directory(path: Path) -> None:
+    """Remove a directory in one step, so that a killed process leaves all of it or nothing."""
+    remove_abandoned(path)
+    retired = temporary_name(path)
+    path.rename(retired)
+    shutil.rmtree(retired)
+
+
 def is_being_written(final: Path) -> bool:
     """Return whether a process is about to put something new in the place of `final`."""
     return any(True for _ in _temporaries(final))

@@ -57,16 +57,30 @@ def blas_threads(threads: int | None) -> Iterator[None]:
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that new work may take, within the container's limit if any."""
+    """Return the bytes of memory that new work may take, within the limits that are set for it."""
     import psutil
 
-    available: int = psutil.virtual_memory().available
+    available: int = min(psutil.virtual_memory().available, _left_to_process())
     group = Path("/sys/fs/cgroup")
     try:
         limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
     except (OSError, ValueError):  # no container, or one without a limit
         return available
     return min(available, limit - used)
+
+
+def _left_to_process() -> int:
+    """Return how many bytes this process may still ask for (``ulimit -v``)."""
+    if sys.platform == "win32":
+        return sys.maxsize
+    import resource
+
+    import psutil
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return limit - int(psutil.Process().memory_info().vms)
 
 
 def require_memory(needed: int, what: str, remedy: str) -> None:

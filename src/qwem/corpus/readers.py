@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.tables import one_line
 from qwem.corpus import batches
 from qwem.corpus.batches import TextBatch, from_arrow, from_texts, kind_of_value
 from qwem.corpus.files import open_stream
@@ -131,7 +132,7 @@ def _read_parquet(path: Path, column: str, errors: Errors) -> Iterator[TextBatch
                 row += len(array)
                 yield from_arrow(array, int(row * bytes_per_row))
     except (pa.ArrowException, OSError) as error:
-        raise CorpusError(f"{path} can't be read as Parquet: {error}.") from error
+        raise CorpusError(f"{path} can't be read as Parquet: {one_line(str(error))}.") from error
 
 
 def _batch_rows(file: Any, column: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qwem._internal.leftovers import remove_abandoned
 from qwem._internal.progress import progress
 from qwem.errors import ConvergenceError, SettingError
 from qwem.training.checkpoint import load_checkpoint, run_identity, save_checkpoint
@@ -71,6 +72,8 @@ def train(
     )
     state, identity = start, run_identity(trainer, start, recorder)
     path = None if checkpoint is None else Path(checkpoint)
+    if path is not None:
+        remove_abandoned(path)
     if path is not None and path.exists():
         state = load_checkpoint(path, identity, trainer, start, recorder)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from qwem._internal.leftovers import temporary_name
 from qwem.recipes import Size
 from qwem.recipes.paper.experiment import Experiment
 from recipes.paper.families import TINY, family_text, write_families
@@ -92,3 +95,14 @@ def test_a_default_benchmark_that_is_missing_is_named(
     found = Experiment([str(corpus)], TINY, tmp_path, str(corpus.parent / "questions.txt"))
     assert "men.txt" in found.missing[0]
     assert [path.stem for path in found.similarity] == ["wordsim353"]
+
+
+def test_what_a_killed_run_left_is_removed(corpus: Path, tmp_path: Path) -> None:
+    experiment(corpus, tmp_path).trace("qwem")
+    (run,) = tmp_path.glob("run-*")
+    for number in ("", "-0", "-12"):
+        shutil.copytree(run, run.with_name(f"{run.name}-unfinished{number}"))
+    killed = temporary_name(run.with_name(f"{run.name}-unfinished"))
+    shutil.copytree(run, killed.with_name(killed.name.replace(str(os.getpid()), "999999999")))
+    experiment(corpus, tmp_path).trace("qwem")
+    assert not [path.name for path in tmp_path.iterdir() if "unfinished" in path.name]

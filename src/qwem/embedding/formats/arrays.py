@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qwem._internal.output import writing_file
 from qwem.embedding.formats.files import assemble, reading
+from qwem.embedding.formats.numpy_files import load_arrays
 from qwem.embedding.words import check_words
 from qwem.errors import DataError, SettingError
 
@@ -45,7 +45,7 @@ def write_npy(embedding: Embedding, path: str | os.PathLike[str]) -> None:
 def read_npz(path: str | os.PathLike[str]) -> Embedding:
     """Read a file that `write_npz` wrote, or any .npz file with `words` and `vectors`."""
     with reading(path) as file:
-        arrays = _arrays(path, file)
+        arrays = load_arrays(path, file)
     if not isinstance(arrays, dict) or not {"words", "vectors"} <= set(arrays):
         raise DataError(f"{path} needs two arrays named words and vectors.")
     words = arrays["words"]
@@ -57,7 +57,7 @@ def read_npz(path: str | os.PathLike[str]) -> Embedding:
 def read_npy(path: str | os.PathLike[str]) -> Embedding:
     """Read a file that `write_npy` wrote, or any .npy file with the words in `words_file(path)`."""
     with reading(path) as file:
-        vectors = _arrays(path, file)
+        vectors = load_arrays(path, file)
         if isinstance(vectors, dict):
             raise DataError(f"{path} is an archive of arrays; read it with format='npz'.")
         text = file.read()
@@ -76,15 +76,6 @@ def read_npy(path: str | os.PathLike[str]) -> Embedding:
 def words_file(path: str | os.PathLike[str]) -> Path:
     """Return the text file of words beside a .npy file: ``v.words.txt`` for ``v.npy``."""
     return Path(path).with_suffix(".words.txt")
-
-
-def _arrays(path: str | os.PathLike[str], file: BinaryIO) -> NDArray[Any] | dict[str, NDArray[Any]]:
-    """Return the array of an open .npy file, or all of a .npz file, without unpickling."""
-    try:
-        loaded = np.load(file, allow_pickle=False)
-        return dict(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} is damaged or pickled ({error}); make it again.") from error
 
 
 def checked(path: Any, file_format: str, words: list[str], vectors: NDArray[Any]) -> Embedding:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from qwem.embedding.embedding import Embedding
 
 _CHUNK_BYTES = 1 << 24
+_LONGEST_WORD = 1 << 16
 _FLOAT = np.dtype("<f4")
 
 
@@ -60,7 +61,12 @@ def _fill(
         while len(words) < len(vectors):
             space = buffer.find(b" ", start)
             if space < 0 or len(buffer) < space + 1 + width:
-                chunk = file.read(_CHUNK_BYTES)
+                if space < 0 and len(buffer) - start > _LONGEST_WORD:
+                    raise DataError(
+                        f"{path}, byte {offset + start:,}: word {len(words) + 1:,} has no end; the "
+                        "file is damaged, or is not in word2vec's binary format."
+                    )
+                chunk = file.read(max(_CHUNK_BYTES, width))
                 if not chunk:
                     raise DataError(
                         f"{path} is truncated: it ends at byte {offset + len(buffer):,} after "

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 WHITESPACE = " \t\n\r\v\f"
 
 _BLOCK_NUMBERS = 1 << 21
-_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 22
+_LONGEST_LINE = 1 << 25
+_LONGEST_HEADER = 256
 
 
 def check_for_text(embedding: Embedding) -> None:
@@ -59,9 +61,9 @@ def read_text(
     places: list[int] = []
     blocks: list[NDArray[np.float32]] = []
     with reading(path) as file:
-        size, dim = parse_header(path, file.readline()) if header else (None, 0)
+        size, dim = parse_header(path, file.readline(_LONGEST_HEADER)) if header else (None, 0)
         with progress("read", total=size, unit="word") as bar:
-            for block in _line_blocks(file, start=2 if header else 1, limit=limit):
+            for block in _line_blocks(path, file, start=2 if header else 1, limit=limit):
                 # A GloVe file does not state its dimension; the first line shows it.
                 dim = dim or len(block[0][1].split()) - 1
                 pairs = [_split(path, place, line, dim) for place, line in block]
@@ -88,18 +90,38 @@ def _format_block(words: tuple[str, ...], vectors: NDArray[np.float32]) -> bytes
 
 
 def _line_blocks(
-    file: BinaryIO, start: int, limit: int | None
+    path: Any, file: BinaryIO, start: int, limit: int | None
 ) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield blocks of (line number, line) without blank lines, `limit` lines in total."""
+    """Yield blocks of (line number, line) without blank lines, `limit` lines in total.
+
+    Memory is bounded whatever the file is: blank lines cost none, and a line has a largest length.
+    """
     left = limit
-    while left != 0 and (lines := file.readlines(_BLOCK_BYTES)):
-        numbered = ((start + i, line.rstrip()) for i, line in enumerate(lines))
-        block = [(place, line) for place, line in numbered if line][:left]
-        start += len(lines)
+    rest = b""
+    while left != 0 and (data := file.read(_BLOCK_BYTES)):
+        whole, newline, rest = (rest + data).rpartition(b"\n")
+        if len(rest) > _LONGEST_LINE:
+            place = start + whole.count(b"\n") + len(newline)
+            raise DataError(
+                f"{path}, line {place}: the line has more than {_LONGEST_LINE:,} bytes; this is "
+                "not a file of word vectors."
+            )
+        block = _numbered(whole, start)[:left]
+        start += whole.count(b"\n") + len(newline)
         if left is not None:
             left -= len(block)
         if block:
             yield block
+    if left != 0 and (block := _numbered(rest, start)):
+        yield block
+
+
+def _numbered(text: bytes, start: int) -> list[tuple[int, bytes]]:
+    """Return (line number, line) for the lines that are not blank."""
+    if not text.strip():
+        return []
+    numbered = ((start + i, line.rstrip()) for i, line in enumerate(text.split(b"\n")))
+    return [(place, line) for place, line in numbered if line]
 
 
 def _split(path: Any, place: int, line: bytes, dim: int) -> tuple[bytes, bytes]:

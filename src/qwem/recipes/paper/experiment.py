@@ -173,8 +173,16 @@ class Experiment:
             **{key: value for key, value in scale.to_dict().items() if key not in _SIZES},
         }
 
+        def unfinished(path: Path) -> Path:
+            return path.with_name(f"{path.name}-unfinished")
+
+        def load(path: Path) -> Trace:
+            trace = Trace.load(path)
+            remove(unfinished(path))  # left by a process that was killed right after saving
+            return trace
+
         def make(path: Path) -> Trace:
-            checkpoint = path.with_name(f"{path.name}-unfinished")
+            checkpoint = unfinished(path)
             counts = self.counts(size.vocab_size, size.window)
             training = Training(run, scale, size, corpus, counts, self.spectrum(size))
             trace = training.train(checkpoint)
@@ -182,7 +190,7 @@ class Experiment:
             remove(checkpoint)
             return trace
 
-        return self._cached(f"run-{name}", settings, Trace.load, make)
+        return self._cached(f"run-{name}", settings, load, make)
 
     @cache  # noqa: B019
     def embedding(self, model: str) -> Embedding:

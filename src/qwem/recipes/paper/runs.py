@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from qwem._internal.leftovers import remove_abandoned, remove_directory
 from qwem.dynamics import closed_form, entry_scale
 from qwem.errors import ConvergenceError
 from qwem.target import setting31
@@ -181,5 +181,7 @@ class Training:
 
 def remove(checkpoint: Path) -> None:
     """Remove a checkpoint and the parts of its run that were kept beside it."""
-    for path in checkpoint.parent.glob(f"{checkpoint.name}*"):
-        shutil.rmtree(path)
+    remove_abandoned(checkpoint)
+    # The checkpoint comes last: without it, its parts would be taken for those of a new run.
+    for path in sorted(checkpoint.parent.glob(f"{checkpoint.name}*"), reverse=True):
+        remove_directory(path)

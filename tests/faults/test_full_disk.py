@@ -1,0 +1,125 @@
+"""A full disk ends a command in one sentence, and the old result stays."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from faults.effort import LONG
+from faults.processes import command, start
+from faults.test_kills import check_artefacts, tree
+from recipes.paper.families import write_families
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs limits of Linux")
+
+COMMANDS = {
+    "encode": ("encode", "TEXT", "-o", "OUT/result"),
+    "count": ("count", "TEXT", "-o", "OUT/result"),
+    "fit": ("fit", "TEXT", "-o", "OUT/result", "--dim", "30"),
+    "export": ("export", "MODEL", "-o", "OUT/result.txt"),
+    "report": ("report", "MODEL", "-o", "OUT/result.html"),
+    "train": ("train", "TEXT", "-o", "OUT/result", "--dim", "8", "--steps", "6"),
+}
+PAGE = 4096  # bytes; a file on a disk in memory takes whole pages
+NO_SPACE = 9  # the exit status by which a child says that it can't make a small disk
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text and a model."""
+    directory = tmp_path_factory.mktemp("full")
+    text = str(write_families(directory))
+    arguments = ("fit", text, "-o", str(directory / "model"), "--dim", "12")
+    assert start(directory / "log", command, *arguments).wait() == 0
+    return directory
+
+
+def filled(name: str, place: Path, output: Path) -> list[str]:
+    names = {"TEXT": str(place / "families.txt"), "MODEL": str(place / "model")}
+    return [names.get(a, a).replace("OUT", str(output)) for a in COMMANDS[name]]
+
+
+def with_small_files(limit: int, *arguments: str) -> int:
+    """Run a command that can't write a file of more than so many bytes."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    return command(*arguments)
+
+
+def on_a_small_disk(size: int, disk: Path, old: Path, arguments: list[str]) -> int:
+    """Run a command on a disk of so many bytes, and check what it leaves there."""
+    system = ctypes.CDLL(None, use_errno=True)
+    new_namespace, recursive_private = 0x20000, 0x44000
+    if system.unshare(new_namespace) or system.mount(b"none", b"/", None, recursive_private, None):
+        return NO_SPACE
+    if system.mount(b"tmpfs", os.fsencode(disk), b"tmpfs", 0, f"size={size}".encode()):
+        return NO_SPACE
+    for entry in old.iterdir():
+        if entry.is_dir():
+            shutil.copytree(entry, disk / entry.name)
+        else:
+            shutil.copy(entry, disk)
+    before = tree(disk)
+    status = command(*arguments)
+    check_artefacts(disk)
+    assert status == 0 or set(before.items()) <= set(tree(disk).items())
+    assert not list(disk.rglob(".*")), "nothing is left on a full disk"
+    return status
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_files_that_may_not_grow(
+    name: str, place: Path, tmp_path: Path, tally: Callable[[str, int, str], None]
+) -> None:
+    work = tmp_path / "work"
+    refused = 0
+    limits = [1_000, 2_000, 5_000, 20_000, 50_000] if LONG else [2_000]
+    for limit in limits:
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        child = start(tmp_path / "log", with_small_files, limit, *filled(name, place, work))
+        status = child.wait()
+        assert status in (0, 2), child.said
+        refused += status == 2
+        if status == 2:
+            assert "Traceback" not in child.said
+            assert not [path.name for path in work.rglob("*") if path.name.startswith(".")]
+        check_artefacts(work)
+    assert refused
+    tally(f"{name} with small files", len(limits), f"{refused} refused, the others ended as usual")
+
+
+@pytest.mark.parametrize("name", COMMANDS if LONG else ["fit", "report"])
+def test_a_disk_that_is_full(
+    name: str, place: Path, tmp_path: Path, tally: Callable[[str, int, str], None]
+) -> None:
+    disk, old = tmp_path / "disk", tmp_path / "old"
+    for directory in (disk, old):
+        directory.mkdir()
+    assert start(tmp_path / "log", command, *filled(name, place, old)).wait() == 0
+    shutil.rmtree(old / "result" / "checkpoint", ignore_errors=True)
+    sizes = [entry.stat().st_size for entry in old.rglob("*") if entry.is_file()]
+    used = sum(-(-size // PAGE) * PAGE for size in sizes)
+    refused = 0
+    for size in [used + PAGE, used + 4 * PAGE, 3 * used // 2] if LONG else [used + 2 * PAGE]:
+        child = start(tmp_path / "log", on_a_small_disk, size, disk, old, filled(name, place, disk))
+        status = child.wait()
+        if status == NO_SPACE:
+            pytest.skip("this user can't mount a disk")
+        assert status in (0, 2), child.said
+        refused += status == 2
+        if status == 2:
+            assert "No space left on device; free some space" in child.said
+            assert "Traceback" not in child.said
+    assert refused
+    tally(f"{name} on a full disk", 3 if LONG else 1, f"{refused} refused, the old result whole")

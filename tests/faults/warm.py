@@ -1,0 +1,20 @@
+"""What every child process needs, imported once in the process that they are forked from."""
+
+from importlib import import_module
+
+for name in (
+    "matplotlib.pyplot",
+    "plotly.offline",
+    "psutil",
+    "pyarrow.parquet",
+    "scipy.sparse.linalg",
+    "qwem.cli",
+    "qwem.cooccurrence.kernels",
+    "qwem.corpus.kernels",
+    "qwem.model.fitting",
+    "qwem.polish.kernels",
+    "qwem.recipes.demo",
+    "qwem.report",
+    "qwem.training",
+):
+    import_module(name)
