@@ -116,7 +116,8 @@ class Cooccurrence:
             "documents": [corpus.first_document, corpus.first_document + len(corpus)],
         }
         if subsampling:
-            source |= {"subsample": subsample, "seed": seed, "draws": draws}
+            words_read = int(corpus.vocabulary.counts.sum())
+            source |= {"subsample": subsample, "seed": seed, "draws": draws, "words": words_read}
         return cls(Vocabulary(corpus.vocabulary.words, words), pairs, by_distance, (source,))
 
     @classmethod

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         Reading,
         ReadingOptions,
     )
-    from qwem.corpus.tokenizer import tokenizer_name
+    from qwem.corpus.tokenizer import tokenizer_name, tokenizer_named
     from qwem.corpus.vocabulary import Vocabulary, frequency_order
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Vocabulary",
     "frequency_order",
     "tokenizer_name",
+    "tokenizer_named",
 ]
 
 # Settings alone don't need NumPy.
@@ -38,7 +39,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "corpus": ("Corpus",),
         "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading", "ReadingOptions"),
-        "tokenizer": ("tokenizer_name",),
+        "tokenizer": ("tokenizer_name", "tokenizer_named"),
         "vocabulary": ("Vocabulary", "frequency_order"),
     },
 )

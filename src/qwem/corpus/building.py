@@ -27,7 +27,7 @@ from qwem.corpus.documents import check_documents, is_dataset, read_dataset, rea
 from qwem.corpus.encoder import encode, id_dtype
 from qwem.corpus.files import find_files
 from qwem.corpus.readers import read_files
-from qwem.corpus.tokenizer import Tokenizer, resolve
+from qwem.corpus.tokenizer import WORDS_GIVEN, Tokenizer, resolve
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from qwem.corpus.vocabulary import Vocabulary
 
 _RESTRICTED_TOKENS = 1 << 22  # tokens per step, so that a corpus may be larger than memory
-_WORDS_GIVEN = Tokenizer("none: lists of words")
+_WORDS_GIVEN = Tokenizer(WORDS_GIVEN)
 
 
 @dataclass(frozen=True)

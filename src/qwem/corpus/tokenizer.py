@@ -16,6 +16,9 @@ from qwem.errors import SettingError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+WORDS_GIVEN = "none: lists of words"
+"""What a corpus records in place of a tokenizer where it was given words."""
+
 Split = Callable[[str], Iterable[str]]
 TokenizerLike = str | re.Pattern[str] | Split
 
@@ -68,6 +71,25 @@ def tokenizer_name(tokenizer: TokenizerLike) -> str:
     if isinstance(tokenizer, str) and tokenizer in ("letters", "ascii"):
         return tokenizer
     return resolve(tokenizer).name
+
+
+def tokenizer_named(name: str | None) -> TokenizerLike:
+    """Return the tokenizer that a corpus recorded under `name`; None stands for the default.
+
+    >>> tokenizer_named("pattern [a-z]+")
+    re.compile('[a-z]+')
+    """
+    if name is None or name in ("letters", "ascii"):
+        return name or "letters"
+    if name == WORDS_GIVEN:
+        return str.split
+    found = re.fullmatch(r"pattern (.*?)(?: \(flags (\d+)\))?", name, re.DOTALL)
+    if found:
+        return re.compile(found[1], int(found[2] or 0))
+    raise SettingError(
+        f"The words of this model were split by the {name}, which is not saved with it; pass it "
+        "as tokenizer."
+    )
 
 
 def _compile(expression: str) -> re.Pattern[str]:

@@ -8,15 +8,20 @@ from qwem._internal.lazy import lazy_names
 
 if TYPE_CHECKING:
     from qwem.model.choices import Settled, settle
+    from qwem.model.embed import NewWord
+    from qwem.model.embedding_rows import EmbeddedRows
     from qwem.model.fitting import count, fit, read
-    from qwem.model.model import Model
+    from qwem.model.model import Model, Offsets
     from qwem.model.provenance import refuse_settled
     from qwem.model.settings import PRESETS, Preset, SettingChanges, Settings
     from qwem.model.vectorizer import QwemVectorizer
 
 __all__ = [
     "PRESETS",
+    "EmbeddedRows",
     "Model",
+    "NewWord",
+    "Offsets",
     "Preset",
     "QwemVectorizer",
     "SettingChanges",
@@ -34,8 +39,10 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "choices": ("Settled", "settle"),
+        "embed": ("NewWord",),
+        "embedding_rows": ("EmbeddedRows",),
         "fitting": ("count", "fit", "read"),
-        "model": ("Model",),
+        "model": ("Model", "Offsets"),
         "provenance": ("refuse_settled",),
         "settings": ("PRESETS", "Preset", "SettingChanges", "Settings"),
         "vectorizer": ("QwemVectorizer",),

@@ -11,7 +11,7 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import SettingError
 from qwem.model.choices import cut_to_memory, describe, require_enough, settle
-from qwem.model.model import Model
+from qwem.model.model import Model, Offsets
 from qwem.model.provenance import refuse_settled, settings_of
 from qwem.model.settings import Settings
 
@@ -80,13 +80,14 @@ def fit(
         spectrum = factorize(
             target, settled.dim, signed=settled.signed, tol=settled.tol, seed=settled.seed
         )
-    polished = None
+    polished = offsets = None
     if settled.polish:
         with watch.stage("polish"), blas_threads(threads):
             from qwem.polish import polish
 
             result = polish(spectrum, counts, threads=threads)
             polished = result.embedding, result.context
+            offsets = Offsets(result.bias, result.centre)
         if settled.ngrams:
             with watch.stage("ngrams"):
                 from qwem.embedding import spell
@@ -101,7 +102,7 @@ def fit(
     # Subsampled counts have fewer words than the text that the choice was made for.
     vocabulary = counts.vocabulary if corpus is None else corpus.vocabulary
     chosen = describe(settled, settings, vocabulary, corpus, found)
-    return Model(spectrum, made, about, polished, chosen, watch.seconds)
+    return Model(spectrum, made, about, polished, offsets, chosen, watch.seconds)
 
 
 def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:

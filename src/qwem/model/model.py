@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from qwem._internal import artefact
 from qwem.embedding import Embedding, write_hub
@@ -14,11 +16,28 @@ from qwem.spectrum import Spectrum
 if TYPE_CHECKING:
     import os
 
-    from qwem.corpus import Vocabulary
+    from numpy.typing import ArrayLike, NDArray
+
+    from qwem.corpus import Documents, Vocabulary
     from qwem.embedding import StoredType
+    from qwem.model.embed import NewWord
+    from qwem.model.embedding_rows import Counts, EmbeddedRows
+    from qwem.polish import FixedContexts
 
 KIND = "model"
 _POLISHED = ("word-vectors", "context-vectors")
+_OFFSETS = "offsets.safetensors"
+
+
+class Offsets(NamedTuple):
+    """What the logits of a polished model have beside the products of its vectors.
+
+    The logit of word i and context j is w_i·w′_j + bias_j.
+    """
+
+    bias: NDArray[np.float64]
+    centre: NDArray[np.float32]
+    """The mean word vector that polishing took out; its products with W′ are in the bias."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +54,8 @@ class Model:
     """What was read: fingerprint, documents and words, before and after filtering."""
     polished: tuple[Embedding, Embedding] | None = None
     """Word and context vectors after `qwem.polish.polish`, where the fit included it."""
+    offsets: Offsets | None = None
+    """The bias and centre of polished vectors, which new words need."""
     chosen: str = ""
     """What was chosen for this text and why, in one line."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -90,6 +111,118 @@ class Model:
         """The full embedding, under the name that gensim's Word2Vec gives it."""
         return self.embedding()
 
+    def embed_rows(
+        self,
+        counts: Counts,
+        occurrences: ArrayLike | None = None,
+        *,
+        shrink: bool = True,
+        dispersion: float | None = None,
+    ) -> EmbeddedRows:
+        """Return vectors for words, phrases or documents from their counts with the model's words.
+
+        In the closed form a row is w = Λ^(−½) V*ᵀ m (Theorem 3.2), where m is the row that the
+        counts would have in the target. For a word of the model, with ``shrink=False`` and its
+        `occurrences`, that is exactly its vector. In a polished model it is the minimum of
+        word2vec's loss for that row, all context vectors being fixed.
+
+        Parameters
+        ----------
+        counts
+            One row per vector, as an array, a sparse matrix, or mappings from words to counts
+            (unknown words are left out): how often it met each word of the vocabulary.
+        occurrences
+            How often each new word occurred; by default, what its pairs amount to. A polished model
+            does not need it.
+        shrink
+            Whether a model whose target has no `shrinkage`, such as the paper's, uses 10 for new
+            rows: where text is scarce a row without it is mostly the −2 of pairs never seen. A
+            polished model has its `evidence` instead, which draws rare words to the average word.
+        dispersion
+            What one observed pair counts for. By default that of the model's window; 1 for plain
+            counts, such as the words of a document.
+
+        >>> import qwem
+        >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
+        >>> ruler = model.embed_rows([{"queen": 20, "the": 40}]).vectors[0]
+        >>> [word for word, _ in model.wv.most_similar(ruler, topn=2)]
+        ['king', 'queen']
+        """
+        from qwem.model.embedding_rows import embed_rows
+
+        return embed_rows(self, counts, occurrences, shrink=shrink, dispersion=dispersion)
+
+    def embed(
+        self,
+        word: str,
+        contexts: Any,
+        *,
+        tokenizer: Any = None,
+        documents: Documents = "line",
+        text_column: str = "text",
+        draws: int = 10,
+        threads: int | None = None,
+    ) -> NewWord:
+        """Return the vector of a word, name or phrase from texts in which it occurs.
+
+        Its neighbours there are counted as those of the model's own words were, and `embed_rows`
+        does the rest. A phrase of several words is taken as one. Texts may be as short as a
+        sentence.
+
+        Parameters
+        ----------
+        word
+            What to embed; the model may know it or not.
+        contexts
+            Texts, lists of words, a path or several, or a `Corpus`, as `qwem.fit` takes them.
+        tokenizer
+            What a word is; by default, what it was in the text of the model.
+        documents, text_column
+            As in `qwem.Settings`.
+        draws
+            Over how many subsamples of frequent words to average, where the model subsamples.
+        threads
+            How many to use; all cores by default.
+
+        >>> import qwem
+        >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
+        >>> duchess = model.embed("duchess", ["the duchess and the queen"])
+        >>> duchess.occurrences, duchess.most_similar(topn=1)[0][0]
+        (1, 'king')
+        """
+        from qwem.model.embed import embed
+
+        return embed(
+            self,
+            word,
+            contexts,
+            tokenizer=tokenizer,
+            documents=documents,
+            text_column=text_column,
+            draws=draws,
+            threads=threads,
+        )
+
+    def fixed_contexts(self) -> FixedContexts:
+        """Return the context side of a polished model, against which a word's row is solved."""
+        from qwem.polish import FixedContexts
+
+        if self.polished is None or self.offsets is None:
+            raise SettingError("Only a polished model has contexts to solve rows against.")
+        context, scale = self.polished[1], self.spectrum.row_scale
+        settings, counts = context.provenance["polish"], self.vocabulary.counts
+        powers = (counts / counts.max()) ** settings["exponent"]
+        pairs_per_word = self.spectrum.target_settings["pair_total"] / counts.sum()
+        return FixedContexts(
+            context.vectors,
+            self.offsets.bias - context.vectors @ self.offsets.centre,
+            powers / powers.sum(),
+            np.ones(len(counts)) if scale is None else scale**-2.0,
+            settings["negatives"],
+            settings["evidence"] * pairs_per_word,
+            self.offsets.centre.astype(np.float64),
+        )
+
     def __repr__(self) -> str:
         words, dim = self.spectrum.eigenvectors.shape
         return f"Model({words:,} words, dimension {dim}, target {self.settings['target']})"
@@ -100,6 +233,8 @@ class Model:
             self.spectrum.save(directory / "spectrum")
             for name, embedding in zip(_POLISHED, self.polished or (), strict=False):
                 embedding.save(directory / name)
+            if self.offsets is not None:
+                artefact.write_arrays(directory / _OFFSETS, self.offsets._asdict())
             metadata = {
                 "settings": self.settings,
                 "corpus": self.corpus,
@@ -137,12 +272,14 @@ class Model:
         """Read a model written by `save`."""
 
         def build(saved: artefact.Saved) -> Model:
-            polished = None
+            polished = offsets = None
             if any(saved.has(name) for name in _POLISHED):
                 word, context = (Embedding.load(saved.child(name)) for name in _POLISHED)
                 polished = word, context
+            if saved.has(_OFFSETS):
+                offsets = Offsets(**saved.arrays(_OFFSETS))
             spectrum = Spectrum.load(saved.child("spectrum"))
             settings, corpus = saved.metadata["settings"], saved.metadata["corpus"]
-            return cls(spectrum, settings, corpus, polished, saved.metadata["chosen"])
+            return cls(spectrum, settings, corpus, polished, offsets, saved.metadata["chosen"])
 
         return artefact.load(path, KIND, build)

@@ -21,6 +21,8 @@ class Balanced(NamedTuple):
     word: Matrix
     context: Matrix
     bias: Vector
+    centre: Matrix
+    """The mean word vector that was taken out of W."""
 
 
 def balanced(
@@ -39,7 +41,7 @@ def balanced(
     word = transformed(word, _power(squared, 0.5), threads)
     context = transformed(context, _power(squared, -0.5), threads)
     mean = (weighted_sum(word, weights) / weights.sum()).astype(np.float32)
-    return Balanced(word - mean, context, bias + context @ mean)
+    return Balanced(word - mean, context, bias + context @ mean, mean)
 
 
 def _power(matrix: Vector, exponent: float) -> Vector:

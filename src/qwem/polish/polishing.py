@@ -51,6 +51,8 @@ class Polished:
     """W′, the context vectors."""
     bias: Vector = field(repr=False)
     """b, one number for each context."""
+    centre: NDArray[np.float32] = field(repr=False)
+    """The mean word vector, which was taken out of W; its products with W′ are in the bias."""
     losses: Vector = field(repr=False)
     """The loss before each half of a sweep, words and contexts in turn; 0 for independent words."""
     converged: bool
@@ -145,6 +147,7 @@ def polish(
                 counts.vocabulary, sides.context, provenance={"role": "context", **provenance}
             ),
             sides.bias,
+            sides.centre,
             np.array(losses),
             converged,
             settings,

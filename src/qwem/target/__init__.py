@@ -13,6 +13,7 @@ from qwem.target.reweighting import (
     unweighted,
     word_probability,
 )
+from qwem.target.rows import target_rows
 from qwem.target.target import Target
 from qwem.target.targets import contrastive_target, mstar, pmi, ppmi, simclr_target
 
@@ -34,6 +35,7 @@ __all__ = [
     "setting31",
     "simclr_target",
     "subsampling",
+    "target_rows",
     "unweighted",
     "word_probability",
 ]

@@ -101,6 +101,7 @@ def build(
             "reweighting": reweighting.settings,
             "window": counts.window,
             "weights": None if counts.weights is None else list(counts.weights),
+            "pair_total": counts.pair_counts.total,
             "sources": list(counts.sources),
         },
         rest=rest,
@@ -115,10 +116,22 @@ def _every_entry(
     pairs: Pairs, formula: Formula, expected: Factors, dtype: np.dtype[Any], threads: int | None
 ) -> NDArray[Any]:
     """Return the entries of all pairs, seen or not."""
+    entries = np.empty(pairs.shape, dtype)
+    fill_entries(pairs, formula, expected, entries, threads)
+    return entries
+
+
+def fill_entries(
+    pairs: Pairs,
+    formula: Formula,
+    expected: Factors,
+    entries: NDArray[Any],
+    threads: int | None,
+) -> None:
+    """Write the entries of all pairs, seen or not; there may be fewer rows than columns."""
     from qwem.target.kernels import fill_from_dense, fill_from_sparse
 
     (left, right), coefficients = expected, np.array(formula.coefficients)
-    entries = np.empty(pairs.shape, dtype)
 
     def fill(rows: slice) -> None:
         rest = left[rows], right, coefficients, entries[rows]
@@ -131,7 +144,6 @@ def _every_entry(
             formula.finish(entries[rows])
 
     for_each(fill, blocks(*entries.shape), threads)
-    return entries
 
 
 def _stored_entries(

@@ -23,7 +23,7 @@ from qwem.target.derivatives import (
 from qwem.target.reweighting import negative_sampling, setting31, unweighted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -89,7 +89,7 @@ def mstar(
     reweighting = options.get("reweighting") or setting31()
     options["reweighting"] = reweighting * negative_sampling(exponent=1.0, negatives=negatives)
     settings = {"target": "mstar", "negatives": negatives, "shrinkage": shrinkage}
-    return build(counts, expansion(LOGISTIC_PLUS, LOGISTIC_MINUS, shrinkage), settings, **options)
+    return build(counts, formula_of(settings), settings, **options)
 
 
 def pmi(counts: Cooccurrence, *, floor: float = 1e-25, **options: Unpack[TargetOptions]) -> Target:
@@ -103,15 +103,8 @@ def pmi(counts: Cooccurrence, *, floor: float = 1e-25, **options: Unpack[TargetO
     >>> pmi(counts).toarray()[1].round(2)
     array([  0.29, -57.56], dtype=float32)
     """
-    if not (math.isfinite(floor) and floor >= np.finfo(np.float32).tiny):
-        raise SettingError(f"floor must be a positive number, at least 1.2e-38, not {floor}.")
-
-    def logarithm(ratio: NDArray[Any]) -> None:
-        ratio += ratio.dtype.type(floor)
-        np.log(ratio, out=ratio)
-
-    formula = function_of_ratio(logarithm, unseen=math.log(floor))
-    return build(counts, formula, {"target": "pmi", "floor": floor}, **options)
+    settings = {"target": "pmi", "floor": floor}
+    return build(counts, formula_of(settings), settings, **options)
 
 
 def ppmi(counts: Cooccurrence, shift: float = 0.0, **options: Unpack[TargetOptions]) -> Target:
@@ -124,15 +117,8 @@ def ppmi(counts: Cooccurrence, shift: float = 0.0, **options: Unpack[TargetOptio
     >>> ppmi(counts).toarray()[1].round(2)
     array([0.29, 0.  ], dtype=float32)
     """
-    _require_finite("shift", shift)
-
-    def positive_part(ratio: NDArray[Any]) -> None:
-        np.maximum(ratio, ratio.dtype.type(math.exp(shift)), out=ratio)
-        np.log(ratio, out=ratio)
-        ratio -= ratio.dtype.type(shift)
-
-    formula = function_of_ratio(positive_part, unseen=0.0)
-    return build(counts, formula, {"target": "ppmi", "shift": shift}, **options)
+    settings = {"target": "ppmi", "shift": shift}
+    return build(counts, formula_of(settings), settings, **options)
 
 
 def simclr_target(
@@ -186,6 +172,18 @@ def contrastive_target(
     return build(counts, expansion(plus, minus), settings, **options)
 
 
+def formula_of(settings: Mapping[str, Any]) -> Formula:
+    """Return the formula that the settings of `mstar`, `pmi` or `ppmi` stand for."""
+    name = settings["target"]
+    if name == "mstar":
+        return expansion(LOGISTIC_PLUS, LOGISTIC_MINUS, settings["shrinkage"])
+    if name == "pmi":
+        return _pmi_formula(settings["floor"])
+    if name == "ppmi":
+        return _ppmi_formula(settings["shift"])
+    raise SettingError(f"The formula of the target {name!r} is not recorded with it.")
+
+
 def expansion(plus: Derivatives, minus: Derivatives, shrinkage: float = 0.0) -> Formula:
     """Return the minimizer of a loss's quadratic expansion, entry by entry (paper, eq. mstar).
 
@@ -213,6 +211,28 @@ def function_of_ratio(finish: Callable[[NDArray[Any]], None], unseen: float) -> 
     """Return a function of P_ij / (P_i P_j), with the coupling of word2vec's own loss."""
     curvature = (LOGISTIC_PLUS.second, LOGISTIC_MINUS.second)
     return Formula((1.0, 0.0, 0.0, 1.0, 0.0), unseen, curvature, finish)
+
+
+def _pmi_formula(floor: float) -> Formula:
+    if not (math.isfinite(floor) and floor >= np.finfo(np.float32).tiny):
+        raise SettingError(f"floor must be a positive number, at least 1.2e-38, not {floor}.")
+
+    def logarithm(ratio: NDArray[Any]) -> None:
+        ratio += ratio.dtype.type(floor)
+        np.log(ratio, out=ratio)
+
+    return function_of_ratio(logarithm, unseen=math.log(floor))
+
+
+def _ppmi_formula(shift: float) -> Formula:
+    _require_finite("shift", shift)
+
+    def positive_part(ratio: NDArray[Any]) -> None:
+        np.maximum(ratio, ratio.dtype.type(math.exp(shift)), out=ratio)
+        np.log(ratio, out=ratio)
+        ratio -= ratio.dtype.type(shift)
+
+    return function_of_ratio(positive_part, unseen=0.0)
 
 
 def _require_finite(name: str, value: float) -> None:

@@ -1,0 +1,179 @@
+"""Embedding a word or phrase that was not there, from texts that it occurs in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem.cooccurrence import Cooccurrence
+from qwem.corpus import Corpus, Vocabulary, tokenizer_named
+from qwem.errors import CorpusError, SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem.corpus import Documents
+    from qwem.embedding import Embedding
+    from qwem.model.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class NewWord:
+    """The vector of a word or phrase that a model did not have, and how sure it is."""
+
+    word: str
+    vector: NDArray[np.float32] = field(repr=False)
+    covariance: NDArray[np.float64] = field(repr=False)
+    """How the vector would vary with other texts of the same kind."""
+    occurrences: int
+    """How often the word was found."""
+    embedding: Embedding = field(repr=False)
+    """The words of the model."""
+
+    def similarity(self, word: str) -> tuple[float, float]:
+        """Return the cosine with a word of the model, and its standard error."""
+        other = self.embedding.get_vector(word).astype(np.float64)
+        own = self.vector.astype(np.float64)
+        lengths = np.linalg.norm(own), np.linalg.norm(other)
+        if not all(lengths):
+            return 0.0, 0.0
+        own, other = own / lengths[0], other / lengths[1]
+        cosine = float(own @ other)
+        slope = (other - cosine * own) / lengths[0]
+        return cosine, float(np.sqrt(max(float(slope @ self.covariance @ slope), 0.0)))
+
+    def most_similar(self, topn: int = 10) -> list[tuple[str, float, float]]:
+        """Return the nearest words of the model, their cosines and the standard errors of these."""
+        found = self.embedding.most_similar(self.vector, topn=topn)
+        return [(word, *self.similarity(word)) for word, _ in found]
+
+
+def embed(
+    model: Model,
+    word: str,
+    contexts: Any,
+    *,
+    tokenizer: Any = None,
+    documents: Documents = "line",
+    text_column: str = "text",
+    draws: int = 10,
+    threads: int | None = None,
+) -> NewWord:
+    """Return the vector of a word from its contexts; see `Model.embed`."""
+    from qwem.model.fitting import read
+    from qwem.model.settings import Settings
+
+    split = tokenizer_named(model.settings.get("tokenizer")) if tokenizer is None else tokenizer
+    if isinstance(contexts, Corpus):
+        corpus = contexts
+    else:
+        reading = Settings(
+            tokenizer=split, min_count=1, documents=documents, text_column=text_column
+        )
+        corpus = read(contexts, reading, threads)
+    parts = Corpus.from_documents([word], tokenizer=split, min_count=1)
+    pattern = [parts.vocabulary.words[token] for token in parts.tokens]
+    known = [corpus.vocabulary.get(part) for part in pattern]
+    places = (
+        np.empty(0, np.int64)
+        if None in known
+        else _occurrences(corpus, np.array(known, dtype=np.int64))
+    )
+    if not places.size:
+        raise CorpusError(
+            f"{word!r} does not occur in the contexts; give texts in which it does, or check its "
+            "spelling."
+        )
+    counts = _row(model, corpus, places, len(pattern), draws, threads)
+    rows = model.embed_rows(counts / draws)
+    return NewWord(
+        word, rows.vectors[0], rows.covariances[0].astype(np.float64), len(places), model.wv
+    )
+
+
+def _occurrences(corpus: Corpus, pattern: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where a sequence of tokens begins, without overlaps and within documents."""
+    tokens, length = corpus.tokens, len(pattern)
+    places = np.flatnonzero(tokens[: tokens.size - length + 1] == pattern[0])
+    for step, token in enumerate(pattern[1:], 1):
+        places = places[tokens[places + step] == token]
+    document = np.searchsorted(corpus.offsets, places, side="right")
+    places = places[places + length <= corpus.offsets[document]]
+    chosen, free = [], 0
+    for place in places.tolist():
+        if place >= free:
+            chosen.append(place)
+            free = place + length
+    return np.array(chosen, dtype=np.int64)
+
+
+def _row(
+    model: Model,
+    corpus: Corpus,
+    places: NDArray[np.int64],
+    length: int,
+    draws: int,
+    threads: int | None,
+) -> NDArray[np.int64]:
+    """Return how often the words of the model stand around some places, over all draws.
+
+    The documents that have any are encoded with the model's words and one more, which takes the
+    place of the `length` words that begin at each place, and counted as the model's text was.
+    """
+    settings = model.spectrum.target_settings
+    if settings.get("weights") is None:
+        raise SettingError(
+            "This model was made of counts whose windows are not known, so contexts can't be "
+            "counted; count them yourself and use embed_rows."
+        )
+    words, size = corpus.vocabulary.words, len(model.vocabulary)
+    masked = model.settings.get("oov") == "mask"
+    others = size + 1 if masked else -1
+    number = np.array([others if (i := model.vocabulary.get(w)) is None else i for w in words])
+    chosen = np.unique(np.searchsorted(corpus.offsets, places, side="right") - 1)
+    starts, stops = corpus.offsets[chosen], corpus.offsets[chosen + 1]
+    kept = np.concatenate([np.arange(a, b) for a, b in zip(starts, stops, strict=True)])
+    tokens = np.full(corpus.tokens.size, -1, np.int64)
+    tokens[kept] = np.append(number, others)[corpus.tokens[kept]]
+    tokens[(places[:, None] + np.arange(length)).ravel()] = -1
+    tokens[places] = size
+    stream = tokens[kept]
+    present = np.concatenate(([0], np.cumsum(stream >= 0)))
+    subsample, frequency = _subsampling(model, settings)
+    new = Vocabulary((*model.vocabulary.words, "\n"), np.append(frequency, 1))
+    small = Corpus(
+        stream[stream >= 0].astype(np.uint32),
+        present[np.concatenate(([0], np.cumsum(stops - starts)))],
+        new,
+        {"oov": "mask" if masked else "drop"},
+    )
+    counts = Cooccurrence.count(
+        small,
+        len(settings["weights"]),
+        settings["weights"],
+        subsample=subsample,
+        draws=draws if subsample else 1,
+        threads=threads,
+    )
+    row = counts.pair_counts.tocsr()[[size]].toarray()[0, :size].astype(np.int64)
+    return row if subsample else row * draws
+
+
+def _subsampling(model: Model, settings: Any) -> tuple[float | None, NDArray[np.int64]]:
+    """Return the threshold of the model's subsampling, and how frequent words were before it.
+
+    A word of n occurrences among N that is thinned out has √(tNn) + tN left.
+    """
+    left = model.vocabulary.counts.astype(np.float64)
+    sources = [source for source in settings["sources"] if "subsample" in source]
+    if not sources:
+        return None, model.vocabulary.counts
+    draws = sum(source["draws"] for source in sources) / len(sources)
+    threshold, scaled = sources[0]["subsample"], sources[0]["subsample"] * sources[0]["words"]
+    left = left / draws
+    full = np.where(left > scaled, (left - scaled) ** 2 / scaled, left)
+    before = np.maximum(full, left)
+    # Acceptance takes shares; a word that is not counted makes them those of the whole text.
+    return threshold, np.rint(before * sources[0]["words"] / before.sum()).astype(np.int64)
