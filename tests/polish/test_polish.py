@@ -169,6 +169,17 @@ def test_settings_are_checked(settings: dict[str, Any], names: str) -> None:
         polish(closed_form(counts), counts, **settings)
 
 
+def test_it_goes_on_from_an_earlier_result() -> None:
+    counts = some_counts()
+    one, three = (polish(closed_form(counts), counts, sweeps=n, tol=0) for n in (1, 3))
+    start = one.embedding.vectors + one.centre, one.context.vectors
+    more = polish(closed_form(counts), counts, sweeps=2, tol=0, start=start)
+    assert more.losses == pytest.approx(three.losses[2:], rel=1e-4)
+    assert np.allclose(products_of(more, counts), products_of(three, counts), atol=1e-3)
+    with pytest.raises(SettingError, match="start must be two matrices"):
+        polish(closed_form(counts), counts, start=(start[0][:, 1:], start[1][:, 1:]))
+
+
 def test_words_must_be_the_same() -> None:
     counts = some_counts()
     with pytest.raises(SettingError, match="same words in the same order"):

@@ -24,6 +24,7 @@ from qwem.cli import (
     report,
     reproduce,
     similar,
+    stability,
     train,
     weat,
 )
@@ -47,6 +48,7 @@ COMMANDS = (
     concept,
     axis,
     weat,
+    stability,
     compare,
     train,
     reproduce,

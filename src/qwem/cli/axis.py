@@ -6,10 +6,15 @@ the words at both ends of the axis are listed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qwem.cli.output import emit
-from qwem.cli.vectors import add_model_argument, load_embedding
+from qwem.cli.vectors import (
+    add_model_argument,
+    add_stability_option,
+    load_embedding,
+    load_stability,
+)
 from qwem.cli.word_lists import word_list
 
 if TYPE_CHECKING:
@@ -36,18 +41,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n", "--topn", type=int, default=10, metavar="N",
         help="how many words to list at each end (default: 10)",
     )  # fmt: skip
+    add_stability_option(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem axis``."""
     from qwem.comparison import axis
 
-    made = axis(
-        load_embedding(options),
-        options.positive,
-        options.negative,
-        pairs=options.pairs,
-        neighbours=options.neighbours,
-    )
+    ends = options.positive, options.negative
+    settings: dict[str, Any] = {"pairs": options.pairs, "neighbours": options.neighbours}
+    if options.stability:
+        stable = load_stability(options)
+        words = options.words
+        if not words:
+            ends_found = axis(stable.embedding, *ends, **settings).ends(options.topn)
+            words = [each.word for each in ends_found.words]
+        places = stable.projections(words, *ends, **settings)
+        emit(options, places.to_dict(), places.to_text())
+        return
+    made = axis(load_embedding(options), *ends, **settings)
     found = made.project(options.words) if options.words else made.ends(options.topn)
     emit(options, {**found.to_dict(), "missing_of_axis": list(made.missing)}, found.to_text())

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qwem.cli.output import emit, scored_rows, scored_words
-from qwem.cli.vectors import add_model_argument, add_topn_option, load_embedding
+from qwem.cli.vectors import (
+    add_model_argument,
+    add_stability_option,
+    add_topn_option,
+    load_embedding,
+    load_stability,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -16,10 +22,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_argument(parser)
     parser.add_argument("words", nargs="+", metavar="WORD", help="a word of the model")
     add_topn_option(parser, "neighbours")
+    add_stability_option(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem similar``."""
+    if options.stability:
+        stable = load_stability(options)
+        each = {word: stable.neighbours(word, options.topn) for word in options.words}
+        text = "".join(
+            "".join(f"{line}\n" for line in ([word] if len(each) > 1 else []) + found.lines())
+            for word, found in each.items()
+        )
+        emit(options, {word: found.to_dict() for word, found in each.items()}, text)
+        return
     embedding = load_embedding(options)
     neighbours = embedding.most_similar_each(options.words, topn=options.topn)
     found = dict(zip(options.words, neighbours, strict=True))

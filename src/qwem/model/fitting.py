@@ -73,7 +73,7 @@ def fit(
         with watch.stage("count"):
             counts = count(corpus, settled, threads)
     with watch.stage("target"):
-        target = _target(counts, settled, threads)
+        target = build_target(counts, settled, threads)
     with watch.stage("factorize"), blas_threads(threads):
         from qwem.spectrum import factorize
 
@@ -128,7 +128,8 @@ def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Coo
     )
 
 
-def _target(counts: Cooccurrence, settings: Settled, threads: int | None) -> Target:
+def build_target(counts: Cooccurrence, settings: Settled, threads: int | None = None) -> Target:
+    """Build the target of counts."""
     from qwem.target import mstar, pmi, ppmi, rank_one, setting31, word_probability
 
     if settings.target == "pmi":

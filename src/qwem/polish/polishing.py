@@ -74,6 +74,7 @@ def polish(
     exponent: float = 0.75,
     evidence: float = 100.0,
     tol: float = 0.01,
+    start: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
     threads: int | None = None,
     callback: Callable[[Polished], object] | None = None,
 ) -> Polished:
@@ -104,6 +105,9 @@ def polish(
     tol
         Stop when a sweep lowers the loss by less than this part of its fall below that of
         independent words.
+    start
+        Word and context vectors to start from instead of the closed form, such as those of an
+        earlier result on similar counts, ``embedding.vectors + centre`` and ``context.vectors``.
     threads
         How many to use; all cores by default. The result has the same bits whatever their number.
     callback
@@ -117,7 +121,12 @@ def polish(
     """
     spectrum = source if isinstance(source, Spectrum) else source.spectrum
     _check_settings(sweeps, negatives, exponent, evidence, tol)
-    _check_start(spectrum, counts)
+    _check_counts(spectrum, counts)
+    if start is not None and any(side.shape != spectrum.eigenvectors.shape for side in start):
+        raise SettingError(
+            f"start must be two matrices of the shape {spectrum.eigenvectors.shape}, as the model "
+            f"has, not {start[0].shape} and {start[1].shape}."
+        )
     settings = {
         "negatives": negatives,
         "exponent": exponent,
@@ -133,7 +142,9 @@ def polish(
         coupling=None if spectrum.row_scale is None else spectrum.row_scale**-2.0,
     )
     matrix = counts.pair_counts.tocsr()
-    word, context = spectrum.embedding().vectors, spectrum.context_embedding().vectors
+    if start is None:
+        start = spectrum.embedding().vectors, spectrum.context_embedding().vectors
+    word, context = start
     losses: list[float] = []
     converged = False
 
@@ -184,7 +195,7 @@ def _check_settings(
         raise SettingError(f"tol must be at least 0 and below 1, not {tol}.")
 
 
-def _check_start(spectrum: Spectrum, counts: Cooccurrence) -> None:
+def _check_counts(spectrum: Spectrum, counts: Cooccurrence) -> None:
     if spectrum.vocabulary.words != counts.vocabulary.words:
         raise SettingError(
             f"The model has {len(spectrum.vocabulary):,} words and the counts have "

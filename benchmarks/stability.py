@@ -1,0 +1,97 @@
+"""Stability: what replicates cost beside a fit, and how often intervals cover a fresh sample.
+
+    python benchmarks/stability.py enwiki-36M.parquet [--vocab-size 10000] [--dim 200] [--folds 20]
+
+The cost is that of `stability` on the whole text, counting included, divided by that of one fit,
+both from the encoded corpus and in processor seconds.
+
+For the coverage, documents are dealt at random into two halves. Intervals come from one half, and
+the values that they should cover from a fit of the other. The pairs of words are random, neighbours
+in the model of the whole text, and neighbours in the model of the first half. The last were chosen
+because they are near there, and are less near elsewhere: a choice that no interval covers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+import qwem
+from qwem.comparison import stability
+from qwem.comparison.folds import deal
+from qwem.corpus import Vocabulary
+from qwem.model import Settings, settle
+
+PAIRS = 500
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("text")
+    parser.add_argument("--vocab-size", type=int, default=10_000)
+    parser.add_argument("--dim", type=int, default=200)
+    parser.add_argument("--folds", type=int, default=20)
+    parser.add_argument("--sweeps", type=int, default=4)
+    parser.add_argument("--no-polish", dest="polish", action="store_false")
+    parser.add_argument("--no-cost", dest="cost", action="store_false")
+    options = parser.parse_args()
+
+    corpus = qwem.Corpus.from_files(options.text, vocab_size=options.vocab_size)
+    settings = settle(Settings(dim=options.dim, polish=options.polish), corpus.vocabulary)
+    stability(corpus.restrict(300), folds=2, settings=settings.changed(dim=5))  # compiles
+    if options.cost:
+        start = time.process_time()
+        qwem.fit(corpus, settings)
+        fit = time.process_time() - start
+        start = time.process_time()
+        stability(corpus, folds=options.folds, sweeps=options.sweeps, settings=settings)
+        replicates = time.process_time() - start
+        print(
+            f"fit {fit:.0f} s, stability with {options.folds} folds {replicates:.0f} s of processor"
+        )
+        print(f"{replicates / fit:.1f} times one fit", flush=True)
+
+    # A word of one document is in one half only, and there is nothing to compare.
+    size = len(corpus.vocabulary)
+    present = [
+        np.bincount(deal(corpus, 2, seed=1).fold(half).tokens, minlength=size) for half in (0, 1)
+    ]
+    both = np.flatnonzero((present[0] > 0) & (present[1] > 0))
+    shared = Vocabulary(
+        tuple(corpus.vocabulary.words[i] for i in both), corpus.vocabulary.counts[both]
+    )
+    corpus = qwem.Corpus.from_files(options.text, vocabulary=shared)
+    halves = deal(corpus, 2, seed=1)
+    found = stability(halves.fold(0), folds=options.folds, sweeps=options.sweeps, settings=settings)
+    fresh = qwem.fit(halves.fold(1), settings).embedding()
+    whole = qwem.fit(corpus, settings).embedding()
+    rng = np.random.default_rng(0)
+    words = found.embedding.index_to_key
+    drawn = rng.choice(len(words), (PAIRS, 2))
+    first = [words[i] for i in drawn[:, 0]]
+
+    def with_neighbours(embedding: qwem.Embedding) -> list[tuple[str, str]]:
+        near = embedding.most_similar_each(first, topn=10)
+        return [(word, some[rng.integers(10)][0]) for word, some in zip(first, near, strict=True)]
+
+    for name, pairs in {
+        "random pairs": [(words[i], words[j]) for i, j in drawn if i != j],
+        "neighbours in the whole text": with_neighbours(whole),
+        "neighbours in the first half": with_neighbours(found.embedding),
+    }.items():
+        estimates = found.similarities(pairs)
+        low, high = estimates.prediction(0.95)
+        values = np.array([fresh.similarity(*pair) for pair in pairs])
+        covered = np.mean((low <= values) & (values <= high))
+        error = np.median(estimates.errors)
+        change = np.sqrt(np.mean((values - estimates.values) ** 2) / 2)
+        print(
+            f"{name}: 95 % intervals cover {covered:.1%} of {len(pairs)} values of the other half"
+        )
+        print(f"  median standard error {error:.3f}, by the change between halves {change:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Estimates: values of a model, and how much they would vary over documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from qwem._internal.results import Result
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[np.float64]
+
+Method = Literal["jackknife", "bootstrap"]
+
+
+class Interval(NamedTuple):
+    """The lower and the upper end of an interval, for each value."""
+
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates(Result):
+    """Values with standard errors over documents."""
+
+    names: tuple[str, ...]
+    values: Array
+    """Of the model of all documents."""
+    replicates: Array = field(repr=False)
+    """Of the replicates, one row each."""
+    method: Method
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def errors(self) -> Array:
+        """Standard errors.
+
+        For the delete-a-group jackknife √((K − 1)/K Σ_k (θ_k − θ̄)²), where θ_k is the value without
+        fold k of K (Quenouille 1956; Kott 2001). For the bootstrap the standard deviation of the
+        replicates.
+        """
+        count = len(self.replicates)
+        squares = ((self.replicates - self.replicates.mean(axis=0)) ** 2).sum(axis=0)
+        factor = (count - 1) / count if self.method == "jackknife" else 1 / (count - 1)
+        errors: Array = np.sqrt(factor * squares)
+        return errors
+
+    def confidence(self, level: float = 0.95) -> Interval:
+        """Return the interval of the value that texts of this size and source have on average.
+
+        It is the value ± t standard errors, with t of Student's distribution.
+        """
+        return self._interval(level, 1.0)
+
+    def prediction(self, level: float = 0.95) -> Interval:
+        """Return the interval in which the value of a fresh sample of as many documents lies.
+
+        It is √2 times as wide as `confidence`, because the fresh sample varies as much as this one.
+        """
+        return self._interval(level, float(np.sqrt(2)))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each value."""
+        low, high = self.confidence()
+        columns = (self.names, self.values, self.errors, low, high)
+        return [
+            {"name": name, "value": value, "error": error, "low": lower, "high": upper}
+            for name, value, error, lower, upper in zip(
+                *(column if isinstance(column, tuple) else column.tolist() for column in columns),
+                strict=True,
+            )
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {"method": self.method, "replicates": len(self.replicates), "estimates": self.rows()}
+
+    def _interval(self, level: float, scale: float) -> Interval:
+        from scipy.stats import t as student
+
+        if not 0 < level < 1:
+            raise SettingError(f"level must lie between 0 and 1, not be {level}.")
+        width = student.ppf((1 + level) / 2, len(self.replicates) - 1) * scale * self.errors
+        return Interval(self.values - width, self.values + width)
