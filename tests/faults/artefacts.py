@@ -11,7 +11,7 @@ from scipy import sparse
 import qwem
 from qwem.cooccurrence import Cooccurrence
 from qwem.model import Model
-from qwem.spectrum import factorize
+from qwem.spectrum import factorize, singular_triplets
 from qwem.target import Target, mstar, rank_one, setting31
 from qwem.training import Trace, population, train
 
@@ -40,6 +40,7 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
         "dense-target": mstar(counts),
         "sparse-target": target,
         "spectrum": spectrum,
+        "triplets": singular_triplets(np.diag(np.arange(1.0, 6.0)), 3, words=list("abcde")),
         "embedding": word,
         "model": Model(spectrum, settings, {}),
         "polished-model": Model(spectrum, settings, {}, (word, context)),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from qwem.errors import RankError, SettingError
-from qwem.spectrum import singular_triplets, triplets
+from qwem.corpus import Vocabulary
+from qwem.errors import ArtefactError, RankError, SettingError
+from qwem.spectrum import Spectrum, Triplets, singular_triplets, triplets
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def matrix_of(rows: int, columns: int, rank: int = 40, seed: int = 0) -> Any:
@@ -60,6 +64,24 @@ def test_the_unconverged_is_said() -> None:
     loose = singular_triplets(matrix_of(60, 40), 3, words=named("w", 60), contexts=named("c", 40))
     assert loose.converged
     assert not type(loose)(**{**vars(loose), "residuals": np.full(3, 1.0e3)}).converged
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    words = Vocabulary(tuple(named("w", 30)), np.arange(30, 0, -1))
+    found = singular_triplets(
+        matrix_of(30, 20, rank=10), 4, words=words, contexts=named("c", 20), tol=1e-5
+    )
+    found.save(tmp_path / "triplets")
+    loaded = Triplets.load(tmp_path / "triplets")
+    for name in ("singular_values", "left_vectors", "right_vectors", "residuals"):
+        before, after = getattr(found, name), getattr(loaded, name)
+        assert before.dtype == after.dtype
+        np.testing.assert_array_equal(before, after)
+    assert loaded.vocabulary == words
+    assert loaded.contexts == found.contexts
+    assert loaded.tol == 1e-5
+    with pytest.raises(ArtefactError, match="holds a decomposition, not a spectrum"):
+        Spectrum.load(tmp_path / "triplets")
 
 
 def test_wrong_input_is_refused() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal import artefact
 from qwem.corpus import Vocabulary
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov
@@ -14,11 +15,16 @@ from qwem.spectrum.eigenpairs import Request
 from qwem.spectrum.selection import fix_signs
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from qwem.embedding import Embedding
+
+KIND = "decomposition"
+_ARRAYS, _WORDS, _CONTEXTS = "triplets.safetensors", "words.txt", "contexts.txt"
+_NUMBERS = ("singular_values", "left_vectors", "right_vectors", "residuals")
 
 _LAPACK_SIZE = 2_000
 _SINGLE_TOL = 1e-4
@@ -72,6 +78,32 @@ class Triplets:
     def context_embedding(self) -> Embedding:
         """Return the context vectors W′ = V S^½; WW′ᵀ is the best approximation of its rank."""
         return self._embedding(self.contexts, self.right_vectors, "context")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the triplets to a directory."""
+        arrays = {name: getattr(self, name) for name in _NUMBERS}
+        arrays["word_counts"] = self.vocabulary.counts
+        arrays["context_counts"] = self.contexts.counts
+        with artefact.writing(path, KIND) as directory:
+            artefact.write_arrays(directory / _ARRAYS, arrays)
+            artefact.write_words(directory / _WORDS, self.vocabulary.words)
+            artefact.write_words(directory / _CONTEXTS, self.contexts.words)
+            artefact.write_metadata(directory, KIND, {"tol": self.tol})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Triplets:
+        """Read triplets written by `save`."""
+
+        def build(saved: artefact.Saved) -> Triplets:
+            arrays = saved.arrays(_ARRAYS)
+            return cls(
+                **{name: arrays[name] for name in _NUMBERS},
+                vocabulary=Vocabulary(saved.words(_WORDS), arrays["word_counts"]),
+                contexts=Vocabulary(saved.words(_CONTEXTS), arrays["context_counts"]),
+                tol=saved.metadata["tol"],
+            )
+
+        return artefact.load(path, KIND, build)
 
     def _embedding(self, vocabulary: Vocabulary, vectors: NDArray[Any], role: str) -> Embedding:
         from qwem.embedding import Embedding
