@@ -18,6 +18,8 @@ from qwem.training import (
     stochastic,
     word2vec_reweighting,
 )
+from qwem.training.trace import singular_values_of
+from qwem.training.trainer import parameters_of
 from training.cases import topical_text
 
 CORPUS = topical_text(words=25, documents=30)
@@ -25,27 +27,35 @@ COUNTS = Cooccurrence.count(CORPUS, 3)
 SIZE, DIM = len(COUNTS.vocabulary), 2
 
 
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
 @pytest.mark.parametrize("flatten", [0.0, 0.7])
 @pytest.mark.parametrize("loss", [QUARTIC, LOGISTIC], ids=lambda loss: loss.name)
 @pytest.mark.parametrize(
     "reweighting", [setting31(), word2vec_reweighting(0.02)], ids=["setting31", "word2vec"]
 )
 def test_it_is_the_covariance_of_sampled_gradients(
-    reweighting: Any, loss: Any, flatten: float
+    reweighting: Any, loss: Any, flatten: float, tied: bool
 ) -> None:
     settings: Any = {"batch_size": 400, "flatten": flatten}
     trainer = stochastic(
-        CORPUS, COUNTS, loss, reweighting, dim=DIM, rate=1.0, dtype=np.float64, **settings
-    )
+        CORPUS, COUNTS, loss, reweighting,
+        dim=DIM, rate=1.0, tied=tied, dtype=np.float64, **settings,
+    )  # fmt: skip
     state = trainer.init(0.5, seed=3)
-    w = np.asarray(state.vectors)
-    directions = np.random.default_rng(0).standard_normal((3, SIZE, DIM))
-    predicted = gradient_noise(
-        COUNTS, loss, reweighting, vectors=w, directions=directions, **settings
-    )
+    sides = parameters_of(state)
+    directions = np.random.default_rng(0).standard_normal((len(sides), 3, SIZE, DIM))
+    point = {"vectors": sides[0], "directions": directions[0]}
+    if not tied:
+        point |= {"context_vectors": sides[1], "context_directions": directions[1]}
+    predicted = gradient_noise(COUNTS, loss, reweighting, **point, **settings)
     samples = np.array(
         [
-            np.tensordot(directions, np.asarray(trainer.evaluate(state._replace(step=k))[1][0]))
+            sum(
+                np.tensordot(along, np.asarray(gradient))
+                for along, gradient in zip(
+                    directions, trainer.evaluate(state._replace(step=k))[1], strict=True
+                )
+            )
             for k in range(600)
         ]
     )
@@ -55,7 +65,8 @@ def test_it_is_the_covariance_of_sampled_gradients(
     np.testing.assert_allclose(np.diagonal(measured), np.diagonal(predicted), rtol=0.3)
 
 
-def test_modes_level_off_where_predicted() -> None:
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+def test_modes_level_off_where_predicted(tied: bool) -> None:
     """Plain steps from the minimum: the variance of s_k over a long run, with nothing fitted."""
     values, vectors = np.linalg.eigh(mstar(COUNTS, dtype=np.float64).toarray())
     values, vectors = values[::-1][:DIM], vectors[:, ::-1][:, :DIM]
@@ -63,14 +74,22 @@ def test_modes_level_off_where_predicted() -> None:
     rate = 0.1 / float(values[0])
     settings: Any = {"batch_size": 20_000, "flatten": 0.7}
     directions = np.array([np.outer(vectors[:, k], np.eye(DIM)[k]) for k in range(DIM)])
-    noise = gradient_noise(COUNTS, vectors=minimum, directions=directions, **settings)
-    expected = mode_plateau(values, np.diagonal(noise), rate)
-    trainer = stochastic(CORPUS, COUNTS, dim=DIM, rate=rate, dtype=np.float64, **settings)
-    state = trainer.init(vectors=minimum)
+    point = {"vectors": minimum, "directions": directions}
+    start = {"vectors": minimum}
+    if not tied:
+        both = directions / np.sqrt(2)
+        point |= {"directions": both, "context_vectors": minimum, "context_directions": both}
+        start |= {"context_vectors": minimum}
+    noise = gradient_noise(COUNTS, **point, **settings)
+    expected = mode_plateau(values, np.diagonal(noise), rate, tied=tied)
+    trainer = stochastic(
+        CORPUS, COUNTS, dim=DIM, rate=rate, tied=tied, dtype=np.float64, **settings
+    )
+    state = trainer.init(**start)
     found = []
     for _ in range(1_500):
         state, _ = trainer.step(state)
-        found.append(np.linalg.svd(np.asarray(state.vectors), compute_uv=False))
+        found.append(singular_values_of([np.asarray(side) for side in parameters_of(state)]))
     np.testing.assert_allclose(np.var(found[100:], axis=0), expected, rtol=0.25)
 
 
@@ -79,3 +98,14 @@ def test_wrong_input_is_refused() -> None:
         gradient_noise(COUNTS, vectors=np.ones((SIZE, 2)), directions=np.ones((SIZE, 2)))
     with pytest.raises(SettingError, match="edge"):
         mode_plateau([4.0], [1.0], rate=0.3)
+    with pytest.raises(SettingError, match="edge"):
+        mode_plateau([4.0], [1.0], rate=0.6, tied=False)
+    point: Any = {"vectors": np.ones((SIZE, 2)), "directions": np.ones((3, SIZE, 2))}
+    with pytest.raises(SettingError, match="both"):
+        gradient_noise(COUNTS, **point, context_vectors=np.ones((SIZE, 2)))
+    fewer: Any = {
+        "context_vectors": np.ones((SIZE, 2)),
+        "context_directions": np.ones((2, SIZE, 2)),
+    }
+    with pytest.raises(SettingError, match="same shape"):
+        gradient_noise(COUNTS, **point, **fewer)

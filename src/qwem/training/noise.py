@@ -30,15 +30,18 @@ def gradient_noise(
     *,
     vectors: ArrayLike,
     directions: ArrayLike,
+    context_vectors: ArrayLike | None = None,
+    context_directions: ArrayLike | None = None,
     batch_size: int = 100_000,
     flatten: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Return the covariance of the minibatch gradient of a tied model along some directions.
+    """Return the covariance of the minibatch gradient along some directions.
 
     A batch has n = `batch_size`/2 positive and n negative pairs, drawn independently. A pair (i, j)
-    contributes c_ij (A_i·w_j + A_j·w_i) to the gradient along A, where c is its importance weight
-    times f±′(w_i·w_j). The covariance of ⟨A, ∇⟩ and ⟨B, ∇⟩ is that of the two contributions of one
-    pair, over n, for positive and negative pairs added. It is computed exactly, over all pairs.
+    contributes c_ij (A_i·w′_j + A′_j·w_i) to the gradient along (A, A′), where c is its importance
+    weight times f±′(w_i·w′_j); in a tied model W′ = W and A′ = A. The covariance of two directions
+    is that of the two contributions of one pair, over n, for positive and negative pairs added. It
+    is computed exactly, over all pairs.
 
     Parameters
     ----------
@@ -48,6 +51,9 @@ def gradient_noise(
         W, the point at which the gradient is taken.
     directions
         Matrices A of the shape of W, stacked.
+    context_vectors, context_directions
+        W′ and the matrices A′ of an untied model. A is then a direction in W, A′ in W′, and the
+        gradient along both is the sum of the two.
 
     >>> from qwem import Cooccurrence
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
@@ -55,14 +61,18 @@ def gradient_noise(
     >>> noise.shape
     (2, 2)
     """
-    w = np.asarray(vectors, dtype=np.float64)
-    along = np.asarray(directions, dtype=np.float64)
+    if (context_vectors is None) != (context_directions is None):
+        raise SettingError("An untied model needs both context_vectors and context_directions.")
     size = len(counts.vocabulary)
-    if w.ndim != 2 or len(w) != size or along.ndim != 3 or along.shape[1:] != w.shape:
-        raise SettingError(
-            f"vectors must have {size:,} rows, and directions be a stack of matrices of their "
-            f"shape, not {w.shape} and {along.shape}."
-        )
+    w, along = _checked(size, vectors, directions)
+    context, context_along = w, along
+    if context_vectors is not None and context_directions is not None:
+        context, context_along = _checked(size, context_vectors, context_directions)
+        if context_along.shape != along.shape:
+            raise SettingError(
+                "directions and context_directions must have the same shape, not "
+                f"{along.shape} and {context_along.shape}."
+            )
     require_memory(
         (len(along) + 6) * 8 * size**2,
         f"The gradient noise of {size:,} words",
@@ -82,9 +92,8 @@ def gradient_noise(
     pairs: Any = np.asarray(counts.pair_counts.toarray(), dtype=np.float64) * np.outer(
         accept, accept
     )
-    contributions = along @ w.T
-    contributions = contributions + contributions.swapaxes(1, 2)
-    slopes = _slopes(loss, w @ w.T)
+    contributions = along @ context.T + w @ context_along.swapaxes(1, 2)
+    slopes = _slopes(loss, w @ context.T)
     total = np.zeros((len(along), len(along)))
     for mass, chance, slope in (
         (positive * shared, pairs / pairs.sum(), slopes[0]),
@@ -98,14 +107,17 @@ def gradient_noise(
     return total / (batch_size / 2)
 
 
-def mode_plateau(eigenvalues: ArrayLike, noise: ArrayLike, rate: float) -> NDArray[np.float64]:
+def mode_plateau(
+    eigenvalues: ArrayLike, noise: ArrayLike, rate: float, *, tied: bool = True
+) -> NDArray[np.float64]:
     """Return the variance of s_k around √λ_k at which plain steps of rate η level off.
 
-    Under Setting 3.1 and the quartic loss, a step multiplies a deviation of s_k by 1 − 2ηλ_k and
-    adds η times the noise of the gradient along v_k u_kᵀ, of variance ν_k = `noise`. The variance
-    then settles at
+    Under Setting 3.1 and the quartic loss, a step multiplies a deviation of s_k by 1 − ηh, with the
+    curvature h = 2λ_k in a tied model and λ_k in an untied one, and adds η times the noise of the
+    gradient. Its variance ν_k, `noise`, is that along v_k u_kᵀ, or in an untied model along
+    (v_k u_kᵀ, v_k u_kᵀ)/√2, in which both sides grow. The variance then settles at
 
-        η ν_k / (4λ_k (1 − ηλ_k)),
+        η ν_k / (4λ_k (1 − ηλ_k)),   and η ν_k / (2λ_k (2 − ηλ_k)) in an untied model,
 
     and the loss of the mode at λ_k times that above its minimum.
 
@@ -113,11 +125,26 @@ def mode_plateau(eigenvalues: ArrayLike, noise: ArrayLike, rate: float) -> NDArr
     array([0.003906])
     """
     values, variance = (np.asarray(x, dtype=np.float64) for x in (eigenvalues, noise))
-    if not (rate > 0 and np.all(values > 0) and np.all(rate * values < 1)):
+    curvature = values * (2 if tied else 1)
+    if not (rate > 0 and np.all(values > 0) and np.all(rate * curvature < 2)):
         raise SettingError(
-            "The plateau needs positive eigenvalues and a rate below 1/λ, the edge of stability."
+            "The plateau needs positive eigenvalues and a rate below the edge of stability, "
+            f"{'1/λ' if tied else '2/λ'}."
         )
-    return rate * variance / (4 * values * (1 - rate * values))
+    # An untied mode is s_k times a unit vector on each side, so it deviates by √2 times as much.
+    return rate * variance / (curvature * (2 - rate * curvature) * (1 if tied else 2))
+
+
+def _checked(size: int, vectors: ArrayLike, directions: ArrayLike) -> tuple[Array, Array]:
+    """Return vectors and directions as arrays, after checking their shapes."""
+    w = np.asarray(vectors, dtype=np.float64)
+    along = np.asarray(directions, dtype=np.float64)
+    if w.ndim != 2 or len(w) != size or along.ndim != 3 or along.shape[1:] != w.shape:
+        raise SettingError(
+            f"vectors must have {size:,} rows, and directions be a stack of matrices of their "
+            f"shape, not {w.shape} and {along.shape}."
+        )
+    return w, along
 
 
 def _slopes(loss: Loss, x: Array) -> tuple[Array, Array]:
