@@ -26,6 +26,7 @@ from qwem.figures import (
     silent_alignment,
     theory_match,
 )
+from qwem.figures.curves import over_seeds
 from qwem.figures.look import COLOURS
 from qwem.interpretation import Task, analyze_task, features, overlaps
 from qwem.training import LOGISTIC, QUARTIC, population, train
@@ -59,18 +60,27 @@ def spectrum(counts: Cooccurrence) -> Spectrum:
 
 
 @pytest.fixture(scope="module")
-def traces(counts: Cooccurrence, spectrum: Spectrum) -> dict[str, Trace]:
+def runs(counts: Cooccurrence, spectrum: Spectrum) -> dict[str, list[Trace]]:
+    """Three runs of each loss, whose seeds are 0 to 2."""
     found = {}
     for loss in (QUARTIC, LOGISTIC):
         trainer = population(
             counts, loss, dim=DIM, rate=0.3 / spectrum.eigenvalues[0], method="rk4",
             dtype=np.float64,
         )  # fmt: skip
-        start = trainer.init(1e-4)
         until = 1.5 * closed_form(spectrum, init_scale=1e-4).learning_times.max()
-        found[loss.name] = train(trainer, start, until=until, record_every=2, snapshot_every=4,
-                                 reference=spectrum)  # fmt: skip
+        found[loss.name] = [
+            train(trainer, trainer.init(1e-4, seed=seed), until=until, record_every=2,
+                  snapshot_every=4, reference=spectrum)
+            for seed in range(3)
+        ]  # fmt: skip
     return found
+
+
+@pytest.fixture(scope="module")
+def traces(runs: dict[str, list[Trace]]) -> dict[str, Trace]:
+    """The first run of each loss."""
+    return {name: found[0] for name, found in runs.items()}
 
 
 @pytest.fixture(scope="module")
@@ -89,75 +99,133 @@ def curves(axes: Axes) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     return [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in axes.lines]
 
 
+def bands(axes: Axes) -> list[NDArray[np.float64]]:
+    """The outline of each band, as rows of points."""
+    return [np.asarray(band.get_paths()[0].vertices) for band in axes.collections]
+
+
 def test_singular_values_are_the_runs_and_the_theorys(
     traces: dict[str, Trace], spectrum: Spectrum
 ) -> None:
     qwem, word2vec = traces["quartic"], traces["logistic"]
-    start = Start("small", word2vec, qwem, spectrum)
-    unit = start.theory.learning_times[0]
-    left, middle, right = theory_match(start).get_axes()
+    start = Start("small", [word2vec], [qwem], spectrum)
+    unit = start.theories[0].learning_times[0]
+    figure = theory_match(start)
+    left, middle, right = figure.get_axes()
     for axes, trace in ((left, word2vec), (middle, qwem)):
         for k, (times, values) in enumerate(curves(axes)[:DIM]):
             np.testing.assert_allclose(times * unit, trace.times[1:])
             np.testing.assert_array_equal(values, trace.singular_values[1:, k])
+        assert not bands(axes)
     for dotted in (curves(middle)[DIM:], curves(right)):
         assert len(dotted) == DIM
         for k, (times, values) in enumerate(dotted):
-            expected = np.sort(start.theory.singular_values(times * unit))[:, ::-1][:, k]
+            expected = np.sort(start.theories[0].singular_values(times * unit))[:, ::-1][:, k]
             np.testing.assert_allclose(values, expected)
     assert left.get_title() == "word2vec"
     assert middle.lines[0].get_color() != left.lines[0].get_color()
+    assert figure.get_supxlabel() == ""
+
+
+def test_lines_are_medians_over_seeds_and_bands_their_range(
+    runs: dict[str, list[Trace]], spectrum: Spectrum
+) -> None:
+    start = Start("small", runs["logistic"], runs["quartic"], spectrum)
+    figure = theory_match(start)
+    left, middle, right = figure.get_axes()
+    for axes, name in ((left, "logistic"), (middle, "quartic")):
+        values = np.array([trace.singular_values[1:] for trace in runs[name]])
+        assert len(bands(axes)) == DIM
+        for k in range(DIM):
+            np.testing.assert_array_equal(curves(axes)[k][1], np.median(values[..., k], axis=0))
+            outline = bands(axes)[k][:, 1]
+            assert outline.min() == values[..., k].min()
+            assert outline.max() == values[..., k].max()
+            assert set(values[..., k].min(axis=0)) | set(values[..., k].max(axis=0)) <= set(outline)
+    times, dotted = curves(right)[0]
+    expected = np.median(
+        [theory.singular_values(times * start.unit).max(axis=1) for theory in start.theories],
+        axis=0,
+    )
+    np.testing.assert_allclose(dotted, expected)
+    assert figure.get_supxlabel() == "Lines: median of 3 seeds. Bands: their range."
+
+
+def test_runs_on_other_clocks_are_compared_at_the_same_times(traces: dict[str, Trace]) -> None:
+    trace = traces["quartic"]
+    sparser = replace(trace, times=trace.times[::2], singular_values=trace.singular_values[::2])
+    low, _, high = over_seeds([trace, sparser], [trace.singular_values, sparser.singular_values])
+    np.testing.assert_array_equal(low[::2], trace.singular_values[::2])
+    np.testing.assert_array_equal(high[::2], trace.singular_values[::2])
+    assert np.abs(high - low).max() < 0.1 * trace.singular_values.max()
 
 
 def test_errors_are_distances_from_the_theory(traces: dict[str, Trace], spectrum: Spectrum) -> None:
-    start = Start("small", traces["logistic"], traces["quartic"], spectrum)
-    errors = start.errors(start.qwem, 3)
+    start = Start("small", [traces["logistic"]], [traces["quartic"]], spectrum)
+    (errors,) = start.errors(start.qwem, 3)
     assert errors.shape == (len(traces["quartic"].times), 3)
     last = np.abs(traces["quartic"].singular_values[-1, :3] - np.sqrt(spectrum.eigenvalues[:3]))
     np.testing.assert_allclose(errors[-1], last / np.sqrt(spectrum.eigenvalues[:3]), atol=1e-6)
     assert errors[-1].max() < 1e-3
 
 
-def test_the_overview_has_losses_and_words(traces: dict[str, Trace], spectrum: Spectrum) -> None:
-    qwem = traces["quartic"]
-    panels = overview(qwem, traces["logistic"], spectrum).get_axes()
+def test_a_run_is_compared_with_the_theory_of_its_own_start(
+    runs: dict[str, list[Trace]], spectrum: Spectrum
+) -> None:
+    start = Start("small", runs["logistic"], runs["quartic"], spectrum)
+    own = np.mean([errors.mean() for errors in start.errors(start.qwem)])
+    others = np.mean([errors.mean() for errors in start.errors(start.qwem[::-1])])
+    assert own < 0.5 * others
+
+
+def test_the_overview_has_losses_and_words(
+    runs: dict[str, list[Trace]], spectrum: Spectrum
+) -> None:
+    qwem = runs["quartic"][0]
+    panels = overview(runs["quartic"], runs["logistic"], spectrum).get_axes()
     assert len(panels) == 10
-    losses = curves(panels[0])[0][1]
-    span = qwem.losses[0] - qwem.losses.min()
-    np.testing.assert_allclose(losses, (qwem.losses[1:] - qwem.losses.min()) / span)
+    losses = [(one.losses - one.losses.min())[1:] / np.ptp(one.losses) for one in runs["quartic"]]
+    np.testing.assert_allclose(curves(panels[0])[0][1], np.median(losses, axis=0))
+    assert bands(panels[0])[0][:, 1].max() == pytest.approx(np.max(losses))
     shown = [np.ptp(np.asarray(panels[k].collections[0].get_offsets()), axis=0) for k in (2, 3, 4)]
     assert shown[0].max() < 0.2 < shown[1][0]
     assert shown[1][1] < 0.5 * shown[2][1]  # a line first, a plane later
     labels = {text.get_text() for text in panels[4].texts}
     assert labels
     assert labels <= set(qwem.vocabulary.words)
+    with pytest.raises(SettingError, match="at least one run"):
+        overview([], [], spectrum)
 
 
 def test_the_ablation_has_one_panel_per_run_and_one_of_separation(
     traces: dict[str, Trace], spectrum: Spectrum
 ) -> None:
     qwem, word2vec = traces["quartic"], traces["logistic"]
-    separation = {"word2vec": np.linspace(0.2, 0.7, DIM), "qwem": np.linspace(1, 0.9, DIM)}
-    *panels, right = ablation(word2vec, qwem, word2vec, qwem, spectrum, separation).get_axes()
+    rows = np.linspace(0.2, 0.7, DIM), np.linspace(1, 0.9, DIM)
+    separation = {"word2vec": np.stack([rows[0]]), "qwem": np.stack([rows[1], rows[0], rows[1]])}
+    cells = [word2vec], [qwem], [word2vec], [qwem]
+    *panels, right = ablation(*cells, spectrum, separation).get_axes()
     for axes, trace in zip(panels, (word2vec, qwem, word2vec, qwem), strict=True):
         np.testing.assert_array_equal(curves(axes)[0][1], trace.singular_values[1:, 0])
-    for (ranks, found), expected in zip(curves(right), separation.values(), strict=True):
+    for (ranks, found), expected in zip(curves(right), rows, strict=True):
         assert ranks.tolist() == list(range(1, DIM + 1))
         np.testing.assert_array_equal(found, expected)
+    (band,) = bands(right)
+    assert band[:, 1].min() == 0.2
 
 
 def test_alignment_is_above_the_singular_values(
     traces: dict[str, Trace], spectrum: Spectrum
 ) -> None:
     trace = traces["quartic"]
-    above, below = silent_alignment({"QWEM": trace}, spectrum).get_axes()
+    above, below = silent_alignment({"QWEM": [trace]}, spectrum).get_axes()
     assert trace.alignment is not None
     for k in range(DIM):
         np.testing.assert_array_equal(curves(above)[k][1], trace.alignment[1:, k])
         np.testing.assert_array_equal(curves(below)[k][1], trace.singular_values[1:, k])
     assert above.get_title() == "QWEM"
     with pytest.raises(SettingError, match="'QWEM' has no alignment"):
-        silent_alignment({"QWEM": replace(trace, alignment=None)}, spectrum)
+        silent_alignment({"QWEM": [replace(trace, alignment=None)]}, spectrum)
 
 
 def test_heat_maps_are_the_overlaps(spectrum: Spectrum) -> None:

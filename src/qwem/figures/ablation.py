@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem.dynamics import closed_form
-from qwem.figures.curves import draw_singular_values, time_axis
+from qwem.figures.curves import (
+    draw_band,
+    draw_singular_values,
+    note_seeds,
+    theories_of,
+    time_axis,
+    unit_of,
+)
 from qwem.figures.look import COLOURS, new_figure, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -31,14 +37,14 @@ _LINES = {
 
 @styled
 def ablation(
-    word2vec: Trace,
-    quartic: Trace,
-    reweighted: Trace,
-    qwem: Trace,
+    word2vec: Sequence[Trace],
+    quartic: Sequence[Trace],
+    reweighted: Sequence[Trace],
+    qwem: Sequence[Trace],
     spectrum: Spectrum,
     separation: Mapping[str, NDArray[np.float64]],
 ) -> Figure:
-    """Draw the paper's 2 × 2 ablation, all runs from one small start.
+    """Draw the paper's 2 × 2 ablation, all runs from the same small starts, one per seed.
 
     Parameters
     ----------
@@ -49,10 +55,10 @@ def ablation(
     spectrum
         Of M*, for the unit of time.
     separation
-        For each run by its name above, how far the first k modes are those of M* when mode k is
-        half learned; drawn at the right.
+        By the names above, how far the first k modes are those of M* when mode k is half learned,
+        one row per seed; drawn at the right.
     """
-    unit = float(closed_form(spectrum, initial_vectors=qwem.snapshots[0][0]).learning_times[0])
+    unit = unit_of(theories_of(spectrum, qwem))
     modes = min(_MODES, spectrum.dim)
     figure = new_figure(11.6, 5.6)
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[2.1, 1])[0]
@@ -63,24 +69,27 @@ def ablation(
         ("QWEM", reweighted, "logistic loss, Setting 3.1"),
         ("QWEM", qwem, "QWEM: quartic loss, Setting 3.1"),
     )
-    for axes, (model, trace, title) in zip(panels.flat, cells, strict=True):
-        draw_singular_values(axes, trace, unit, colour=COLOURS[model], modes=modes)
-        time_axis(axes, 0.5, trace.times[-1] / unit)
+    for axes, (model, runs, title) in zip(panels.flat, cells, strict=True):
+        draw_singular_values(axes, runs, unit, colour=COLOURS[model], modes=modes)
+        time_axis(axes, 0.5, runs[0].times[-1] / unit)
         axes.set_ylim(bottom=0)
         axes.set_title(title)
         axes.set_ylabel(r"$s_k(t)$")
     for axes in panels[0]:
         axes.set_xlabel("")
     _draw_separation(right.subplots(), separation, modes)
+    note_seeds(figure, len(qwem))
     return figure
 
 
 def _draw_separation(axes: Axes, separation: Mapping[str, NDArray[np.float64]], modes: int) -> None:
-    """Draw the separation of each mode, one line per run."""
+    """Draw the separation of each mode, one line per model."""
     for name, found in separation.items():
         colour, line, label = _LINES[name]
-        ranks = np.arange(1, len(found[:modes]) + 1)
-        axes.plot(ranks, found[:modes], line, ms=3, color=COLOURS[colour], label=label)
+        bounds = np.quantile(found[:, :modes], (0.0, 0.5, 1.0), axis=0)
+        ranks = np.arange(1, bounds.shape[1] + 1)
+        draw_band(axes, ranks, bounds, marker=line[0], linestyle=line[1:], ms=3,
+                  color=COLOURS[colour], label=label)  # fmt: skip
     axes.set(ylim=(0, 1.03), xlabel="mode $k$", title="modes of M* when half learned")
     axes.set_ylabel(r"$\|\mathbf{V}^{\star\top}_{:k}\mathbf{V}_{:k}\|^2/k$")
     axes.locator_params(axis="x", integer=True)

@@ -6,11 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.dynamics import closed_form
-from qwem.figures.curves import draw_singular_values, draw_theory, theory_times, time_axis
+from qwem.figures.curves import (
+    draw_band,
+    draw_singular_values,
+    draw_theory,
+    note_seeds,
+    over_seeds,
+    theories_of,
+    theory_times,
+    time_axis,
+    unit_of,
+)
 from qwem.figures.look import COLOURS, new_figure, styled
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -28,23 +39,25 @@ _LABELS_FROM = 1_500
 
 
 @styled
-def overview(qwem: Trace, word2vec: Trace, spectrum: Spectrum) -> Figure:
+def overview(qwem: Sequence[Trace], word2vec: Sequence[Trace], spectrum: Spectrum) -> Figure:
     """Draw the time course of learning in QWEM and in word2vec (Figure 1).
 
     Parameters
     ----------
     qwem, word2vec
-        Runs from a small random start, with snapshots; the first is that of the start.
+        Runs from a small random start, one per seed, with snapshots; the first is that of the
+        start. The words in latent space are those of the first run.
     spectrum
-        Of M*, for the theory, which starts from QWEM's own W(0).
+        Of M*, for the theory, which starts from each run's own W(0).
     """
-    theory = closed_form(spectrum, initial_vectors=qwem.snapshots[0][0])
+    theories = theories_of(spectrum, qwem)
     figure = new_figure(13.0, 5.4)
     panels = figure.subplots(2, 5, width_ratios=[1.15, 1.15, 1, 1, 1])
-    for row, (name, trace) in enumerate((("QWEM", qwem), ("word2vec", word2vec))):
-        _draw_loss(panels[row, 0], trace, theory, name)
-        _draw_modes(panels[row, 1], trace, theory, name)
-        _draw_latent_space(panels[row, 2:], trace, theory, COLOURS[name])
+    for row, (name, runs) in enumerate((("QWEM", qwem), ("word2vec", word2vec))):
+        _draw_loss(panels[row, 0], runs, theories, name)
+        _draw_modes(panels[row, 1], runs, theories, name)
+        _draw_latent_space(panels[row, 2:], runs[0], theories[0], COLOURS[name])
+    note_seeds(figure, len(qwem))
     engine = figure.get_layout_engine()
     assert engine is not None
     engine.set(wspace=0.05, hspace=0.06)  # type: ignore[call-arg]
@@ -63,39 +76,47 @@ def relative_loss(losses: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((losses - last) / (first - last))
 
 
-def _draw_loss(axes: Axes, trace: Trace, theory: ClosedFormDynamics, name: str) -> None:
-    unit, later = float(theory.learning_times[0]), trace.times > 0
-    axes.plot(
-        trace.times[later] / unit, relative_loss(trace.losses)[later], color=COLOURS[name], lw=1.6
-    )
+def _draw_loss(
+    axes: Axes, runs: Sequence[Trace], theories: Sequence[ClosedFormDynamics], name: str
+) -> None:
+    unit, later = unit_of(theories), runs[0].times > 0
+    found = over_seeds(runs, [relative_loss(run.losses) for run in runs])[:, later]
+    draw_band(axes, runs[0].times[later] / unit, found, color=COLOURS[name], lw=1.6)
     if name == "QWEM":
-        times = theory_times(0.5 * unit, trace.times[-1])
+        times = theory_times(0.5 * unit, runs[0].times[-1])
         # The theory's constants are QWEM's, so both curves have one scale.
-        span = trace.losses[0] - trace.losses.min()
-        curve = (theory.loss(times) - trace.losses.min()) / span
-        axes.plot(times / unit, curve, color=COLOURS["theory"], ls=(0, (1, 1.6)), label="theory")
+        curves = [
+            (theory.loss(times) - run.losses.min()) / (run.losses[0] - run.losses.min())
+            for theory, run in zip(theories, runs, strict=True)
+        ]
+        axes.plot(
+            times / unit, np.median(curves, axis=0),
+            color=COLOURS["theory"], ls=(0, (1, 1.6)), label="theory",
+        )  # fmt: skip
         axes.legend(loc="upper right")
-    for at in theory.learning_times[:_MODES] / unit:
+    for at in np.median([theory.learning_times[:_MODES] for theory in theories], axis=0) / unit:
         axes.axvline(at, color="0.88", lw=0.6, zorder=0)
-    time_axis(axes, 0.5, _last_shown(trace, theory))
+    time_axis(axes, 0.5, _last_shown(runs, theories))
     axes.set_ylabel(f"{name}\n" + r"$(\mathcal{L}-\mathcal{L}_\mathrm{end})/"
                     r"(\mathcal{L}_0-\mathcal{L}_\mathrm{end})$")  # fmt: skip
 
 
-def _draw_modes(axes: Axes, trace: Trace, theory: ClosedFormDynamics, name: str) -> None:
-    unit = float(theory.learning_times[0])
-    draw_singular_values(axes, trace, unit, colour=COLOURS[name], modes=_MODES)
+def _draw_modes(
+    axes: Axes, runs: Sequence[Trace], theories: Sequence[ClosedFormDynamics], name: str
+) -> None:
+    unit = unit_of(theories)
+    draw_singular_values(axes, runs, unit, colour=COLOURS[name], modes=_MODES)
     if name == "QWEM":
-        draw_theory(axes, theory, theory_times(0.5 * unit, trace.times[-1]), unit, _MODES)
-    time_axis(axes, 0.5, _last_shown(trace, theory))
+        draw_theory(axes, theories, theory_times(0.5 * unit, runs[0].times[-1]), unit, _MODES)
+    time_axis(axes, 0.5, _last_shown(runs, theories))
     axes.set_ylim(bottom=0)
     axes.set_ylabel(r"$s_k(t)$")
 
 
-def _last_shown(trace: Trace, theory: ClosedFormDynamics) -> float:
+def _last_shown(runs: Sequence[Trace], theories: Sequence[ClosedFormDynamics]) -> float:
     """Return the end of the time axis in units of τ₁, a while after the last drawn mode."""
-    times = theory.learning_times
-    return float(min(trace.times[-1], 1.5 * times[:_MODES].max()) / times[0])
+    last = max(theory.learning_times[:_MODES].max() for theory in theories)
+    return float(min(runs[0].times[-1], 1.5 * last) / unit_of(theories))
 
 
 def moments(trace: Trace) -> tuple[int, int, int]:

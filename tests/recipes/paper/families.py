@@ -20,6 +20,7 @@ TINY = Scale(
     subsample=1e-2,
     small_init=1e-3,
     min_tokens=0,
+    seeds=2,
 )
 NOUNS = ("king", "man", "boy", "actor", "uncle", "prince", "lord", "monk")
 TWINS = ("queen", "woman", "girl", "actress", "aunt", "princess", "lady", "nun")

@@ -25,6 +25,7 @@ CHANGES: dict[str, Any] = {
     "standard_init": 0.1,
     "min_tokens": 0,
     "tokenizer": "letters",
+    "seeds": 3,
 }
 UNSTATED = {"tasks", "stretch", "patience", "seed"}
 """The paper doesn't state these, or they are in a line of their own."""

@@ -104,17 +104,22 @@ def paper_scale(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         step=0.2,
         batch_size=4_000,
         min_tokens=0,
+        seeds=2,
     )
     run(corpus, output, scale=scale)
     return output
 
 
 def test_the_papers_scale_trains_by_minibatches_from_its_starts(paper_scale: Path) -> None:
-    traces = {}
-    for path in (paper_scale / "cache").glob("run-*"):
-        traces[path.name.removeprefix("run-").rpartition("-")[0]] = Trace.load(path)
-    assert set(traces) == set(RUNS)
-    for name, trace in traces.items():
+    traces = [
+        (path.name.removeprefix("run-").rpartition("-")[0], Trace.load(path))
+        for path in (paper_scale / "cache").glob("run-*")
+    ]
+    seeds = {name: {trace.settings["seed"] for other, trace in traces if other == name}
+             for name in RUNS}  # fmt: skip
+    assert seeds == {name: {0} if run.purpose == "benchmarks" else {0, 1}
+                     for name, run in RUNS.items()}  # fmt: skip
+    for name, trace in traces:
         settings, small = trace.settings, RUNS[name].start == "small"
         assert (settings["gradient"], settings["method"]) == ("stochastic", "sgd")
         assert settings["batch_size"] == 4_000

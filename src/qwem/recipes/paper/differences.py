@@ -81,7 +81,14 @@ def _settings(paper: Scale, scale: Scale) -> Iterator[Row]:
         _NEGATIVES[paper.normalization],
         _NEGATIVES[scale.normalization],
     )
+    yield "runs of each model", _seeds(paper), _seeds(scale)
     yield "λ₁Δt of a step", f"{paper.step:g}", f"{scale.step:g}"
+
+
+def _seeds(scale: Scale) -> str:
+    if scale.seeds == 1:
+        return "one"
+    return f"{scale.seeds} in Figures 1 and 2 and the ablation, from as many seeds"
 
 
 def _size(size: Size) -> str:

@@ -159,18 +159,20 @@ class Experiment:
         return self._cached(f"spectrum-{name}", settings, Spectrum.load, make)
 
     @cache  # noqa: B019
-    def trace(self, name: str) -> Trace:
-        """Return a training run of `RUNS`."""
+    def trace(self, name: str, seed: int | None = None) -> Trace:
+        """Return a training run of `RUNS`, by default from the seed of the scale."""
         from qwem.training import Trace
 
         run, scale = RUNS[name], self.scale
+        seed = scale.seed if seed is None else seed
         size: Size = getattr(scale, run.purpose)
         corpus = self.corpus(size.vocab_size)
         settings = {
             "run": vars(run),
             "corpus": corpus.fingerprint,
             "size": size,
-            **{key: value for key, value in scale.to_dict().items() if key not in _SIZES},
+            **{key: value for key, value in scale.to_dict().items() if key not in _UNUSED},
+            "seed": seed,
         }
 
         def unfinished(path: Path) -> Path:
@@ -184,13 +186,18 @@ class Experiment:
         def make(path: Path) -> Trace:
             checkpoint = unfinished(path)
             counts = self.counts(size.vocab_size, size.window)
-            training = Training(run, scale, size, corpus, counts, self.spectrum(size))
+            training = Training(run, scale, size, corpus, counts, self.spectrum(size), seed)
             trace = training.train(checkpoint)
             trace.save(path)
             remove(checkpoint)
             return trace
 
         return self._cached(f"run-{name}", settings, load, make)
+
+    def traces(self, name: str) -> list[Trace]:
+        """Return the training runs of one name from every seed of the scale."""
+        first = self.scale.seed
+        return [self.trace(name, seed) for seed in range(first, first + self.scale.seeds)]
 
     @cache  # noqa: B019
     def embedding(self, model: str) -> Embedding:
@@ -240,4 +247,4 @@ class Experiment:
         return make(path)
 
 
-_SIZES = ("dynamics", "ablation", "benchmarks", "tasks")
+_UNUSED = ("dynamics", "ablation", "benchmarks", "tasks", "seeds")

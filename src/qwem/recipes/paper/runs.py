@@ -65,6 +65,7 @@ class Training:
     corpus: Corpus
     counts: Cooccurrence
     spectrum: Spectrum
+    seed: int
 
     @property
     def init_scale(self) -> float:
@@ -105,7 +106,7 @@ class Training:
             self.counts, loss, weighting, dim=self.size.dim,
             optimizer=require("optax", "train").adam(rate),
         )  # fmt: skip
-        start = trainer.init(self._start, seed=self.scale.seed)
+        start = trainer.init(self._start, seed=self.seed)
         return train(
             trainer, start, steps=steps, record_every=max(1, steps // 10),
             checkpoint=checkpoint, checkpoint_every=10,
@@ -128,7 +129,7 @@ class Training:
         # Minibatches are noisy, and the paper lowers the rate at last where it measures accuracy.
         lowered = self.for_benchmarks and self.scale.batch_size is not None
         trainer = self._trainer(stepwise(rate, until) if lowered else rate)
-        start = trainer.init(self._start, seed=self.scale.seed)
+        start = trainer.init(self._start, seed=self.seed)
         steps = max(1, round(until / step))
         snapshots: dict[int, Any] = {}
         for number, moment in enumerate(self._moments(times, until)):

@@ -52,6 +52,8 @@ class Scale:
     """Documents with fewer words are left out."""
     tokenizer: str = "ascii"
     seed: int = 0
+    seeds: int = 1
+    """How many starts the runs of Figures 1 and 2 and of the ablation have, from `seed` on."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -68,6 +70,7 @@ _LAPTOP = Scale(
     step=1.0,
     adam=(0.05, 100),
     subsample=1e-5,
+    seeds=3,
 )
 
 SCALES = {
@@ -75,7 +78,7 @@ SCALES = {
     "laptop": _LAPTOP,
     # The same sizes, with every model trained by SGD on minibatches as in the paper. It takes far
     # longer.
-    "laptop-sgd": replace(_LAPTOP, step=0.02, batch_size=100_000, adam=None, patience=4.0),
+    "laptop-sgd": replace(_LAPTOP, step=0.02, batch_size=100_000, adam=None, patience=4.0, seeds=1),
     # The paper's own (appendix A), for two billion words of Wikipedia and a GPU.
     "paper": Scale(
         dynamics=Size(10_000, 200),

@@ -10,9 +10,12 @@ from qwem.figures import Start, ablation, moments, overview, silent_alignment, t
 from qwem.recipes.paper.recipe import Outcome, recipe
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from qwem.recipes.paper.experiment import Experiment
+    from qwem.spectrum import Spectrum
     from qwem.training import Trace
 
 _TOP = 20
@@ -27,12 +30,14 @@ _TOP = 20
 def figure_1(experiment: Experiment) -> Outcome:
     """Draw loss, singular values and latent space of both models from a small start."""
     spectrum = experiment.spectrum(experiment.scale.dynamics)
-    qwem, word2vec = experiment.trace("qwem"), experiment.trace("word2vec")
+    qwem, word2vec = experiment.traces("qwem"), experiment.traces("word2vec")
     start = Start("", word2vec, qwem, spectrum)
-    span = qwem.losses[0] - qwem.losses.min()
-    deviation = float(np.abs(start.theory.loss(qwem.times) - qwem.losses).max() / span)
-    ratios = {"QWEM": _line(qwem), "word2vec": _line(word2vec)}
-    apart = _separate_steps(start)
+    deviation = max(
+        float(np.abs(theory.loss(run.times) - run.losses).max() / np.ptp(run.losses))
+        for run, theory in zip(qwem, start.theories, strict=True)
+    )
+    ratios = {"QWEM": _line(qwem[0]), "word2vec": _line(word2vec[0])}
+    apart = min(_separate_steps(run, spectrum) for run in qwem)
     findings = (
         f"QWEM's loss follows the closed form to within {deviation:.1%} of its whole fall; "
         f"the first {apart} modes are learned one after the other, each with its own step.",
@@ -42,7 +47,7 @@ def figure_1(experiment: Experiment) -> Outcome:
     )
     numbers = {"loss_deviation": deviation, "separate_steps": apart, "line_ratio": ratios}
     return Outcome(overview(qwem, word2vec, spectrum), findings, numbers,
-                   _settings(experiment, qwem, "small"))  # fmt: skip
+                   _settings(experiment, qwem[0], "small"))  # fmt: skip
 
 
 @recipe(
@@ -58,8 +63,8 @@ def figure_2(experiment: Experiment) -> Outcome:
     starts = [
         Start(
             rf"{name} start, $s_k(0)\approx{_initial_size(experiment.trace(f'qwem{suffix}'))}$",
-            experiment.trace(f"word2vec{suffix}"),
-            experiment.trace(f"qwem{suffix}"),
+            experiment.traces(f"word2vec{suffix}"),
+            experiment.traces(f"qwem{suffix}"),
             spectrum,
         )
         for name, suffix in (("standard", "-standard"), ("small", ""))
@@ -67,20 +72,24 @@ def figure_2(experiment: Experiment) -> Outcome:
     numbers: dict[str, Any] = {}
     findings = []
     for start, name in zip(starts, ("standard", "small"), strict=True):
-        errors = {model: start.errors(trace, _TOP) for model, trace in start.runs.items()}
-        ours = errors["QWEM"]
-        worst = start.qwem.times[ours.max(axis=1).argmax()] / start.theory.learning_times[0]
+        errors = {model: start.errors(runs, _TOP) for model, runs in start.runs.items()}
+        means = {model: [float(one.mean()) for one in found] for model, found in errors.items()}
+        largest = [float(one.max()) for one in errors["QWEM"]]
+        seed = int(np.argmax(largest))
+        record = int(errors["QWEM"][seed].max(axis=1).argmax())
+        worst = start.qwem[seed].times[record] / start.theories[seed].learning_times[0]
         numbers[name] = {
-            "mean_error": {model: float(found.mean()) for model, found in errors.items()},
-            "max_error": float(ours.max()),
+            "mean_error": {model: float(np.mean(found)) for model, found in means.items()},
+            "mean_error_by_seed": means,
+            "max_error": max(largest),
         }
         findings.append(
-            f"From the {name} start, QWEM's top {ours.shape[1]} singular values are on average "
-            f"{ours.mean():.2%} of √λ_k from the closed form and at most {ours.max():.1%} (at "
-            f"t = {worst:.2g} τ₁); word2vec's are on average {errors['word2vec'].mean():.0%} from "
-            "it. No constant was fitted."
+            f"From the {name} start, QWEM's top {errors['QWEM'][0].shape[1]} singular values are "
+            f"on average {np.mean(means['QWEM']):.2%} of √λ_k from the closed form and at most "
+            f"{max(largest):.1%} (at t = {worst:.2g} τ₁); word2vec's are on average "
+            f"{np.mean(means['word2vec']):.0%} from it. No constant was fitted."
         )
-    settings = _settings(experiment, starts[1].qwem, "small") | {
+    settings = _settings(experiment, starts[1].qwem[0], "small") | {
         "standard start": standard_start(scale.standard_init)
     }
     return Outcome(theory_match(*starts), tuple(findings), numbers, settings)
@@ -94,19 +103,25 @@ def figure_2(experiment: Experiment) -> Outcome:
 )
 def figure_ablation(experiment: Experiment) -> Outcome:
     """Draw both losses under both weightings, and how far each keeps the modes apart."""
-    traces = {
-        name: experiment.trace(f"ablation-{name}")
+    runs = {
+        name: experiment.traces(f"ablation-{name}")
         for name in ("word2vec", "quartic", "reweighted", "qwem")
     }
     size = experiment.scale.ablation
     spectrum = experiment.spectrum(size)
-    growth = {name: _late_growth(trace) for name, trace in traces.items()}
-    separation = {name: mode_separation(trace) for name, trace in traces.items()}
-    apart = {name: float(found[:_TOP].mean()) for name, found in separation.items()}
+    growth = {name: _mean(map(_late_growth, traces)) for name, traces in runs.items()}
+    separation = {
+        name: np.array([mode_separation(trace) for trace in traces])
+        for name, traces in runs.items()
+    }
+    apart = {name: float(found[:, :_TOP].mean()) for name, found in separation.items()}
     shifts = {
-        "loss_under_word2vec": curve_distance(traces["word2vec"], traces["quartic"]),
-        "loss_under_setting31": curve_distance(traces["reweighted"], traces["qwem"]),
-        "weighting": curve_distance(traces["word2vec"], traces["reweighted"]),
+        what: _mean(map(curve_distance, runs[one], runs[other]))
+        for what, one, other in (
+            ("loss_under_word2vec", "word2vec", "quartic"),
+            ("loss_under_setting31", "reweighted", "qwem"),
+            ("weighting", "word2vec", "reweighted"),
+        )
     }
     findings = (
         "Modes stay apart under Setting 3.1: when mode k is half learned, the part of the first k "
@@ -124,8 +139,8 @@ def figure_ablation(experiment: Experiment) -> Outcome:
         "quartic one.",
     )
     numbers = {"late_growth": growth, "mode_separation": apart, "shift": shifts}
-    figure = ablation(**traces, spectrum=spectrum, separation=separation)
-    return Outcome(figure, findings, numbers, _settings(experiment, traces["qwem"], "small"))
+    figure = ablation(**runs, spectrum=spectrum, separation=separation)
+    return Outcome(figure, findings, numbers, _settings(experiment, runs["qwem"][0], "small"))
 
 
 @recipe(
@@ -135,22 +150,40 @@ def figure_ablation(experiment: Experiment) -> Outcome:
 )
 def figure_alignment(experiment: Experiment) -> Outcome:
     """Draw how the singular vectors of QWEM and word2vec turn to the eigenvectors of M*."""
-    traces = {"QWEM": experiment.trace("ablation-qwem"),
-              "word2vec": experiment.trace("ablation-word2vec")}  # fmt: skip
+    runs = {"QWEM": experiment.traces("ablation-qwem"),
+            "word2vec": experiment.traces("ablation-word2vec")}  # fmt: skip
     spectrum = experiment.spectrum(experiment.scale.ablation)
-    ahead = {name: _aligned_before_grown(trace) for name, trace in traces.items()}
-    ends = {name: float(found.subspace_alignment[-1, :_TOP].mean()) for name, found in
-            traces.items() if found.subspace_alignment is not None}  # fmt: skip
+    ahead = {name: [_aligned_before_grown(one) for one in traces] for name, traces in runs.items()}
+    ends = {
+        name: _mean(one.subspace_alignment[-1, :_TOP].mean() for one in traces
+                    if one.subspace_alignment is not None)
+        for name, traces in runs.items()
+    }  # fmt: skip
     count = min(_TOP, experiment.scale.ablation.dim)
     findings = (
-        f"In QWEM {ahead['QWEM']} of the first {count} modes have a squared overlap above ½ with "
-        f"their eigenvector before they are half grown, in word2vec {ahead['word2vec']}.",
+        f"In QWEM {_span(ahead['QWEM'])} of the first {count} modes have a squared overlap above ½ "
+        f"with their eigenvector before they are half grown, in word2vec "
+        f"{_span(ahead['word2vec'])}.",
         f"At the end the first k singular vectors lie in the span of the first k eigenvectors to "
         f"{ends['QWEM']:.2f} on average over k in QWEM and to {ends['word2vec']:.2f} in word2vec.",
     )
     numbers = {"aligned_before_grown": ahead, "subspace_alignment_at_end": ends}
-    figure = silent_alignment(traces, spectrum)
-    return Outcome(figure, findings, numbers, _settings(experiment, traces["QWEM"], "small"))
+    figure = silent_alignment(runs, spectrum)
+    return Outcome(figure, findings, numbers, _settings(experiment, runs["QWEM"][0], "small"))
+
+
+def _mean(numbers: Iterable[float]) -> float:
+    return float(np.mean(list(numbers)))
+
+
+def _span(numbers: list[int]) -> str:
+    """Return the range of some numbers in words.
+
+    >>> _span([3, 3]), _span([4, 3])
+    ('3', '3 to 4')
+    """
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _aligned_before_grown(trace: Trace) -> int:
@@ -166,6 +199,7 @@ def _settings(experiment: Experiment, trace: Trace, start: str) -> dict[str, Any
     return {
         "V": len(trace.vocabulary),
         "d": trace.singular_values.shape[1],
+        "seeds": scale.seeds,
         f"σ, {start}": getattr(scale, f"{start}_init"),
         "λ₁Δt": f"{scale.step:g}, and half that under word2vec's weighting",
         "steps": int(trace.steps[-1]),
@@ -193,9 +227,9 @@ def _line(trace: Trace) -> float:
     return float(values[0] / values[1])
 
 
-def _separate_steps(start: Start) -> int:
+def _separate_steps(trace: Trace, spectrum: Spectrum) -> int:
     """Return how many of the first modes have each reached half its size before the next did."""
-    found = start.qwem.singular_values**2 >= start.spectrum.eigenvalues / 2
+    found = trace.singular_values**2 >= spectrum.eigenvalues / 2
     when = np.where(found.any(axis=0), found.argmax(axis=0), len(found))
     together = np.flatnonzero(np.diff(when) <= 0)
     return int(together[0]) + 1 if together.size else len(when)
