@@ -2,6 +2,11 @@
 
     python benchmarks/dynamics.py enwiki-36M.parquet --vocab-size 2000 --dim 60
 
+With --trained it trains QWEM for real, from σ = 1e-12 in float64, with fourth-order steps of the
+exact gradient, and prints how far the 20 top singular values are from the theory at any time:
+
+    python benchmarks/dynamics.py enwiki-36M.parquet --trained --vocab-size 2000 --dim 40
+
 With --mixing it measures how the weighting of word2vec mixes modes: the features of the minimum
 of the quartic loss under that weighting, found by L-BFGS, beside those of M*, of the weighting's
 target, and of that target under the part of rank one of the coupling (Proposition 3.3).
@@ -43,7 +48,7 @@ from qwem.dynamics import (
     satisfied_pairs,
     triangular_factor,
 )
-from qwem.training import word2vec_reweighting
+from qwem.training import population, train, word2vec_reweighting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,18 +59,22 @@ SCALES = (1e-2, 1e-4, 1e-6, 1e-10)
 TIMES = 300
 
 
-def decompose(options: argparse.Namespace) -> tuple[Spectrum, Array, Array]:
+def count(options: argparse.Namespace) -> Cooccurrence:
     corpus = Corpus.from_files(
         options.corpus, vocab_size=options.vocab_size, min_tokens=500, tokenizer="ascii"
     )
     counts = Cooccurrence.count(corpus, options.window)
-    target = mstar(counts, dtype=np.float64)
+    print(f"{len(corpus.tokens):,} tokens, {options.vocab_size:,} words, window {options.window}")
+    return counts
+
+
+def decompose(options: argparse.Namespace) -> tuple[Spectrum, Array, Array]:
+    target = mstar(count(options), dtype=np.float64)
     values, vectors = eigh(target.toarray())
     spectrum = factorize(target, options.dim, tol=1e-8)
     print(
-        f"{len(corpus.tokens):,} tokens, {len(values):,} words, window {options.window}, dimension "
-        f"{options.dim}: eigenvalues {values[-1]:.1f} to {values[-options.dim]:.1f}, the next "
-        f"{values[-options.dim - 1]:.1f}, the last {values[0]:.1f}"
+        f"dimension {options.dim}: eigenvalues {values[-1]:.1f} to {values[-options.dim]:.1f}, the "
+        f"next {values[-options.dim - 1]:.1f}, the last {values[0]:.1f}"
     )
     return spectrum, values[::-1], vectors[:, ::-1]
 
@@ -119,12 +128,34 @@ def compare(options: argparse.Namespace) -> None:
         )
 
 
+def trained(options: argparse.Namespace) -> None:
+    """Compare the singular values of a training run with the theory."""
+    counts = count(options)
+    spectrum = factorize(mstar(counts, dtype=np.float64), options.dim, tol=1e-8)
+    time_step = options.step / float(spectrum.eigenvalues[0])
+    trainer = population(
+        counts, dim=options.dim, rate=time_step / 2, method="rk4", dtype=np.float64
+    )
+    start = trainer.init(options.init_scale, seed=options.seed)
+    w = np.asarray(start.vectors)
+    last = float(closed_form(spectrum, initial_vectors=w).learning_times.max())
+    began = time.process_time()
+    trace = train(trainer, start, until=1.2 * last, record_every=1)
+    seconds = time.process_time() - began
+    found = errors(spectrum, trace.singular_values, trace.times, initial_vectors=w)[:, :20]
+    mode = int(found.max(axis=0).argmax())
+    print(
+        f"σ = {options.init_scale:g}, {trace.steps[-1]} steps of λ₁Δt = {options.step:g}, "
+        f"{seconds:.0f} processor seconds\n"
+        f"top {found.shape[1]} singular values, distance from the theory in units of √λ_k: mean "
+        f"{found.mean():.5f}, largest {found.max():.4f} (mode {mode + 1}), largest at the end "
+        f"{found[-1].max():.5f}"
+    )
+
+
 def mixing(options: argparse.Namespace) -> None:
     """Compare features of the weighted minimum with those of three closed forms."""
-    corpus = Corpus.from_files(
-        options.corpus, vocab_size=options.vocab_size, min_tokens=500, tokenizer="ascii"
-    )
-    counts = Cooccurrence.count(corpus, options.window)
+    counts = count(options)
     matrix = mstar(counts, dtype=np.float64).toarray()
     seen: Any = counts.pair_counts.toarray() / counts.pair_counts.total
     words = counts.word_counts / counts.word_counts.sum()
@@ -190,6 +221,10 @@ if __name__ == "__main__":
     parser.add_argument(
         "--tolerance", type=float, default=0.3, help="the part of √λ_j that |R_ij| may reach"
     )
-    parser.add_argument("--mixing", action="store_true", help="of modes by word2vec's weighting")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--trained", action="store_true", help="train, from a small start")
+    kinds.add_argument("--mixing", action="store_true", help="of modes by word2vec's weighting")
+    parser.add_argument("--init-scale", type=float, default=1e-12, help="σ of --trained")
+    parser.add_argument("--step", type=float, default=0.5, help="λ₁Δt of --trained")
     parsed = parser.parse_args()
-    (mixing if parsed.mixing else compare)(parsed)
+    (trained if parsed.trained else mixing if parsed.mixing else compare)(parsed)

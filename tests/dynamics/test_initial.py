@@ -29,7 +29,7 @@ def draws(count: int, scale: float) -> np.ndarray:
     return scale * np.random.default_rng(0).standard_normal((count, 2, WORDS, DIM))
 
 
-def test_a_given_start_is_projected_and_triangularised() -> None:
+def test_a_given_start_is_projected_and_triangularized() -> None:
     modes = spectrum()
     start = draws(1, 1e-3)[0, 0]
     run = closed_form(modes, initial_vectors=start)

@@ -13,7 +13,7 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.model import Model
 from qwem.spectrum import factorize, singular_triplets
 from qwem.target import Target, mstar, rank_one, setting31
-from qwem.training import Trace, population, train
+from qwem.training import Trace, population, train, train_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,7 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
     target = mstar(sparse_counts, reweighting=setting31() * rank_one(coupling), dense=False)
     spectrum = factorize(mstar(counts), 4, signed=True)
     word, context = spectrum.embedding(), spectrum.context_embedding()
+    trainer = population(counts, dim=2, rate=0.01)
     settings = {"target": "mstar", "window": 3}
     artefacts: dict[str, Any] = {
         "corpus": corpus,
@@ -41,6 +42,7 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
         "sparse-target": target,
         "spectrum": spectrum,
         "triplets": singular_triplets(np.diag(np.arange(1.0, 6.0)), 3, words=list("abcde")),
+        "ensemble": train_seeds(trainer, 0.1, (0, 1), steps=4, record_every=2),
         "embedding": word,
         "model": Model(spectrum, settings, {}),
         "polished-model": Model(spectrum, settings, {}, (word, context)),

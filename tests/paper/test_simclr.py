@@ -149,7 +149,7 @@ def test_it_is_the_contrastive_target_of_its_two_sides(beta: float) -> None:
 
 
 @temperatures
-def test_the_closed_form_minimises_the_quadratic_loss(beta: float) -> None:
+def test_the_closed_form_minimizes_the_quadratic_loss(beta: float) -> None:
     counts = clustered_counts()
     target = simclr_target(counts, beta, dtype=np.float64)
     values, vectors = np.linalg.eigh(target.solved_matrix().toarray())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from qwem.target import mstar
 from qwem.training import (
     LOGISTIC,
     QUARTIC,
+    Ensemble,
     population,
     stepwise,
     stochastic,
@@ -23,6 +24,9 @@ from qwem.training import (
     word2vec_reweighting,
 )
 from training.cases import topical_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CORPUS = topical_text(words=25, documents=30)
 COUNTS = Cooccurrence.count(CORPUS, 3)
@@ -79,3 +83,14 @@ def test_word2vecs_weights_run_too() -> None:
     trainer = population(COUNTS, LOGISTIC, word2vec_reweighting(), dim=2, rate=5.0)
     found = train_seeds(trainer, 0.1, [0, 1], steps=20, record_every=10)
     assert np.all(np.diff(found.losses, axis=1) < 0)
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    trainer = population(COUNTS, dim=2, rate=0.01)
+    found = train_seeds(trainer, "word2vec", range(3), steps=4, record_every=2)
+    found.save(tmp_path / "ensemble")
+    loaded = Ensemble.load(tmp_path / "ensemble")
+    assert loaded.seeds == (0, 1, 2)
+    for name in ("steps", "times", "losses", "singular_values"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(found, name))
+        assert getattr(loaded, name).dtype == getattr(found, name).dtype

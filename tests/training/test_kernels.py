@@ -174,7 +174,7 @@ def test_pairs_are_multiplied() -> None:
 
 
 @given(st.integers(0, 1000), st.booleans())
-def test_weights_of_pairs(seed: int, normalised: bool) -> None:
+def test_weights_of_pairs(seed: int, normalized: bool) -> None:
     rng = np.random.default_rng(seed)
     plus, minus = rng.random((2, 6)) + 0.1
     left, right = rng.random((2, 6, 2))
@@ -184,8 +184,8 @@ def test_weights_of_pairs(seed: int, normalised: bool) -> None:
     expected = (left @ right.T)[centres, contexts]
     positive, negative = (np.outer(u, u)[centres, contexts] for u in (plus, minus))
     weights = np.where(is_positive, positive, negative * expected)
-    weights /= 0.5 * seen + 1.5 * expected if normalised else 1
-    seen = seen if normalised else np.empty(0)
+    weights /= 0.5 * seen + 1.5 * expected if normalized else 1
+    seen = seen if normalized else np.empty(0)
     curvature = 0.5, 1.5
     weigh_pairs(centres, contexts, is_positive, plus, minus, left, right, seen, curvature, found)
     np.testing.assert_allclose(found, weights)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _MODES = 12
 _LABELS = 14
-_LABEL_WIDTH, _LABEL_HEIGHT = 0.52, 0.11
+_LABEL_WIDTH, _LABEL_HEIGHT = 0.58, 0.14
 """The size of a label in panels that reach from −1 to 1."""
 _LABELS_FROM = 1_500
 """Only this many of the most frequent words are labels, since everybody knows them."""

@@ -11,12 +11,16 @@ from qwem.recipes import SCALES, Scale, Size
 from qwem.recipes.paper.differences import differences
 
 PAPER = SCALES["paper"]
-ALWAYS = {"text of the ablation", "length of a run", "γ of the Marchenko–Pastur law"}
+ALWAYS = {
+    "text of the ablation",
+    "λ₁Δt of a step",
+    "length of a run",
+    "γ of the Marchenko–Pastur law",
+}
 CHANGES: dict[str, Any] = {
     "dynamics": Size(500, 20),
     "ablation": Size(500, 20, window=8, negatives=2.0),
     "benchmarks": Size(10_000, 200, window=5),
-    "step": 0.5,
     "batch_size": None,
     "adam": (0.05, 100),
     "subsample": 1e-5,
@@ -27,7 +31,7 @@ CHANGES: dict[str, Any] = {
     "tokenizer": "letters",
     "seeds": 3,
 }
-UNSTATED = {"tasks", "stretch", "patience", "seed"}
+UNSTATED = {"tasks", "step", "stretch", "patience", "seed"}
 """The paper doesn't state these, or they are in a line of their own."""
 
 

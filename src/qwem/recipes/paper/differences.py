@@ -22,7 +22,7 @@ _PURPOSES = {
 }
 _NEGATIVES = {
     "words": "by the mean of P^(−¼) over words",
-    "samples": "so that each positive pair has k negatives",
+    "samples": "so that each positive pair has k negatives before subsampling",
 }
 
 
@@ -34,7 +34,7 @@ def differences(scale: Scale, words: int, text: str) -> list[Row]:
     scale
         The settings of the reproduction.
     words
-        How many words of text it uses.
+        The number of words of its text, rare ones included.
     text
         The name of the text.
 
@@ -56,9 +56,10 @@ wiki.parquet')
         if theirs != ours
     ]
     rows += [
+        ("λ₁Δt of a step", "not stated", f"{scale.step:g}"),
         ("length of a run", "2 hours on a GPU, 12 hours for the benchmarks",
-         f"until {scale.stretch:g} times the last mode's learning time, {scale.patience:g} times "
-         "that for the benchmarks"),
+         f"until {scale.stretch:g} times the last mode's learning time; {scale.patience:g} times "
+         f"that for {'the' if scale.adam is None else 'QWEM in the'} benchmarks"),
         ("γ of the Marchenko–Pastur law", "fitted by eye", "the nearest law (Cramér–von Mises)"),
     ]  # fmt: skip
     return rows
@@ -74,7 +75,11 @@ def _settings(paper: Scale, scale: Scale) -> Iterator[Row]:
     yield "training of QWEM for the benchmarks", _schedule(paper), _schedule(scale)
     yield "training of word2vec for the benchmarks", _word2vec(paper), _word2vec(scale)
     yield "standard start", str(paper.standard_init), str(scale.standard_init)
-    yield "small start, σ", f"{paper.small_init:g}", f"{scale.small_init:g}"
+    yield (
+        "small start, σ (the paper's: from the authors' code)",
+        f"{paper.small_init:g}",
+        f"{scale.small_init:g}",
+    )
     yield "word2vec's subsampling", f"{paper.subsample:g}", f"{scale.subsample:g}"
     yield (
         "normalization of negatives",
@@ -82,7 +87,6 @@ def _settings(paper: Scale, scale: Scale) -> Iterator[Row]:
         _NEGATIVES[scale.normalization],
     )
     yield "runs of each model", _seeds(paper), _seeds(scale)
-    yield "λ₁Δt of a step", f"{paper.step:g}", f"{scale.step:g}"
 
 
 def _seeds(scale: Scale) -> str:

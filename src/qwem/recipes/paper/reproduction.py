@@ -158,6 +158,7 @@ def _page(directory: Path, experiment: Experiment, records: dict[str, dict[str, 
         "found, in numbers computed from its results, and its settings."
     )
     size = experiment.scale.dynamics
-    words = len(experiment.corpus(size.vocab_size).tokens)
+    # The paper counts the words of its text before rare ones are discarded, and so do we.
+    words = int(experiment.corpus(size.vocab_size).settings["words_counted"])
     rows = differences(experiment.scale, words, files)
     return write_page("The paper, reproduced", about, rows, shown)
