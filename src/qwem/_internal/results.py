@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Result:
+class Result(ABC):
     """Base of results that are a table; a subclass is a dataclass that names its `rows`.
 
     >>> from dataclasses import dataclass
@@ -30,9 +31,9 @@ class Result:
     a     0.5
     """
 
+    @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of the table, each as a value for each column."""
-        raise NotImplementedError
 
     def heading(self) -> str:
         """Return what `to_text` says above the table; by default nothing."""
