@@ -2,12 +2,14 @@
 
 __all__ = [
     "ArtefactError",
+    "ClusterError",
     "ConvergenceError",
     "CorpusError",
     "CountError",
     "CoverageError",
     "DataError",
     "DiskLimitError",
+    "EmptyCorpusError",
     "MemoryLimitError",
     "MissingExtraError",
     "QwemError",
@@ -63,6 +65,14 @@ class ArtefactError(QwemError):
 
 class MemoryLimitError(QwemError, MemoryError):
     """Work that would not fit in memory, refused before it starts."""
+
+
+class EmptyCorpusError(CorpusError):
+    """Text without a document that is long enough, or without a word."""
+
+
+class ClusterError(QwemError):
+    """A cluster that can't be reached, was lost, or has no worker that survives the work."""
 
 
 class DiskLimitError(QwemError, OSError):

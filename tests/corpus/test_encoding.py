@@ -207,7 +207,7 @@ def test_real_text(shared_data: Path) -> None:
 def test_restricting_equals_encoding_with_fewer_words(
     oov: Literal["drop", "mask"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "_RESTRICTED_TOKENS", 7)
+    monkeypatch.setattr(building, "_RECODED_TOKENS", 7)
     draw = np.random.default_rng(0)
     documents = [
         [str(word) for word in draw.geometric(0.1, size)] for size in draw.integers(0, 9, 40)

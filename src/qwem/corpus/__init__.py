@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from qwem._internal.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from qwem.corpus.choosing import choose_words
     from qwem.corpus.corpus import Corpus
+    from qwem.corpus.files import InputFile
+    from qwem.corpus.pieces import cut_files, encode_piece
     from qwem.corpus.reading import (
         AUTO_MIN_COUNT,
         AtMost,
@@ -25,9 +28,13 @@ __all__ = [
     "Corpus",
     "Documents",
     "Errors",
+    "InputFile",
     "Reading",
     "ReadingOptions",
     "Vocabulary",
+    "choose_words",
+    "cut_files",
+    "encode_piece",
     "frequency_order",
     "tokenizer_name",
     "tokenizer_named",
@@ -37,7 +44,10 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "choosing": ("choose_words",),
         "corpus": ("Corpus",),
+        "files": ("InputFile",),
+        "pieces": ("cut_files", "encode_piece"),
         "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading", "ReadingOptions"),
         "tokenizer": ("tokenizer_name", "tokenizer_named"),
         "vocabulary": ("Vocabulary", "frequency_order"),

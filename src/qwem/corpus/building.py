@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qwem.corpus.batches import DocumentBatch
-    from qwem.corpus.files import PathLike
+    from qwem.corpus.files import InputFile, PathLike
     from qwem.corpus.reading import Documents, Reading
     from qwem.corpus.vocabulary import Vocabulary
 
-_RESTRICTED_TOKENS = 1 << 22  # tokens per step, so that a corpus may be larger than memory
+_RECODED_TOKENS = 1 << 22  # tokens per step, so that a corpus may be larger than memory
+_DROPPED = -1
 _WORDS_GIVEN = Tokenizer(WORDS_GIVEN)
 
 
@@ -59,9 +60,13 @@ def open_files(
     paths: PathLike | Iterable[PathLike], documents: Documents, reading: Reading
 ) -> Input:
     """Return the text of files; see `Corpus.from_files`."""
+    return open_found(find_files(paths), documents, reading)
+
+
+def open_found(files: list[InputFile], documents: Documents, reading: Reading) -> Input:
+    """Return the text of files that were found."""
     require_choice("documents", documents, ("line", "file"))
     tokenizer = resolve(reading.tokenizer)
-    files = find_files(paths)
     batches = gather(
         read_files(
             files,
@@ -77,7 +82,7 @@ def open_files(
         description["documents"] = documents
     if formats - {"text"}:
         description["text_column"] = reading.text_column
-    return Input(batches, tokenizer, description, sum(file.path.stat().st_size for file in files))
+    return Input(batches, tokenizer, description, sum(file.size for file in files))
 
 
 def open_documents(documents: Iterable[Any], reading: Reading) -> Input:
@@ -155,34 +160,37 @@ def destination(directory: PathLike | None) -> Iterator[Path]:
             yield partial
 
 
-def restrict(corpus: Corpus, vocab_size: int) -> Corpus:
-    """Return a corpus without its rarer words; see `Corpus.restrict`."""
-    vocabulary = corpus.vocabulary.restrict(vocab_size)
-    masked = corpus.mask_id is not None
-    dtype = id_dtype(vocab_size + masked)
+def recode(corpus: Corpus, vocabulary: Vocabulary, oov: str) -> Corpus:
+    """Return a corpus in other words; see `Corpus.recode`."""
+    dtype = id_dtype(len(vocabulary) + (oov == "mask"))
+    other = len(vocabulary) if oov == "mask" else _DROPPED
+    found = (vocabulary.get(word) for word in corpus.vocabulary.words)
+    numbers = np.array([other if number is None else number for number in found] + [other])
     digest = hashlib.sha256()
     offsets = np.zeros_like(corpus.offsets)
-    written = 0
+    written = known = 0
     with destination(None) as folder:
         with (folder / TOKENS_FILE).open("wb") as file:
-            for start in range(0, corpus.tokens.size, _RESTRICTED_TOKENS):
-                tokens = corpus.tokens[start : start + _RESTRICTED_TOKENS]
-                kept = np.ones(tokens.size, bool) if masked else tokens < vocab_size
-                out = np.minimum(tokens, vocab_size)[kept].astype(dtype)
+            for start in range(0, corpus.tokens.size, _RECODED_TOKENS):
+                recoded = numbers[corpus.tokens[start : start + _RECODED_TOKENS]]
+                kept = recoded != _DROPPED
+                out = recoded[kept].astype(dtype)
                 file.write(out.data)
                 digest.update(out.data)
                 first, last = np.searchsorted(
-                    corpus.offsets, [start, start + tokens.size], side="right"
+                    corpus.offsets, [start, start + recoded.size], side="right"
                 )
                 places = np.concatenate([[0], np.cumsum(kept)])
                 offsets[first:last] = written + places[corpus.offsets[first:last] - start]
                 written += out.size
+                known += int(np.count_nonzero(out < len(vocabulary)))
         settings = {
             **corpus.settings,
-            "vocab_size": vocab_size,
-            "words_kept": int(vocabulary.counts.sum()),
+            "vocab_size": len(vocabulary),
+            "oov": oov,
+            "words_kept": known,
         }
         tokens = map_tokens(folder / TOKENS_FILE, dtype, written)
-        restricted = Corpus(tokens, offsets, vocabulary, settings, corpus.first_document)
-        remember_fingerprint(restricted, finish_fingerprint(digest, restricted))
-    return restricted
+        recoded_corpus = Corpus(tokens, offsets, vocabulary, settings, corpus.first_document)
+        remember_fingerprint(recoded_corpus, finish_fingerprint(digest, recoded_corpus))
+    return recoded_corpus

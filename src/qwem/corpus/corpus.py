@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -209,9 +209,25 @@ class Corpus:
         >>> corpus.restrict(2).tokens.tolist()
         [0, 1, 0, 0, 1]
         """
-        from qwem.corpus.building import restrict
+        if vocab_size == len(self.vocabulary):
+            return self
+        return self.recode(self.vocabulary.restrict(vocab_size))
 
-        return self if vocab_size == len(self.vocabulary) else restrict(self, vocab_size)
+    def recode(
+        self, vocabulary: Vocabulary, *, oov: Literal["drop", "mask"] | None = None
+    ) -> Corpus:
+        """Return the corpus as if encoded with these words, as far as it has them.
+
+        Other words are dropped or masked, as in this corpus unless `oov` says otherwise. The result
+        has the counts of `vocabulary`, which may be those of a larger text.
+
+        >>> corpus = Corpus.from_documents(["the king", "the queen, the king"])
+        >>> corpus.recode(Vocabulary(("king", "the"), [20, 30])).tokens.tolist()
+        [1, 0, 1, 1, 0]
+        """
+        from qwem.corpus.building import recode
+
+        return recode(self, vocabulary, oov or ("drop" if self.mask_id is None else "mask"))
 
     def save(self, path: PathLike) -> None:
         """Save the corpus to a directory, whole or not at all.

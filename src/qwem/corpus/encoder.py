@@ -22,10 +22,10 @@ from qwem._internal.progress import progress
 from qwem._internal.resources import require_disk
 from qwem.corpus import kernels
 from qwem.corpus.batches import DocumentBatch, TextBatch
+from qwem.corpus.choosing import choose_words
 from qwem.corpus.interner import Interner, packed
-from qwem.corpus.reading import AUTO_MIN_COUNT, AUTO_WORDS, AtMost
-from qwem.corpus.vocabulary import Vocabulary, frequency_order
-from qwem.errors import CorpusError, SettingError
+from qwem.corpus.vocabulary import Vocabulary
+from qwem.errors import EmptyCorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -274,11 +274,13 @@ def _split_by_run(kept: NDArray[np.bool_], runs: list[_Run]) -> list[NDArray[np.
 
 def _check_documents(lengths: NDArray[np.int64], kept: NDArray[np.bool_], min_tokens: int) -> None:
     if not lengths.size:
-        raise CorpusError("There are no documents in the input.")
+        raise EmptyCorpusError("There are no documents in the input.")
     if not lengths.any():
-        raise CorpusError(f"There are no words in the {lengths.size:,} documents of the input.")
+        raise EmptyCorpusError(
+            f"There are no words in the {lengths.size:,} documents of the input."
+        )
     if not kept.any():
-        raise CorpusError(
+        raise EmptyCorpusError(
             f"No document is left: of {lengths.size:,} documents the longest has "
             f"{lengths.max():,} words, and min_tokens is {min_tokens:,}."
         )
@@ -315,26 +317,7 @@ class _Words:
 
     def choose(self, reading: Reading) -> tuple[Vocabulary, int]:
         """Return the most frequent words, ties by spelling, and how often one had to occur."""
-        counts = self._counts
-        min_count = self._min_count(reading)
-        candidates = np.flatnonzero(counts >= min_count)
-        often = f" that occur {min_count} times" if min_count > 1 else ""
-        if not candidates.size:
-            raise CorpusError(f"No word is left: there are none{often}; lower min_count.")
-        size = candidates.size if reading.vocab_size is None else int(reading.vocab_size)
-        if isinstance(reading.vocab_size, AtMost):
-            size = min(size, candidates.size)
-        if size > candidates.size:
-            raise SettingError(
-                f"vocab_size is {size:,}, larger than the corpus, which has {candidates.size:,} "
-                f"words{often}; lower it, or pass vocab_size=None to keep them all."
-            )
-        # Only words that may be chosen are spelled out: those as frequent as the last one chosen.
-        least = np.partition(counts[candidates], candidates.size - size)[candidates.size - size]
-        candidates = candidates[counts[candidates] >= least]
-        order = frequency_order(self._interner.words(candidates), counts[candidates])
-        chosen = candidates[order[:size]]
-        return Vocabulary(tuple(self._interner.words(chosen)), counts[chosen]), min_count
+        return choose_words(self._counts, self._interner.words, reading)
 
     def count(self, vocabulary: Vocabulary) -> Vocabulary:
         """Return the words of `vocabulary` with their counts here."""
@@ -355,15 +338,6 @@ class _Words:
     def _place(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
         """Return the place of each word of `vocabulary`, after all others where it is new."""
         return self._interner.intern(*packed(vocabulary.words), amount=0).astype(np.int64)
-
-    def _min_count(self, reading: Reading) -> int:
-        if reading.min_count != "auto":
-            return reading.min_count
-        enough = reading.vocab_size or AUTO_WORDS
-        for least in range(AUTO_MIN_COUNT, 1, -1):
-            if np.count_nonzero(self._counts >= least) >= enough:
-                return least
-        return 1
 
 
 def _renumber(

@@ -11,7 +11,7 @@ import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from qwem._internal.artefact import kind_of
 from qwem.errors import ArtefactError, CorpusError
@@ -31,6 +31,21 @@ class InputFile:
 
     path: Path
     named: bool
+    part: tuple[int, int] | None = None
+    """What of it to read: row groups of Parquet, bytes of plain text; None for all. A line belongs
+    to the part in which it begins."""
+
+    @property
+    def compressed(self) -> bool:
+        """Whether it is compressed as a whole, by its name."""
+        return self.path.suffix.lower() in _COMPRESSED
+
+    @property
+    def size(self) -> int:
+        """The bytes to read."""
+        if self.part is None or self.format == "parquet":
+            return self.path.stat().st_size
+        return self.part[1] - self.part[0]
 
     @property
     def format(self) -> str:
@@ -58,13 +73,21 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
 
 
 @contextmanager
-def open_stream(path: Path) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
+def open_stream(
+    path: Path, part: tuple[int, int] | None = None
+) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
     """Yield a file's decompressed stream, and a function that returns how far it has been read.
 
-    Bad compression, including a file that was cut short, is a `CorpusError`.
+    Of a `part`, the stream has the lines that begin in it. Bad compression, including a file that
+    was cut short, is a `CorpusError`.
     """
     try:
         with path.open("rb") as raw:
+            if part is not None:
+                first, last = (_start_of_line(raw, place) for place in part)
+                raw.seek(first)
+                yield cast("IO[bytes]", _Section(raw, last - first)), lambda: raw.tell() - first
+                return
             stream = _decompressed(raw, path.suffix.lower())
             with stream:
                 yield stream, raw.tell if raw.seekable() else lambda: 0
@@ -72,6 +95,29 @@ def open_stream(path: Path) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
         raise CorpusError(f"{path} is damaged or cut short: {error}.") from error
     except OSError as error:
         raise CorpusError(f"{path} can't be read: {error.strerror or error}.") from error
+
+
+class _Section:
+    """The next bytes of a file, and then its end."""
+
+    def __init__(self, raw: IO[bytes], size: int) -> None:
+        self._raw = raw
+        self._left = size
+
+    def read(self, size: int) -> bytes:
+        """Return at most `size` bytes, and none at the end."""
+        data = self._raw.read(min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
+def _start_of_line(raw: IO[bytes], place: int) -> int:
+    """Return where the first line begins at `place` or after."""
+    if not place:
+        return 0
+    raw.seek(place - 1)
+    raw.readline()
+    return raw.tell()
 
 
 def _decompressed(raw: IO[bytes], suffix: str) -> Any:

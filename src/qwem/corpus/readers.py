@@ -40,11 +40,11 @@ def read_files(
     """
     for file in files:
         if file.format == "parquet":
-            read = _read_parquet(file.path, text_column, errors)
+            read = _read_parquet(file, text_column, errors)
         elif file.format == "json":
             read = _read_json_lines(file.path, text_column, errors)
         else:
-            read = _read_text(file.path, documents, errors, whole)
+            read = _read_text(file, documents, errors, whole)
         empty = True
         before = 0
         for batch in read:
@@ -56,10 +56,10 @@ def read_files(
 
 
 def _read_text(
-    path: Path, documents: Documents, errors: Errors, whole: bool
+    file: InputFile, documents: Documents, errors: Errors, whole: bool
 ) -> Iterator[TextBatch]:
-    by_line = documents == "line"
-    with open_stream(path) as (stream, told):
+    path, by_line = file.path, documents == "line"
+    with open_stream(path, file.part) as (stream, told):
         open_document = False
         for position, chunk in _chunks(stream, lines=by_line, spaces=not whole):
             text = np.frombuffer(valid_bytes(chunk, errors, path, position), np.uint8)
@@ -114,20 +114,25 @@ def _json_text(line: bytes, column: str, path: Path, number: int) -> str | None:
     return text
 
 
-def _read_parquet(path: Path, column: str, errors: Errors) -> Iterator[TextBatch]:
+def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[TextBatch]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    path = file.path
     try:
-        with pq.ParquetFile(path, memory_map=True) as file:
-            if column not in file.schema_arrow.names:
+        with pq.ParquetFile(path, memory_map=True) as table:
+            if column not in table.schema_arrow.names:
                 raise CorpusError(
-                    f"{path} has no column {column!r}; it has {_names(file.schema_arrow.names)}: "
+                    f"{path} has no column {column!r}; it has {_names(table.schema_arrow.names)}: "
                     "name the one with the text by text_column."
                 )
-            bytes_per_row = path.stat().st_size / max(file.metadata.num_rows, 1)
+            groups = range(*(file.part or (0, table.num_row_groups)))
+            rows = sum(table.metadata.row_group(group).num_rows for group in groups)
+            bytes_per_row = file.size / max(rows, 1)
             row = 0
-            for records in file.iter_batches(_batch_rows(file, column), columns=[column]):
+            for records in table.iter_batches(
+                _batch_rows(table, column), row_groups=list(groups), columns=[column]
+            ):
                 array = valid_array(records.column(0), errors, f"{column!r} of {path}", row)
                 row += len(array)
                 yield from_arrow(array, int(row * bytes_per_row))
@@ -135,9 +140,9 @@ def _read_parquet(path: Path, column: str, errors: Errors) -> Iterator[TextBatch
         raise CorpusError(f"{path} can't be read as Parquet: {one_line(str(error))}.") from error
 
 
-def _batch_rows(file: Any, column: str) -> int:
+def _batch_rows(table: Any, column: str) -> int:
     """Return how many rows make a batch, from the sizes in the file's metadata."""
-    metadata = file.metadata
+    metadata = table.metadata
     index = metadata.schema.names.index(column)
     size = sum(
         metadata.row_group(group).column(index).total_uncompressed_size
