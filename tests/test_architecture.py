@@ -25,6 +25,7 @@ SIDE_ROOMS = {
     "interpretation": {"dynamics", "evaluation", "model"},
     "comparison": {"dynamics", "evaluation", "interpretation", "model", "polish"},
     "report": {"dynamics", "evaluation", "interpretation", "model"},
+    "cluster": {"model"},
     "figures": {"dynamics", "evaluation", "interpretation", "training"},
 }
 TOP = {"cli", "recipes"}  # import everything, and nothing imports them

@@ -53,6 +53,7 @@ __getattr__, __dir__ = lazy_names(
         "target": ("Target", "contrastive_target", "mstar", "pmi", "ppmi", "simclr_target"),
     },
     subpackages=(
+        "cluster",
         "comparison",
         "cooccurrence",
         "corpus",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qwem.cli.clusters import count_on_cluster, wants_cluster
 from qwem.cli.inputs import add_files, text_paths
-from qwem.cli.options import COUNTING, READING, RUNNING, add_options, given_settings
+from qwem.cli.options import CLUSTER, COUNTING, READING, RUNNING, add_options, given_settings
 from qwem.cli.output import cost_rows, costs, emit
 from qwem.errors import SettingError
 
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, RUNNING)
     add_options(parser, READING, "reading")
     add_options(parser, COUNTING, "counting")
+    add_options(parser, CLUSTER, "cluster")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -67,6 +69,9 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
         found = ", ".join(sorted(kind or "text" for kind in kinds))
         raise SettingError(f"The inputs must all be text, all corpora or all counts, not {found}.")
     given = given_settings(options)
+    if wants_cluster(options):
+        with watch.stage("count"):
+            return count_on_cluster(options, Settings.of(options.preset, **given))
     if kinds == {"cooccurrence"}:
         if given or options.preset:
             raise SettingError(

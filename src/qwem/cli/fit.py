@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from qwem.cli.clusters import count_on_cluster, wants_cluster
 from qwem.cli.inputs import add_files, source_of
-from qwem.cli.options import COUNTING, EMBEDDING, READING, RUNNING, add_options, given_settings
+from qwem.cli.options import (
+    CLUSTER,
+    COUNTING,
+    EMBEDDING,
+    READING,
+    RUNNING,
+    add_options,
+    given_settings,
+)
 from qwem.cli.output import command, cost_rows, costs, emit
 
 if TYPE_CHECKING:
@@ -23,17 +32,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, EMBEDDING, "embedding")
     add_options(parser, READING, "reading")
     add_options(parser, COUNTING, "counting")
+    add_options(parser, CLUSTER, "cluster")
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem fit``."""
     from qwem._internal.artefact import require_replaceable
-    from qwem.model import fit
+    from qwem.model import Settings, fit
 
     require_replaceable(options.output, "model")
-    source = source_of(options.inputs)
     given = given_settings(options)
-    model = fit(source, preset=options.preset, threads=options.threads, **given)
+    if wants_cluster(options):
+        settings = Settings.of(options.preset, **given)
+        model = fit(count_on_cluster(options, settings), settings, threads=options.threads)
+    else:
+        source = source_of(options.inputs)
+        model = fit(source, preset=options.preset, threads=options.threads, **given)
     model.save(options.output)
     spectrum = model.spectrum
     report: dict[str, Any] = {

@@ -162,6 +162,12 @@ RUNNING = {
     ),
     "threads": Option(whole, "number of threads (default: all cores)", "N"),
 }
+CLUSTER = {
+    "cluster": Option(
+        str, "count on the Dask cluster at this address, such as tcp://host:8786", "ADDRESS"
+    ),
+    "local_cluster": Option(whole, "count in N processes on this machine", "N"),
+}
 
 
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:

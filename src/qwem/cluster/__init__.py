@@ -1,0 +1,6 @@
+"""The same work on a Dask cluster: text cut into pieces, each counted where there is room."""
+
+from qwem.cluster.connecting import connected
+from qwem.cluster.counting import count_files
+
+__all__ = ["connected", "count_files"]

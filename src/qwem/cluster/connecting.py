@@ -1,0 +1,61 @@
+"""Clients of a Dask cluster: one that runs already, or one on this machine."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from qwem._internal.checks import require_whole
+from qwem._internal.extras import require
+from qwem.errors import ClusterError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE = 30.0
+"""Seconds to wait for a scheduler, and for its first worker."""
+LOSSES = 10
+"""How often a worker may be lost during the same task."""
+
+
+@contextmanager
+def connected(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
+    """Yield a `dask.distributed.Client`.
+
+    Parameters
+    ----------
+    address
+        That of a scheduler, such as ``tcp://host:8786``.
+    workers
+        Instead of an address: how many processes to start on this machine, of one thread each.
+    """
+    if (address is None) == (workers is None):
+        raise SettingError("Give either the address of a cluster or a number of local workers.")
+    distributed = require("distributed", "cluster")
+    if workers is not None:
+        require_whole("workers", workers, least=1)
+        with (
+            require("dask", "cluster").config.set(
+                {"distributed.scheduler.allowed-failures": LOSSES}
+            ),
+            distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address=":0"
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = distributed.Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"There is no cluster at {address}; start its scheduler, or check the address."
+        ) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise ClusterError(
+                f"The cluster at {address} has no workers; start some with `dask worker {address}`."
+            ) from error
+        yield client

@@ -1,0 +1,232 @@
+"""Counting on a cluster of real processes: the bits of one machine, whatever happens to workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from qwem import Cooccurrence, Corpus
+from qwem.cluster import connected, connecting, count_files, counting
+from qwem.cluster.tasks import run_all
+from qwem.errors import ClusterError, CorpusError, EmptyCorpusError, SettingError
+from qwem.model import Settings, count, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytest.importorskip("distributed", reason="needs Dask's distributed")
+PIECE = 4_000  # bytes
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with connected(workers=2) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Plain text, compressed text and Parquet with several row groups, and some empty lines."""
+    import gzip
+
+    rng = np.random.default_rng(5)
+    words = np.array([f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(300)])
+    chances = 1 / np.arange(1, 301)
+    lines = [
+        " ".join(rng.choice(words, size=size, p=chances / chances.sum()))
+        for size in rng.integers(0, 60, size=600)
+    ]
+    folder = tmp_path_factory.mktemp("text")
+    (folder / "a.txt").write_text("\n".join(lines[:300]) + "\n")
+    with gzip.open(folder / "b.txt.gz", "wt") as file:
+        file.write("\n".join(lines[300:400]))
+    table = pa.table({"text": lines[400:]})
+    pq.write_table(table, folder / "c.parquet", row_group_size=40, compression=None)
+    return folder
+
+
+def assert_same(found: Cooccurrence, expected: Cooccurrence) -> None:
+    assert found.vocabulary == expected.vocabulary
+    assert found.weights == expected.weights
+    assert (found.pair_counts.tocsr() != expected.pair_counts.tocsr()).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(),
+        Settings(vocab_size=50, min_tokens=20, oov="mask", window=3, subsample=0.01, seed=3),
+        Settings(min_count=30, subsample=None, documents="file", weights="flat"),
+    ],
+    ids=["default", "masked", "files"],
+)
+def test_counts_are_those_of_one_machine(
+    client: Any, text: Path, settings: Settings, tmp_path: Path
+) -> None:
+    found = count_files(client, text, tmp_path, settings, piece_bytes=PIECE)
+    assert_same(found, count(read(str(text), settings), settings))
+    assert len(list(tmp_path.glob("counts-*"))) > (2 if settings.documents == "file" else 10)
+
+
+def test_a_run_goes_on_from_its_files(client: Any, text: Path, tmp_path: Path) -> None:
+    first = count_files(client, text, tmp_path, piece_bytes=PIECE)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    lost = sorted(tmp_path.glob("counts-*"))[0]
+    shutil.rmtree(lost)
+    again = count_files(client, text, tmp_path, piece_bytes=PIECE)
+    assert_same(again, first)
+    changed = [path for path in tmp_path.iterdir() if path.stat().st_mtime_ns != times.get(path)]
+    assert changed == [lost]
+
+
+def test_killed_workers_change_nothing(text: Path, tmp_path: Path) -> None:
+    expected = count(read(str(text), Settings()), Settings())
+    with connected(workers=2) as client:
+        over = threading.Event()
+
+        def kill() -> None:
+            rng = np.random.default_rng()
+            for _ in range(4):
+                if over.wait(rng.uniform(0.05, 0.5)):
+                    return
+                pids = list(client.run(os.getpid).values())
+                if pids:
+                    os.kill(pids[0], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            found = count_files(client, text, tmp_path, piece_bytes=PIECE // 4)
+        finally:
+            over.set()
+            killer.join()
+    assert_same(found, expected)
+
+
+def test_a_scheduler_is_killed(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said in a sentence, and the next run goes on from what is finished."""
+    monkeypatch.setattr(connecting, "PATIENCE", 5.0)
+    work = tmp_path / "work"
+    with served(tmp_path) as (address, scheduler), connected(address) as client:
+
+        def lose(client: Any, work: Any, tasks: Any, description: str) -> Any:
+            if description == "counting":
+                scheduler.kill()
+                scheduler.wait()
+            return run_all(client, work, tasks, description)
+
+        monkeypatch.setattr(counting, "run_all", lose)
+        with pytest.raises(ClusterError, match=r"was lost; the pieces that are finished are kept"):
+            count_files(client, text, work, piece_bytes=PIECE)
+    finished = {path: path.stat().st_mtime_ns for path in work.glob("text-*")}
+    assert finished
+    monkeypatch.undo()
+    with connected(workers=1) as client:
+        found = count_files(client, text, work, piece_bytes=PIECE)
+    assert_same(found, count(read(str(text), Settings()), Settings()))
+    assert finished == {path: path.stat().st_mtime_ns for path in work.glob("text-*")}
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A scheduler and a worker as processes of their own: its address, and the scheduler's."""
+    file = folder / "scheduler.json"
+    command = [sys.executable, "-m", "dask"]
+    common = ["--no-dashboard", "--scheduler-file", str(file)]
+    scheduler = subprocess.Popen(
+        [*command, "scheduler", "--port", "0", *common], stderr=subprocess.DEVNULL
+    )
+    worker = subprocess.Popen(
+        [*command, "worker", "--no-nanny", *common], stderr=subprocess.DEVNULL
+    )
+    try:
+        while not file.exists() or not file.read_text().strip():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        yield json.loads(file.read_text())["address"], scheduler
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+def test_errors_of_the_text_reach_the_caller(client: Any, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.txt"
+    broken.write_bytes(b"some words \xff here\n" * 1000)
+    with pytest.raises(CorpusError, match=r"broken\.txt"):
+        count_files(client, broken, tmp_path / "work", piece_bytes=PIECE)
+    short = tmp_path / "short.txt"
+    short.write_text("a few words\n" * 10)
+    with pytest.raises(EmptyCorpusError, match="none of the text has 500 words"):
+        count_files(client, short, tmp_path / "work", Settings(min_tokens=500))
+
+
+def test_one_cluster_is_named() -> None:
+    for address, workers in ((None, None), ("tcp://127.0.0.1:1", 2)):
+        with pytest.raises(SettingError, match="either the address"), connected(address, workers):
+            pass
+
+
+def test_no_cluster_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connecting, "PATIENCE", 0.5)
+    with (
+        pytest.raises(ClusterError, match=r"no cluster at tcp://127\.0\.0\.1:1; start"),
+        connected("tcp://127.0.0.1:1"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 7, 50, 10_000])
+def test_pieces_have_every_line_once(piece_bytes: int, tmp_path: Path) -> None:
+    from qwem.corpus import Reading, cut_files, encode_piece
+
+    text = tmp_path / "text.txt"
+    text.write_text("one\n\ntwo three\nfour five six seven eight\n\n\nnine")
+    pieces = cut_files(text, "line", piece_bytes)
+    words: list[list[str]] = []
+    for number, piece in enumerate(pieces):
+        try:
+            corpus = encode_piece(piece, "line", Reading(), tmp_path / str(number))
+        except EmptyCorpusError:
+            continue
+        for first, last in zip(corpus.offsets, corpus.offsets[1:], strict=False):
+            words.append([corpus.vocabulary.words[i] for i in corpus.tokens[first:last]])
+    assert [line for line in words if line] == [
+        ["one"], ["two", "three"], ["four", "five", "six", "seven", "eight"], ["nine"]
+    ]  # fmt: skip
+
+
+def test_recoding_equals_encoding_with_these_words(text: Path) -> None:
+    corpus = Corpus.from_files(text / "a.txt")
+    other = Corpus.from_files(text / "a.txt", vocab_size=40)
+    words = other.vocabulary
+    for oov in ("drop", "mask"):
+        expected = Corpus.from_files(text / "a.txt", vocabulary=words, oov=oov)
+        recoded = corpus.recode(words, oov=oov)
+        assert recoded.fingerprint == expected.fingerprint
+        assert recoded.settings["words_kept"] == expected.settings["words_kept"]
+
+
+def test_the_command_line(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from qwem.cli import main
+
+    output = tmp_path / "counts"
+    assert main(["count", str(text), "-o", str(output), "--local-cluster", "1"]) == 0
+    assert_same(Cooccurrence.load(output), count(read(str(text), Settings()), Settings()))
+    assert not list(tmp_path.glob("*-pieces"))
+    assert main(["count", str(output), "-o", str(output), "--local-cluster", "1"]) == 2
+    assert "A cluster counts text files; give their names." in capsys.readouterr().err
