@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-EXPONENTIAL = contrastive(lambda x: 2 * np.e ** (-x / 2), lambda x: np.e**x, "exponential")
+EXPONENTIAL = contrastive(lambda x: 2 * math.e ** (-x / 2), lambda x: math.e**x, "exponential")
 """A loss whose sides differ in curvature."""
 
 LOSSES = {"logistic": LOGISTIC, "quartic": QUARTIC, "exponential": EXPONENTIAL}

@@ -27,13 +27,13 @@ def run_all(
     results: list[Any] = [None] * len(tasks)
     waiting = iter(enumerate(tasks))
     places: dict[str, int] = {}
-    running = as_completed()  # type: ignore[no-untyped-call]
+    running = as_completed()
 
     def start_next() -> None:
         for place, task in waiting:
             future = client.submit(work, *task, pure=False)
             places[future.key] = place
-            running.add(future)  # type: ignore[no-untyped-call]
+            running.add(future)
             return
 
     with telling_losses(client), progress(description, len(tasks), "piece") as bar:
