@@ -1,4 +1,4 @@
-"""A table of what was tried, printed at the end of the long run."""
+"""A table of what was tried, printed at the end where QWEM_FAULTS asks for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from faults.effort import LONG
+from faults.effort import EFFORT
 from qwem._internal.tables import text_table
 
 if TYPE_CHECKING:
@@ -26,6 +26,6 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     rows = config.stash.get(_ROWS, [])
-    if LONG and rows:
+    if EFFORT and rows:
         terminalreporter.section("faults")
         terminalreporter.write(text_table([("fault", "tried", "outcome"), *rows]))
