@@ -1,11 +1,11 @@
-"""Factorising M*: qwem beside LAPACK.
+"""Factorizing M*: qwem beside LAPACK.
 
     python benchmarks/factorizing.py enwiki-36M.parquet --vocab-size 10000 --dim 200
     python benchmarks/factorizing.py enwiki-36M.parquet --sparse-vocab-size 100000
 
 LAPACK is asked for just the wanted eigenpairs in float32 through `scipy.linalg.eigh`, which also
 gives the eigenvalues to compare with, and with `--full` for all of them in float64, as the
-reference implementation does. The second form factorises a sparse M* and tells its memory.
+reference implementation does. The second form factorizes a sparse M* and tells its memory.
 """
 
 from __future__ import annotations

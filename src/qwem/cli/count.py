@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from qwem.cli.clusters import count_on_cluster, wants_cluster
 from qwem.cli.inputs import add_files, text_paths
-from qwem.cli.options import CLUSTER, COUNTING, READING, RUNNING, add_options, given_settings
-from qwem.cli.output import cost_rows, costs, emit
+from qwem.cli.options import add_settings, given_settings
+from qwem.cli.output import emit_run
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem count``."""
     add_files(parser, "text (- is standard input), encoded corpora, or saved counts", "COUNTS")
-    add_options(parser, RUNNING)
-    add_options(parser, READING, "reading")
-    add_options(parser, COUNTING, "counting")
-    add_options(parser, CLUSTER, "cluster")
+    add_settings(parser, "reading", "counting", "cluster")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -39,22 +36,19 @@ def run(options: argparse.Namespace) -> None:
     with watch.stage("save"):
         counts.save(options.output)
     pairs = counts.pair_counts
+    words = int(counts.word_counts.sum())
     report = {
-        "output": options.output,
         "vocab_size": len(counts.vocabulary),
-        "words": int(counts.word_counts.sum()),
+        "words": words,
         "pairs": pairs.nnz,
         "total": pairs.total,
         "window": counts.window,
-        **costs(watch.seconds),
     }
     rows = [
-        ("vocabulary", f"{len(counts.vocabulary):,} words, {report['words']:,} occurrences"),
+        ("vocabulary", f"{len(counts.vocabulary):,} words, {words:,} occurrences"),
         ("pairs", f"{pairs.nnz:,} within {counts.window} words, {pairs.total:,} in total weight"),
-        *cost_rows(report),
-        ("written", options.output),
     ]
-    emit(options, report, rows)
+    emit_run(options, report, rows, watch.seconds)
 
 
 def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:

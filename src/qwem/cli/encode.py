@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qwem.cli.inputs import add_files, text_paths
-from qwem.cli.options import READING, RUNNING, add_options, given_settings
-from qwem.cli.output import cost_rows, costs, emit
+from qwem.cli.options import add_settings, given_settings
+from qwem.cli.output import emit_run
 
 if TYPE_CHECKING:
     import argparse
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem encode``."""
     add_files(parser, "files, directories or patterns; - is standard input", "CORPUS")
-    add_options(parser, RUNNING)
-    add_options(parser, READING, "reading")
+    add_settings(parser, "reading")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -32,17 +31,13 @@ def run(options: argparse.Namespace) -> None:
         corpus = read(text_paths(options.inputs), settings, options.threads)
         corpus.save(options.output)
     report = {
-        "output": options.output,
         "documents": len(corpus),
         "tokens": len(corpus.tokens),
         "vocab_size": len(corpus.vocabulary),
         "fingerprint": corpus.fingerprint,
-        **costs(watch.seconds),
     }
     rows = [
         ("corpus", f"{len(corpus):,} documents, {len(corpus.tokens):,} words"),
         ("vocabulary", f"{len(corpus.vocabulary):,} words"),
-        *cost_rows(report),
-        ("written", options.output),
     ]
-    emit(options, report, rows)
+    emit_run(options, report, rows, watch.seconds)

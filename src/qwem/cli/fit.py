@@ -6,20 +6,12 @@ and --no-polish the pure closed form.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qwem.cli.clusters import count_on_cluster, wants_cluster
 from qwem.cli.inputs import add_files, source_of
-from qwem.cli.options import (
-    CLUSTER,
-    COUNTING,
-    EMBEDDING,
-    READING,
-    RUNNING,
-    add_options,
-    given_settings,
-)
-from qwem.cli.output import command, cost_rows, costs, emit
+from qwem.cli.options import add_settings, given_settings
+from qwem.cli.output import emit_run
 
 if TYPE_CHECKING:
     import argparse
@@ -28,11 +20,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem fit``."""
     add_files(parser, "text (- is standard input), one encoded corpus, or saved counts", "MODEL")
-    add_options(parser, RUNNING)
-    add_options(parser, EMBEDDING, "embedding")
-    add_options(parser, READING, "reading")
-    add_options(parser, COUNTING, "counting")
-    add_options(parser, CLUSTER, "cluster")
+    add_settings(parser, "embedding", "reading", "counting", "cluster")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -50,22 +38,17 @@ def run(options: argparse.Namespace) -> None:
         model = fit(source, preset=options.preset, threads=options.threads, **given)
     model.save(options.output)
     spectrum = model.spectrum
-    report: dict[str, Any] = {
-        "output": options.output,
+    report = {
         "vocab_size": len(model.vocabulary),
         "dim": spectrum.dim,
         "chosen": model.chosen,
         "converged": spectrum.converged,
         "settings": model.settings,
         "corpus": model.corpus,
-        **costs(model.seconds),
     }
     values = spectrum.eigenvalues
     rows = [
         ("chosen", model.chosen),
         ("spectrum", f"{len(values)} eigenvalues from {values[0]:.4g} to {values[-1]:.4g}"),
-        *cost_rows(report),
-        ("written", options.output),
-        ("next", f"{command()} similar {options.output} WORD"),
     ]
-    emit(options, report, rows)
+    emit_run(options, report, rows, model.seconds, next_step=f"similar {options.output} WORD")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """Option of a command, whose default is that of the function or the setting behind it.
+    """Option of a command. It has no default: the function that it is passed to has one.
 
     Parameters
     ----------
@@ -51,6 +51,13 @@ def add_options(
             more |= {"nargs": "+", "action": "extend"}
         group.add_argument("--" + name.replace("_", "-"), **more)
     return group
+
+
+def add_settings(parser: argparse.ArgumentParser, *titles: str) -> None:
+    """Add the settings of these stages of a fit, and how to run it."""
+    add_options(parser, RUNNING)
+    for title in titles:
+        add_options(parser, STAGES[title], title)
 
 
 def given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
@@ -168,6 +175,7 @@ CLUSTER = {
     ),
     "local_cluster": Option(whole, "count in N processes on this machine", "N"),
 }
+STAGES = {"embedding": EMBEDDING, "reading": READING, "counting": COUNTING, "cluster": CLUSTER}
 
 
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:

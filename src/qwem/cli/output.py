@@ -35,6 +35,21 @@ def emit(
     stream.write(printable(text, stream.encoding))
 
 
+def emit_run(
+    options: argparse.Namespace,
+    report: dict[str, Any],
+    rows: Sequence[tuple[str, str]],
+    seconds: dict[str, float],
+    next_step: str | None = None,
+) -> None:
+    """Print what a command wrote to its output, what that cost, and what to try next."""
+    report = {"output": options.output, **report, **costs(seconds)}
+    rows = [*rows, *cost_rows(report), ("written", options.output)]
+    if next_step:
+        rows.append(("next", f"{command()} {next_step}"))
+    emit(options, report, rows)
+
+
 def command() -> str:
     """Return how to call this program again: by name, or by path if the shell can't find it."""
     called = sys.argv[0]

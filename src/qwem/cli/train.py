@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 
 from qwem.cli.inputs import add_files, source_of
 from qwem.cli.options import (
-    COUNTING,
     EMBEDDING,
-    READING,
-    RUNNING,
     TARGET,
     Option,
     add_options,
+    add_settings,
     given,
     given_settings,
     number,
@@ -117,7 +115,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(
         parser, "text (- is standard input), one encoded corpus, or saved counts", "DIRECTORY"
     )
-    add_options(parser, RUNNING)
     add_options(parser, MODEL, "model").add_argument(
         "--untied",
         dest="tied",
@@ -127,8 +124,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, DESCENT, "gradient descent")
     add_options(parser, TRACE, "trace")
-    add_options(parser, READING, "reading")
-    add_options(parser, COUNTING, "counting")
+    add_settings(parser, "reading", "counting")
 
 
 def run(options: argparse.Namespace) -> None:

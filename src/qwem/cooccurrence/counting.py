@@ -197,15 +197,16 @@ class _Counter:
 
         parts = list(pairwise(even_cuts(start, stop, self.threads)))
         found = np.zeros((self.threads, self.words + 1), np.int64)
+        nowhere = np.empty(0, corpus.tokens.dtype)
         lengths = self._map(
-            lambda k: kernels.stream_length(*text, *parts[k], *common, found[k]),
+            lambda k: kernels.fill_stream(*text, *parts[k], *common, found[k], nowhere, 0),
             range(self.threads),
         )
         ends = window + np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         stream = np.empty(ends[-1] + window, corpus.tokens.dtype)
         kernels.fill_margins(*text, start, stop, *common, stream)
         self._map(
-            lambda k: kernels.fill_stream(*text, *parts[k], *common, stream, ends[k]),
+            lambda k: kernels.fill_stream(*text, *parts[k], *common, found[k], stream, ends[k]),
             range(self.threads),
         )
 

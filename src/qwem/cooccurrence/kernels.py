@@ -38,34 +38,15 @@ def document_key(key: Any, document: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def stream_length(
-    tokens: Any, offsets: Any, start: Any, stop: Any, gap: Any, window: Any,
-    thresholds: Any, key: Any, first_document: Any, occurrences: Any,
-) -> Any:  # fmt: skip
-    """Return how much of a stream the tokens from `start` to `stop` take, and count its words."""
-    length = 0
-    document = np.searchsorted(offsets, start, side="right") - 1
-    while start < stop:
-        end = min(stop, offsets[document + 1])
-        draw_key = document_key(key, first_document + document)
-        for t in range(start, end):
-            word = tokens[t]
-            if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
-                occurrences[word] += 1
-                length += 1
-        if end == offsets[document + 1] and end > offsets[document]:
-            length += window
-        start = end
-        document += 1
-    return length
-
-
-@njit(nogil=True, cache=True)
 def fill_stream(
     tokens: Any, offsets: Any, start: Any, stop: Any, gap: Any, window: Any,
-    thresholds: Any, key: Any, first_document: Any, stream: Any, at: Any,
-) -> None:  # fmt: skip
-    """Write the tokens from `start` to `stop` into `stream` from `at` on."""
+    thresholds: Any, key: Any, first_document: Any, occurrences: Any, stream: Any, at: Any,
+) -> Any:  # fmt: skip
+    """Write the tokens from `start` to `stop` into `stream` from `at` on, and return their end.
+
+    If `stream` is empty, nothing is written, but the words are counted in `occurrences`.
+    """
+    counting = len(stream) == 0
     document = np.searchsorted(offsets, start, side="right") - 1
     while start < stop:
         end = min(stop, offsets[document + 1])
@@ -73,14 +54,18 @@ def fill_stream(
         for t in range(start, end):
             word = tokens[t]
             if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
-                stream[at] = word
+                if counting:
+                    occurrences[word] += 1
+                else:
+                    stream[at] = word
                 at += 1
         if end == offsets[document + 1] and end > offsets[document]:
-            for _ in range(window):
-                stream[at] = gap
-                at += 1
+            if not counting:
+                stream[at : at + window] = gap
+            at += window
         start = end
         document += 1
+    return at
 
 
 @njit(nogil=True, cache=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qwem.corpus.close_spellings import close_spellings
 from qwem.errors import SettingError, UnknownWordError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Vocabulary:
         try:
             return self._index[word]
         except KeyError:
-            close = difflib.get_close_matches(word, self.words, n=3)
+            close = close_spellings(word, self._index)
             hint = (
                 f"close spellings: {', '.join(close)}"
                 if close

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal import artefact
 from qwem._internal.vectors import LONGEST, row_norms, unit_rows
 from qwem.corpus import Vocabulary
+from qwem.embedding import storage
 from qwem.embedding.neighbours import nearest_rows
-from qwem.embedding.spelling import Spelling
-from qwem.embedding.storage import stored_vectors
-from qwem.embedding.words import check_words
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -22,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from qwem.embedding.spelling import Spelling
     from qwem.embedding.storage import StoredType
 
     Key = str | NDArray[np.floating]
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
 Neighbours = list[tuple[str, float]]
 """Words and their cosines, the nearest first."""
-
-KIND = "embedding"
 
 
 class Embedding:
@@ -320,42 +316,12 @@ class Embedding:
         ``dtype="float16"`` halves the size of the vectors and rounds them to three digits; `load`
         returns float32 in either case.
         """
-        check_words(self.index_to_key, "\n", "a saved embedding, which has one word per line")
-        with artefact.writing(path, KIND) as directory:
-            arrays: dict[str, NDArray[Any]] = {"vectors": stored_vectors(self.vectors, dtype)}
-            if self.vocabulary.counts.any():
-                arrays["counts"] = self.vocabulary.counts
-            if self.spelling is not None:
-                arrays["ngrams"] = stored_vectors(self.spelling.vectors, dtype)
-                artefact.write_words(directory / "ngrams.txt", self.spelling.ngrams)
-            artefact.write_arrays(directory / "vectors.safetensors", arrays)
-            artefact.write_words(directory / "words.txt", self.index_to_key)
-            fields = {
-                "vocab_size": len(self),
-                "dim": self.vector_size,
-                "provenance": dict(self.provenance),
-            }
-            artefact.write_metadata(directory, KIND, fields)
+        storage.save(self, path, dtype)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Embedding:
         """Load an embedding that `save` wrote."""
-
-        def build(saved: artefact.Saved) -> Embedding:
-            arrays, words = saved.arrays("vectors.safetensors"), saved.words("words.txt")
-            counts = arrays.get("counts", np.zeros(len(words), dtype=np.int64))
-            spelling = None
-            if "ngrams" in arrays:
-                ngrams = saved.words("ngrams.txt")
-                spelling = Spelling(ngrams, arrays["ngrams"].astype(np.float32))
-            return cls(
-                Vocabulary(words, counts),
-                arrays["vectors"],
-                provenance=saved.metadata["provenance"],
-                spelling=spelling,
-            )
-
-        return artefact.load(path, KIND, build)
+        return storage.load(path, cls)
 
     def _look_up(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the rows of words, −1 for those that only spelling knows, and their vectors."""

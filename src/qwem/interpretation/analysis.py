@@ -70,11 +70,10 @@ class TaskAnalysis:
 
     def __repr__(self) -> str:
         best = int(np.argmax(self.snr))
-        return (
-            f"TaskAnalysis({self.task.name}: {len(self.task)} pairs, {len(self.dims)} dimensions "
-            f"up to {self.dims[-1]:,}: SNR {self.snr[best]:.1f} at {self.dims[best]}, accuracy "
-            f"up to {self.accuracy.max():.1%})"
-        )
+        data = f"{len(self.task)} pairs, {len(self.dims)} dimensions up to {self.dims[-1]:,}"
+        snr = f"SNR {self.snr[best]:.1f} at {self.dims[best]}"
+        accuracy = f"accuracy up to {self.accuracy.max():.1%}"
+        return f"TaskAnalysis({self.task.name}: {data}: {snr}, {accuracy})"
 
     @property
     def participation_ratio(self) -> float:

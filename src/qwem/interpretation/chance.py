@@ -69,25 +69,25 @@ def shares_of_other_words(
 
 
 def pairing_products(
-    vectors: NDArray[np.float32],
-    pairs: tuple[Rows, Rows],
+    sources: NDArray[np.float32],
+    targets: NDArray[np.float32],
     dims: Sequence[int],
     draws: int,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Return Σ_n a_n·b_n for each d, for the task and for `draws` random pairings of its words.
 
+    The a_n are the rows of `sources`, and the b_n those of `targets`.
     In Tr G = Σ|a|² + Σ|b|² − 2Σ a·b, another pairing changes the last term alone, and it does not
     change the mean task vector. So this sum orders pairings as `shares_of_mean` does.
     """
-    sources, targets = pairs
     count = len(sources)
     pairings = rng.permuted(np.tile(np.arange(count), (draws, 1)), axis=1)
     inner = np.zeros((count, count))
     observed, others = [], []
     for slab in slabs(dims):
-        first = vectors[sources, slab].astype(np.float64)
-        inner = inner + first @ vectors[targets, slab].T.astype(np.float64)
+        first = sources[:, slab].astype(np.float64)
+        inner = inner + first @ targets[:, slab].T.astype(np.float64)
         observed.append(np.trace(inner))
         others.append(inner[np.arange(count), pairings].sum(axis=1))
     return np.array(observed), np.array(others).T

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from qwem.errors import SettingError
+from qwem._internal.checks import require_whole
 from qwem.interpretation.chance import (
     p_value_of_largest,
     pairing_products,
@@ -185,8 +185,8 @@ def concept_test(
     ConceptTest(shifted: relation, p = 0.01 for a shared direction, 0.01 for the pairing, \
 clearest in dimension 8)
     """
-    if draws < 1:
-        raise SettingError(f"draws must be at least 1, not {draws}.")
+    require_whole("draws", draws, least=1)
+    require_whole("seed", seed, least=0)
     known = known_task(embedding, task)
     chosen = check_dims(dims, embedding.vector_size)
     pairs = pair_rows(embedding, known)
@@ -194,7 +194,8 @@ clearest in dimension 8)
     rng = np.random.default_rng(seed)
     share = shares_of_mean(vectors, chosen)
     others = shares_of_other_words(embedding.vectors, pairs, chosen, draws, rng)
-    products = pairing_products(embedding.vectors, pairs, chosen, draws, rng)
+    sources, targets = (embedding.vectors[side] for side in pairs)
+    products = pairing_products(sources, targets, chosen, draws, rng)
     expected, spread = others.mean(axis=0), others.std(axis=0)
     best = vectors[:, : chosen[int(np.argmax(_excess(share, expected, spread)))]]
     return ConceptTest(

@@ -1,0 +1,170 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""Hash table of words, which are numbered in the order in which they are first met.
+
+`entries` has a row for each word: two numbers that stand for its spelling (see `keys`), its count,
+and where its spelling ends in `arena`. That holds all spellings contiguously, and the bytes after
+the last one are scratch space for the word being read. `table` is an open-addressing hash table of
+the numbers of the words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qwem._internal.compilation import njit
+from qwem.corpus.kernels.letters import head, load8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+    Integers = NDArray[np.int64]
+
+# Columns of `entries`.
+KEY, REST, COUNT, END = range(4)
+SLOT, LENGTH = 2, 3  # the same columns in a block of words not yet looked up
+
+SHORT = 15  # the longest word, in bytes, that its two keys spell out in full
+_LONG = np.uint64(1 << 63)  # marks the second key of all others
+_MIX_1 = np.uint64(0x9E3779B97F4A7C15)
+_MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
+_NUMBER = np.uint64(0xFFFFFFFF)
+
+
+@njit(nogil=True, cache=True)
+def _hash(key, rest):
+    mixed = (key ^ (rest * _MIX_2)) * _MIX_1
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@njit(nogil=True, cache=True)
+def keys(arena, start, length):
+    """Return two numbers for the spelling at `start`.
+
+    They are its bytes where there are at most 15 and none is zero. Otherwise they are a hash and
+    the length, marked as `_LONG`, and equal keys leave the bytes to be compared.
+    """
+    has_zero = False
+    for i in range(start, start + length):
+        has_zero |= arena[i] == 0
+    if length <= SHORT and not has_zero:
+        key = head(load8(arena, start), length)
+        return key, head(load8(arena, start + 8), max(length - 8, 0))
+    mixed = np.uint64(length)
+    for i in range(0, length, 8):
+        mixed = (mixed ^ head(load8(arena, start + i), length - i)) * _MIX_1
+        mixed ^= mixed >> np.uint64(32)
+    return mixed, np.uint64(length) | _LONG
+
+
+@njit(nogil=True, cache=True)
+def _same_spelling(entries, arena, number, words, length):
+    """Return whether a long word has the same spelling as the one in scratch space."""
+    start = np.int64(entries[number, END]) - length
+    tail = np.int64(entries[words - 1, END])
+    same = True
+    for i in range(length):
+        same &= arena[start + i] == arena[tail + i]
+    return same
+
+
+@njit(nogil=True, cache=True)
+def find(table, entries, arena, words, key, rest, length, amount):
+    """Return the number of the word with these keys, which is `words` where it is new.
+
+    Its count grows by `amount`. The spelling of a long word must be in scratch space.
+    """
+    mask = np.uint64(table.size - 1)
+    hashed = _hash(key, rest)
+    slot = hashed & mask
+    tag = hashed & ~_NUMBER
+    while table[slot] != 0:
+        number = np.int64(table[slot] & _NUMBER) - 1
+        if (
+            table[slot] & ~_NUMBER == tag
+            and entries[number, KEY] == key
+            and entries[number, REST] == rest
+            and (not rest & _LONG or _same_spelling(entries, arena, number, words, length))
+        ):
+            entries[number, COUNT] += np.uint64(amount)
+            return number
+        slot = (slot + np.uint64(1)) & mask
+    table[slot] = tag | np.uint64(words + 1)
+    tail = np.int64(entries[words - 1, END]) if words else 0
+    entries[words, KEY] = key
+    entries[words, REST] = rest
+    entries[words, COUNT] = np.uint64(amount)
+    entries[words, END] = np.uint64(tail + length)
+    if not rest & _LONG:
+        for i in range(length):
+            part = key if i < 8 else rest
+            arena[tail + i] = np.uint8((part >> np.uint64(8 * (i & 7))) & np.uint64(0xFF))
+    return words
+
+
+@njit(nogil=True, cache=True)
+def find_block(table, entries, arena, words, block, size, ids, tokens):
+    """Look up the short words of a block, and return how many words are known afterwards."""
+    mask = np.uint64(table.size - 1)
+    for i in range(size):
+        block[i, SLOT] = table[_hash(block[i, KEY], block[i, REST]) & mask]
+    for i in range(size):
+        key = block[i, KEY]
+        rest = block[i, REST]
+        number = np.int64(block[i, SLOT] & _NUMBER) - 1
+        if number >= 0 and entries[number, KEY] == key and entries[number, REST] == rest:
+            entries[number, COUNT] += np.uint64(1)
+        else:
+            length = np.int64(block[i, LENGTH])
+            number = find(table, entries, arena, words, key, rest, length, 1)
+            words += number == words
+        ids[tokens + i] = number
+    return words
+
+
+@njit(nogil=True, cache=True)
+def intern(
+    text: Bytes,
+    ends: Integers,
+    amount: int,
+    table: NDArray[np.uint64],
+    entries: NDArray[np.uint64],
+    arena: Bytes,
+    ids: NDArray[np.uint32],
+    state: Integers,
+) -> bool:
+    """Look up words that are given one by one: word i is ``text[ends[i - 1]:ends[i]]``.
+
+    Their counts grow by `amount`. Returns False where the hash table is half full, as `tokenize`.
+    """
+    words, _, position, tokens = state
+    while tokens < ends.size:
+        if words >= entries.shape[0]:
+            state[:] = words, 0, position, tokens
+            return False
+        length = ends[tokens] - position
+        tail = np.int64(entries[words - 1, END]) if words else 0
+        for i in range(length):
+            arena[tail + i] = text[position + i]
+        key, rest = keys(arena, tail, length)
+        number = find(table, entries, arena, words, key, rest, length, amount)
+        words += number == words
+        ids[tokens] = number
+        tokens += 1
+        position += length
+    state[:] = words, 0, position, tokens
+    return True
+
+
+@njit(nogil=True, cache=True)
+def rehash(entries: NDArray[np.uint64], words: int, table: NDArray[np.uint64]) -> None:
+    """Enter the first `words` words into an empty hash table."""
+    mask = np.uint64(table.size - 1)
+    for number in range(words):
+        hashed = _hash(entries[number, KEY], entries[number, REST])
+        slot = hashed & mask
+        while table[slot] != 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = (hashed & ~_NUMBER) | np.uint64(number + 1)
