@@ -3,7 +3,7 @@
     python 01_closed_form.py TEXT king              the words nearest to king
     python 01_closed_form.py TEXT man king woman    man is to king as woman is to …?
 
-TEXT is plain text with one document a line. What word2vec would learn from it, were its loss
+TEXT is plain text with one document per line. What word2vec would learn from it, were its loss
 quadratic, are the top eigenvectors of one matrix made of counts (Karkada, Simon, Bahri and
 DeWeese, 2025). The library does the same, fast and for far more text.
 """

@@ -158,6 +158,8 @@ def test_evaluation(model: Path, tmp_path: Path, capsys: Capture) -> None:
         (["fit", "COUNTS", "-o", "m", "--window", "5"], "settled when the counts were made"),
         (["train", "COUNTS", "-o", "m", "--window", "5"], "settled when the counts were made"),
         (["count", "CORPUS", "-o", "m", "--min-count", "2"], "settled when the corpus was made"),
+        (["fit", "TEXT", "-o", "m", "--window", "10000000000"], "whole number from 1 to 10,000"),
+        (["fit", "TEXT", "-o", "m", "--window", "1", "--weights", "9" * 23], "whole numbers from"),
         (["similar", "nothing", "king"], "nothing"),
         (["similar", "MODEL", "kinq"], "close spellings: king"),
         (["similar", "MODEL", "king", "--dim", "99"], "dim"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from qwem.cli import reproduce as command
-from qwem.errors import QwemError, SettingError
-from qwem.recipes import paper
+from qwem.errors import QwemError, RankError, SettingError
+from qwem.recipes import RECIPES, paper
 from qwem.recipes.paper import SCALES
 from recipes.paper.families import TINY, write_families
 
@@ -48,6 +49,41 @@ def test_it_prints_what_was_found(
     printed = capsys.readouterr().out
     assert report["findings"]["geometry"][0] in printed
     assert "index.html" in printed
+
+
+def test_the_page_is_written_without_a_figure_that_failed(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(experiment: object) -> None:
+        raise RankError("There are no eigenvalues <left>.")
+
+    monkeypatch.setitem(SCALES, "laptop", TINY)
+    broken = replace(RECIPES["geometry"], make=fail)  # type: ignore[arg-type]
+    monkeypatch.setitem(RECIPES, "geometry", broken)
+    options = parse(
+        text, "-o", tmp_path / "out", "--only", "geometry,categories", "--json",
+        "--analogies", tmp_path / "questions.txt",
+    )  # fmt: skip
+    with pytest.raises(QwemError, match="geometry could not be made, for the reasons above"):
+        command.run(options)
+    report = json.loads(capsys.readouterr().out)
+    assert report["failures"] == {"geometry": "There are no eigenvalues <left>."}
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "geometry could not be made: There are no eigenvalues &lt;left&gt;." in page
+    assert 'id="categories"' in page
+    options.only = "geometry"
+    with pytest.raises(RankError):
+        command.run(options)
+
+
+def test_a_refused_run_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(QwemError, match=r"missing\.txt"):
+        command.run(parse(tmp_path / "missing.txt", "-o", tmp_path / "out"))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(QwemError, match=r"empty|no words"):
+        command.run(parse(tmp_path / "empty.txt", "-o", tmp_path / "out"))
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.txt"]
 
 
 def test_unknown_names_are_listed(text: Path, tmp_path: Path) -> None:

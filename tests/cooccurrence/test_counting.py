@@ -173,11 +173,15 @@ def test_sums_grow_from_32_to_64_bits_instead_of_wrapping() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"window": 0}, "window must be at least 1"),
+        ({"window": 0}, "window must be a whole number from 1 to 10,000, not 0"),
+        ({"window": 10**10}, "window must be a whole number from 1 to 10,000"),
+        ({"window": 2.5}, "window must be a whole number"),
+        ({"window": 2, "weights": [float("nan"), 1]}, "weights must be whole numbers from 0 to"),
+        ({"window": 1, "weights": [10**23]}, "weights must be whole numbers from 0 to"),
         ({"weights": "triangular"}, "'dynamic', 'flat'"),
         ({"window": 2, "weights": [1]}, "needs 2 weights, not 1"),
-        ({"window": 1, "weights": [-1]}, "non-negative integers"),
-        ({"window": 1, "weights": [0.5]}, "non-negative integers"),
+        ({"window": 1, "weights": [-1]}, "weights must be whole numbers from 0 to"),
+        ({"window": 1, "weights": [0.5]}, "weights must be whole numbers from 0 to"),
         ({"subsample": 0.0}, "subsample must lie between"),
         ({"draws": 2}, "need subsample="),
         ({"seed": -1}, "seed must be"),

@@ -96,6 +96,7 @@ def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     good = '{"text": "a", "id": 1}\n\n'
     for line, message in [
         ("{", "Line 5 of .*a.jsonl is not valid JSON"),
+        ('{"text": ' + 100_000 * "[", "Line 5 of .*a.jsonl is not valid JSON"),
         ("[1]", "Line 5 of .*a.jsonl is not a JSON object"),
         ('{"body": "a"}', "Line 5 of .*a.jsonl has no 'text'; it has 'body'"),
         ('{"text": 3}', "The 'text' in line 5 of .*a.jsonl is an int, not text"),
@@ -108,11 +109,13 @@ def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bad_parquet(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"title": ["a"], "number": [1]}), file)
-    with expect_refusal("a.parquet has no column 'text'; it has 'title', 'number'"):
+    columns = {"title": ["a"], "number": [1], "lists": [["a"]], "structs": [{"b": "a"}]}
+    pq.write_table(pa.table(columns), file)
+    with expect_refusal("a.parquet has no column 'text'; it has 'title', 'number', 'lists', "):
         Corpus.from_files(file)
-    with expect_refusal("The column 'number' of .*a.parquet holds int64, not text"):
-        Corpus.from_files(file, text_column="number")
+    for column, kind in (("number", "int64"), ("lists", "list<"), ("structs", "struct<")):
+        with expect_refusal(f"The column '{column}' of .*a.parquet holds {kind}.*, not text"):
+            Corpus.from_files(file, text_column=column)
     file.write_bytes(file.read_bytes()[:-10])
     with expect_refusal("a.parquet can't be read as Parquet"):
         Corpus.from_files(file)

@@ -173,3 +173,15 @@ def test_what_can_not_be_done(
 ) -> None:
     with pytest.raises(error, match=message):
         qwem.fit(["a b c d"] * 3, **options)
+
+
+def test_strings_that_name_files_are_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    documents = ["the king and the queen"] * 9 + ["a cat and a dog"] * 9
+    for name, part in (("a.txt", documents[:9]), ("b.txt", documents[9:])):
+        (tmp_path / name).write_text("\n".join(part))
+    expected = qwem.fit(documents, dim=1).embedding().vectors
+    for paths in (["a.txt", "b.txt"], ("a.txt", "b.txt"), [tmp_path / "a.txt", tmp_path / "b.txt"]):
+        np.testing.assert_array_equal(qwem.fit(paths, dim=1).embedding().vectors, expected)
+    with pytest.raises(CorpusError, match=r"c\.txt does not exist, and all the strings given look"):
+        qwem.fit(["a.txt", "c.txt"])

@@ -23,7 +23,7 @@ from qwem._internal.description import (
     unreadable,
     write_json,
 )
-from qwem._internal.output import writing_directory
+from qwem._internal.output import require_writable, writing_directory
 from qwem._internal.tables import one_line
 from qwem.errors import ArtefactError, MemoryLimitError, QwemError
 
@@ -57,6 +57,7 @@ def writing(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
 
 def require_replaceable(path: str | os.PathLike[str], kind: str) -> None:
     """Raise `ArtefactError` unless an artefact of this kind may be written to `path`."""
+    require_writable(path)
     _check_replaceable(Path(os.path.realpath(path)), Path(path), kind)
 
 

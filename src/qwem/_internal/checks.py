@@ -7,10 +7,14 @@ from typing import Any
 from qwem.errors import SettingError
 
 
-def require_whole(name: str, value: Any, *, least: int, otherwise: str = "") -> None:
-    """Raise unless `value` is a whole number of at least `least`."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-        choices = f"a whole number of at least {least}" + (f", or {otherwise}" if otherwise else "")
+def require_whole(
+    name: str, value: Any, *, least: int, most: int | None = None, otherwise: str = ""
+) -> None:
+    """Raise unless `value` is a whole number of at least `least`, and at most `most`."""
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least:,} to {most:,}"
+        choices = f"a whole number {limits}" + (f", or {otherwise}" if otherwise else "")
         raise SettingError(f"{name} must be {choices}, not {value!r}.")
 
 

@@ -51,6 +51,32 @@ def writing_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
 
 
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Raise `ArtefactError` if nothing can be written to `path`, as far as can be told beforehand.
+
+    Parent directories that do not exist yet are made when it is written.
+    """
+    if os.fspath(path) == "-":
+        return
+    parents = Path(os.path.realpath(path)).parents
+    nearest = next(parent for parent in parents if parent.exists())
+    if not nearest.is_dir():
+        raise ArtefactError(f"{path} can't be written: {nearest} is a file; choose another path.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise ArtefactError(
+            f"{path} can't be written: there is no permission to write to {nearest}; choose "
+            "another path."
+        )
+
+
+def require_writable_file(path: str | os.PathLike[str]) -> None:
+    """Raise `ArtefactError` if no file can be written to `path`, as far as can be told."""
+    if Path(path).is_dir():
+        raise ArtefactError(f"{path} is a directory; name a file to write.")
+    if not _is_stream(Path(path)):
+        require_writable(path)
+
+
 @contextmanager
 def writing_directory(
     path: str | os.PathLike[str], check_replaceable: Callable[[Path], None]

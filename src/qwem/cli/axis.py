@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from qwem.cli.options import Option, add_options, given, whole
 from qwem.cli.output import emit
 from qwem.cli.vectors import (
     add_model_argument,
     add_stability_option,
+    add_topn_option,
     load_embedding,
     load_stability,
 )
@@ -19,6 +21,11 @@ from qwem.cli.word_lists import word_list
 
 if TYPE_CHECKING:
     import argparse
+
+
+OPTIONS = {
+    "neighbours": Option(whole, "extend each end by the N words nearest to it (default: 0)", "N"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,14 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairs", action="store_true", help="the words of the two lists are partners"
     )
-    parser.add_argument(
-        "--neighbours", type=int, default=0, metavar="N",
-        help="extend each end by the N words nearest to it (default: 0)",
-    )  # fmt: skip
-    parser.add_argument(
-        "-n", "--topn", type=int, default=10, metavar="N",
-        help="how many words to list at each end (default: 10)",
-    )  # fmt: skip
+    add_options(parser, OPTIONS)
+    add_topn_option(parser, "words to list at each end")
     add_stability_option(parser)
 
 
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     from qwem.comparison import axis
 
     ends = options.positive, options.negative
-    settings: dict[str, Any] = {"pairs": options.pairs, "neighbours": options.neighbours}
+    settings: dict[str, Any] = {"pairs": options.pairs, **given(options, OPTIONS)}
     if options.stability:
         stable = load_stability(options)
         words = options.words

@@ -58,8 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem export``."""
+    from qwem._internal.output import require_writable
     from qwem.embedding import format_of, write_vectors
 
+    require_writable(options.output)
     chosen = options.format or format_of(options.output)
     if chosen not in ("qwem", "hub") and options.dtype == "float16":
         raise SettingError(f"The format {chosen} has no float16; use --format qwem or hub.")

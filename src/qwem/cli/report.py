@@ -55,10 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem report``."""
+    from qwem._internal.output import require_writable_file
     from qwem.corpus import Corpus
     from qwem.model import Model
     from qwem.report import write_report
 
+    require_writable_file(options.output)
     page = write_report(
         Model.load(options.model),
         options.output,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qwem.cli.output import cost_rows, costs, emit
+from qwem.errors import QwemError
 
 if TYPE_CHECKING:
     import argparse
@@ -35,8 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem reproduce``."""
+    from qwem._internal.output import require_writable
     from qwem.recipes import reproduce
 
+    require_writable(Path(options.output, "index.html"))
     only = None if options.only is None else [name.strip() for name in options.only.split(",")]
     result = reproduce(
         options.corpus,
@@ -47,10 +51,21 @@ def run(options: argparse.Namespace) -> None:
         similarity=options.similarity,
     )
     found = {name: record["findings"] for name, record in result.records.items()}
-    report = {"output": str(result.page), "findings": found, **costs(result.seconds)}
+    report = {
+        "output": str(result.page),
+        "findings": found,
+        "failures": result.failures,
+        **costs(result.seconds),
+    }
     rows = [
         (name if place == 0 else "", sentence)
         for name, sentences in found.items()
         for place, sentence in enumerate(sentences)
     ]
+    rows += [(name, f"could not be made: {reason}") for name, reason in result.failures.items()]
     emit(options, report, [*rows, *cost_rows(report), ("written", str(result.page))])
+    if result.failures:
+        raise QwemError(
+            f"{', '.join(result.failures)} could not be made, for the reasons above; the page "
+            "shows the others."
+        )

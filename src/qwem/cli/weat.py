@@ -7,14 +7,27 @@ word per line: @FILE.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from qwem.cli.options import Option, add_options, given, whole
 from qwem.cli.output import emit
 from qwem.cli.vectors import add_model_argument, load_embedding
 from qwem.cli.word_lists import word_list
 
 if TYPE_CHECKING:
     import argparse
+
+
+OPTIONS = {
+    "alternative": Option(
+        ("greater", "less", "two-sided"),
+        "what is tested for (default: greater for --targets, two-sided for --words)",
+    ),
+    "draws": Option(
+        whole, "random splits, if there are too many to count all (default: 9999)", "N"
+    ),
+    "seed": Option(whole, "seed of the random splits (default: 0)", "N"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,15 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="two lists of words to compare, such as flowers and insects",
     )  # fmt: skip
     tested.add_argument("--words", type=word_list, metavar="WORDS", help="words to test one by one")
-    parser.add_argument(
-        "--alternative", choices=("greater", "less", "two-sided"),
-        help="default: greater for --targets, two-sided for --words",
-    )  # fmt: skip
-    parser.add_argument(
-        "--draws", type=int, default=9_999, metavar="N",
-        help="random splits, where there are too many to count all (default: 9999)",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    add_options(parser, OPTIONS)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -47,9 +52,7 @@ def run(options: argparse.Namespace) -> None:
 
     embedding = load_embedding(options)
     attributes = options.attributes[0], options.attributes[1]
-    settings: dict[str, Any] = {"draws": options.draws, "seed": options.seed}
-    if options.alternative is not None:
-        settings["alternative"] = options.alternative
+    settings = given(options, OPTIONS)
     if options.targets:
         first, second = options.targets
         test = weat(embedding, first, second, attributes, **settings)

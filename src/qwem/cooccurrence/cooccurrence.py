@@ -13,6 +13,7 @@ from scipy import sparse
 from qwem._internal import artefact
 from qwem._internal.csr import check_csr
 from qwem.cooccurrence.pair_counts import PairCounts
+from qwem.cooccurrence.windows import window_weights
 from qwem.corpus import Vocabulary, frequency_order
 from qwem.errors import CountError, SettingError
 
@@ -98,7 +99,7 @@ class Cooccurrence:
         from qwem.cooccurrence.counting import count_pairs
         from qwem.cooccurrence.subsampling import Subsampling
 
-        by_distance = resolve_weights(window, weights)
+        by_distance = window_weights(window, weights)
         subsampling = None
         if subsample is not None:
             if not 0 < subsample < 1:
@@ -155,7 +156,7 @@ class Cooccurrence:
             )
             pairs = PairCounts.from_exact(ordered)
         vocabulary = Vocabulary(tuple(words[i] for i in order), occurrences[order])
-        by_distance = None if weights is None else resolve_weights(len(weights), weights)
+        by_distance = None if weights is None else window_weights(len(weights), weights)
         return cls(vocabulary, pairs, by_distance, ({"matrix": True},))
 
     @property
@@ -323,26 +324,6 @@ class Cooccurrence:
                 f"Counts of different windows can't be {verb}: their weights by distance are "
                 f"{self.weights} and {other.weights}."
             )
-
-
-def resolve_weights(window: int, weights: str | Sequence[int]) -> tuple[int, ...]:
-    """Return the weight of a pair at each distance from 1 to `window`."""
-    if window < 1:
-        raise SettingError(f"window must be at least 1, not {window}.")
-    if isinstance(weights, str):
-        if weights == "dynamic":
-            return tuple(range(window, 0, -1))
-        if weights == "flat":
-            return (1,) * window
-        raise SettingError(
-            f"weights must be 'dynamic', 'flat' or a weight for each distance, not {weights!r}."
-        )
-    by_distance = tuple(int(weight) for weight in weights)
-    if len(by_distance) != window:
-        raise SettingError(f"A window of {window} needs {window} weights, not {len(by_distance)}.")
-    if any(a != b for a, b in zip(by_distance, weights, strict=True)) or min(by_distance) < 0:
-        raise SettingError(f"weights must be non-negative integers, not {list(weights)}.")
-    return by_distance
 
 
 def _whole_numbers(values: NDArray[Any]) -> NDArray[np.int64]:

@@ -94,7 +94,7 @@ def _document_name(path: Path, first: int, index: int) -> str:
 def _json_text(line: bytes, column: str, path: Path, number: int) -> str | None:
     try:
         fields = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CorpusError(f"Line {number} of {path} is not valid JSON: {error}.") from error
     if not isinstance(fields, dict):
         raise CorpusError(
@@ -143,6 +143,8 @@ def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[Text
 def _batch_rows(table: Any, column: str) -> int:
     """Return how many rows make a batch, from the sizes in the file's metadata."""
     metadata = table.metadata
+    if column not in metadata.schema.names:  # a column of lists or structs has other names inside
+        return 1
     index = metadata.schema.names.index(column)
     size = sum(
         metadata.row_group(group).column(index).total_uncompressed_size

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any, Unpack
 
 from qwem._internal.resources import blas_threads
 from qwem._internal.stopwatch import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
-from qwem.errors import SettingError
+from qwem.errors import CorpusError, SettingError
 from qwem.model.choices import cut_to_memory, describe, require_enough, settle
 from qwem.model.model import Model, Offsets
 from qwem.model.provenance import refuse_settled, settings_of
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from qwem.model.choices import Settled
     from qwem.model.settings import Preset, SettingChanges
     from qwem.target import Target
+
+# No space, and an ending that files of text have.
+_FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
 
 
 def fit(
@@ -154,6 +158,12 @@ def _are_paths(source: Any) -> bool:
         return True
     if not isinstance(source, list | tuple) or not source:
         return False
-    return all(isinstance(item, os.PathLike) for item in source) or all(
-        isinstance(item, str) and os.path.exists(item) for item in source
-    )
+    if not all(isinstance(item, str) for item in source):
+        return all(isinstance(item, os.PathLike) for item in source)
+    missing = next((item for item in source if not os.path.exists(item)), None)
+    if missing is not None and all(map(_FILE_NAME.fullmatch, source)):
+        raise CorpusError(
+            f"{missing} does not exist, and all the strings given look like names of files; give "
+            "paths that exist, or documents of more than one word."
+        )
+    return missing is None

@@ -20,7 +20,7 @@ _COUNTING = ("window", "weights", "subsample", "draws")
 
 
 def refuse_settled(source: object, given: Iterable[str]) -> None:
-    """Raise `SettingError` if a given setting belongs to a stage that `source` has behind it.
+    """Raise `SettingError` if a given setting belongs to a stage that `source` has passed.
 
     >>> refuse_settled(Corpus.from_documents(["a b"]), ["window"])
     >>> refuse_settled(Corpus.from_documents(["a b"]), ["tokenizer"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 from qwem._internal.checks import require_choice, require_whole
+from qwem.cooccurrence import window_weights
 from qwem.corpus import AtMost, Documents, Reading, ReadingOptions
 from qwem.errors import SettingError
 
@@ -107,7 +108,8 @@ class Settings(Reading):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_choice("documents", self.documents, ("line", "file"))
-        for name, least in (("window", 1), ("draws", 1), ("seed", 0)):
+        window_weights(self.window, self.weights)
+        for name, least in (("draws", 1), ("seed", 0)):
             require_whole(name, getattr(self, name), least=least)
         if self.dim != "auto":
             require_whole("dim", self.dim, least=1, otherwise="'auto'")

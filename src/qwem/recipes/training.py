@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
+from qwem._internal.artefact import require_replaceable
 from qwem._internal.stopwatch import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
@@ -106,6 +107,8 @@ def run_training(
         raise SettingError(f"Training has the target mstar, not {settings.target}.")
     training = replace(training, tied=training.tied and not settings.signed)
     directory = Path(output)
+    for name, kind in (("trace", "trace"), ("model", "embedding"), ("checkpoint", "training")):
+        require_replaceable(directory / name, kind)
     watch = Stopwatch()
     corpus, counts = _counted(source, training, settings, threads, watch)
     with watch.stage("prepare"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from qwem import __version__
 from qwem._internal.output import writing_file
 from qwem._internal.progress import progress
 from qwem._internal.stopwatch import Stopwatch
-from qwem.errors import SettingError
+from qwem.errors import CorpusError, QwemError, SettingError
 from qwem.figures import save_figure
 from qwem.recipes.paper.differences import differences
 from qwem.recipes.paper.experiment import Experiment
@@ -57,6 +58,8 @@ class Reproduction:
     page: Path
     records: dict[str, dict[str, Any]]
     seconds: dict[str, float]
+    failures: dict[str, str]
+    """Why the figures and tables that are missing could not be made."""
 
 
 def reproduce(
@@ -99,17 +102,27 @@ def reproduce(
     )
     watch = Stopwatch()
     records: dict[str, dict[str, Any]] = {}
+    failures: dict[str, QwemError] = {}
     with progress("reproducing", len(names), "figure") as bar:
         for name in names:
             bar.set_postfix_str(name)
             logger.info("recipe %s", name)
             with watch.stage(name):
-                records[name] = _follow(name, experiment, directory)
+                try:
+                    records[name] = _follow(name, experiment, directory)
+                except CorpusError:  # the others would meet it too
+                    _remove_empty(experiment.directory, directory)
+                    raise
+                except QwemError as error:
+                    failures[name] = error
             bar.update()
+    if not records:
+        raise next(iter(failures.values()))
+    reasons = {name: str(error) for name, error in failures.items()}
     page = directory / "index.html"
     with writing_file(page) as file:
-        file.write(_page(directory, experiment, records).encode())
-    return Reproduction(page, records, watch.seconds)
+        file.write(_page(directory, experiment, records, reasons).encode())
+    return Reproduction(page, records, watch.seconds, reasons)
 
 
 def _checked(only: Sequence[str] | None) -> list[str]:
@@ -143,12 +156,23 @@ def _follow(name: str, experiment: Experiment, directory: Path) -> dict[str, Any
     return record
 
 
-def _page(directory: Path, experiment: Experiment, records: dict[str, dict[str, Any]]) -> str:
+def _remove_empty(*directories: Path) -> None:
+    for directory in directories:
+        with suppress(OSError):
+            directory.rmdir()
+
+
+def _page(
+    directory: Path,
+    experiment: Experiment,
+    records: dict[str, dict[str, Any]],
+    failures: dict[str, str],
+) -> str:
     """Return the page of all recipes whose records are here, made now or before."""
     shown = {
         name: records.get(name) or json.loads((directory / f"{name}.json").read_text("utf-8"))
         for name in RECIPES
-        if name in records or (directory / f"{name}.json").exists()
+        if name in records or ((directory / f"{name}.json").exists() and name not in failures)
     }
     files = ", ".join(Path(path).name for path in experiment.paths)
     about = (
@@ -157,6 +181,8 @@ def _page(directory: Path, experiment: Experiment, records: dict[str, dict[str, 
         f"by qwem {__version__}. Below each figure is what the paper found, what this run "
         "found, in numbers computed from its results, and its settings."
     )
+    for name, reason in failures.items():
+        about += f" {name} could not be made: {reason}"
     size = experiment.scale.dynamics
     # The paper counts the words of its text before rare ones are discarded, and so do we.
     words = int(experiment.corpus(size.vocab_size).settings["words_counted"])
