@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -36,3 +38,14 @@ def test_memory_is_checked_before_work_starts() -> None:
         require_memory(10**15, "This", "use less")
     assert 0 < available_memory() < 10**15
     assert peak_memory() > 10**6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems don't enforce the limit")
+def test_memory_is_bounded_by_the_limit_of_the_process() -> None:
+    program = (
+        "import psutil, resource; from qwem._internal.resources import available_memory\n"
+        "limit = psutil.Process().memory_info().vms + (300 << 20)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
+        "assert available_memory() <= 300 << 20"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

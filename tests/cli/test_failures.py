@@ -40,6 +40,7 @@ def failing(error: BaseException) -> int:
             "model: No space left on device; free some space",
         ),
         (MemoryError(), 2, "memory ran out; use fewer words"),
+        (RuntimeError("can't start new thread"), 2, "no more threads can be started; use fewer"),
         (KeyboardInterrupt(), 130, "interrupted."),
     ],
 )
@@ -135,8 +136,8 @@ def test_settings_are_written_as_options(message: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--vocab-size", "many", "argument --vocab-size: takes a number or all, not 'many'"),
-        ("--weights", "3,x", "argument --weights: takes dynamic, flat, or whole numbers"),
+        ("--vocab-size", "many", "--vocab-size takes a number or all, not 'many'"),
+        ("--weights", "3,x", "--weights takes dynamic, flat, or whole numbers"),
     ],
 )
 def test_values_of_options_are_explained(

@@ -60,6 +60,13 @@ def run_command(command: Callable[[], None]) -> int:
             "memory ran out; use fewer words (--vocab-size), or a machine with more memory.",
             INPUT_AT_FAULT,
         )
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        return _say(
+            "no more threads can be started; use fewer --threads, or raise the limit (ulimit -u).",
+            INPUT_AT_FAULT,
+        )
     except OSError as error:
         _discard_output()
         return _say(_explained(error), INPUT_AT_FAULT)
