@@ -238,6 +238,7 @@ def test_it_is_saved_and_loaded(stable: Stability, tmp_path: Path) -> None:
         ({"folds": 999}, "200 documents can't be dealt into 999 folds"),
         ({"method": "guess"}, "method must be"),
         ({"ngrams": True}, "no spelling"),
+        ({"min_count": 2}, "min_count was settled when the corpus was made"),
         ({"settings": Settings(), "preset": "paper"}, "one of the two"),
     ],
 )

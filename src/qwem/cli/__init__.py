@@ -10,6 +10,7 @@ from qwem import __version__
 from qwem.cli import (
     analogy,
     axis,
+    changes,
     check,
     compare,
     concept,
@@ -49,6 +50,7 @@ COMMANDS = (
     axis,
     weat,
     stability,
+    changes,
     compare,
     train,
     reproduce,

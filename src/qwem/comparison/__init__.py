@@ -1,13 +1,22 @@
-"""Comparison: axes and association tests, and how surely a text says what it says."""
+"""Comparison: what texts say about words, how surely, and how they differ."""
 
 from qwem.comparison.association import AssociationTest, relative_norm_distance, sc_weat, weat
 from qwem.comparison.axes import Axis, Projection, Projections, axis
+from qwem.comparison.corpora import (
+    AxisPath,
+    CorpusComparison,
+    ThenAndNow,
+    WordChange,
+    compare_corpora,
+)
 from qwem.comparison.estimates import Estimates, Interval
 from qwem.comparison.stability import Stability, StableNeighbour, StableNeighbours, stability
 
 __all__ = [
     "AssociationTest",
     "Axis",
+    "AxisPath",
+    "CorpusComparison",
     "Estimates",
     "Interval",
     "Projection",
@@ -15,7 +24,10 @@ __all__ = [
     "Stability",
     "StableNeighbour",
     "StableNeighbours",
+    "ThenAndNow",
+    "WordChange",
     "axis",
+    "compare_corpora",
     "relative_norm_distance",
     "sc_weat",
     "stability",

@@ -21,7 +21,7 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.model import Model, Settings, fit, read, settle
+from qwem.model import Model, Settings, fit, read, refuse_settled, settle
 
 if TYPE_CHECKING:
     import os
@@ -301,6 +301,7 @@ def stability(
     require_whole("sweeps", sweeps, least=1)
     if settings is not None and preset is not None:
         raise SettingError("Both settings and a preset were given; pass one of the two.")
+    refuse_settled(source[0] if _are_counts(source) else source, changes)
     chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
     if chosen.ngrams:
         raise SettingError("Replicates have no spelling; leave ngrams out.")

@@ -1,0 +1,40 @@
+"""`qwem changes`: what the library finds, from the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qwem.cli import main
+from qwem.comparison import compare_corpora
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_changes_between_two_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    texts = {}
+    for name in ("old", "new"):
+        lines = [" ".join(f"w{'abcdefgh'[i]}" for i in rng.integers(0, 8, 20)) for _ in range(30)]
+        texts[name] = tmp_path / f"{name}.txt"
+        texts[name].write_text("\n".join(lines))
+    arguments = [*map(str, texts.values()), "--folds", "2", "--permutations", "3", "--dim", "2"]
+    assert main(["changes", *arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = compare_corpora(texts, folds=2, permutations=3, dim=2)
+    assert found == json.loads(json.dumps(expected.to_dict()))
+    assert main(["changes", *arguments, "-n", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["word", "change", "q", "old", "new"]
+    assert len(lines) == 3
+
+
+def test_one_text_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "old.txt").write_text("a b\n")
+    assert main(["changes", str(tmp_path / "old.txt")]) == 2
+    assert "two different texts" in capsys.readouterr().err
