@@ -55,6 +55,7 @@ def linear_structure(
     stack[-1].set_xlabel(
         r"eigenvalue of the Gram matrix, $\lambda(\mathbf{R}_d\mathbf{R}_d^\top)/d$"
     )
+    left.supylabel("density", fontsize=9)
     stack[0].plot([], [], color=COLOURS["bulk"], lw=1.8, label="Marchenko–Pastur, fitted")
     stack[0].plot([], [], "^k", ls=(0, (1, 1.5)), lw=1.0, ms=4, label="spiked model, no fit")
     stack[0].legend(loc="upper center")
@@ -95,7 +96,7 @@ def analogy_geometry(analyses: Sequence[TaskAnalysis]) -> Figure:
     draw_against_dim(score, analyses, "normalized_score", "normalized score")
     cosine.set_ylim(0, 1)
     score.set_ylim(bottom=0)
-    figure.legend(*cosine.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.legend(*cosine.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 

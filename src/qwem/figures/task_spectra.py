@@ -76,8 +76,9 @@ def categories(analyses: Sequence[TaskAnalysis], dims: Sequence[int]) -> Figure:
         The dimensions d whose spectra to draw, among those that were analyzed.
     """
     rows, width = -(-len(analyses) // _COLUMNS), len(dims) + 1
-    figure = new_figure(7.2 * _COLUMNS, 1.62 * rows)
-    blocks = figure.subfigures(rows, _COLUMNS, squeeze=False, wspace=0.02)
+    figure = new_figure(7.2 * _COLUMNS, 1.62 * rows + 0.3)
+    grid, key = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.62 * rows, 0.3])[:, 0]
+    blocks = grid.subfigures(rows, _COLUMNS, squeeze=False, wspace=0.02)
     for block, analysis in zip(blocks.flat, analyses, strict=False):
         panels = block.subplots(1, width, width_ratios=[1] * len(dims) + [1.3])
         for axes, dim in zip(panels, dims, strict=False):
@@ -95,6 +96,13 @@ def categories(analyses: Sequence[TaskAnalysis], dims: Sequence[int]) -> Figure:
             f"{readable(analysis.task.name)}: {len(analysis.task)} pairs", fontsize=8.5, x=0.01,
             ha="left", fontweight="bold",
         )  # fmt: skip
+    handles = blocks[0, 0].get_axes()[0].lines[:2]
+    labels = "Marchenko–Pastur law, fitted", "spiked model, no fit"
+    title = (
+        "Spectra: eigenvalues of the Gram matrix over $d$. "
+        "mean: share of the mean task vector in the spike."
+    )
+    key.legend(handles, labels, loc="center", ncols=2, title=title, title_fontsize=8)
     return figure
 
 
