@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TIME = r"training time $t/\tau_1$"
-_BAND: dict[str, Any] = {"alpha": 0.35, "linewidth": 0}
+_BAND: dict[str, Any] = {"alpha": 0.25, "linewidth": 0}
 
 
 def theories_of(spectrum: Spectrum, runs: Sequence[Trace]) -> list[ClosedFormDynamics]:

@@ -82,7 +82,7 @@ def theory_match(*starts: Start) -> Figure:
             draw_singular_values(axes, runs, unit, colour=COLOURS[name], modes=modes)
             distance = np.mean([errors.mean() for errors in start.errors(runs, modes)])
             label = f"mean distance\nfrom theory:\n{distance:.2%} of $\\sqrt{{\\lambda_k}}$"
-            axes.text(0.98, 0.05, label, transform=axes.transAxes, fontsize=7.5, ha="right")
+            axes.text(0.03, 0.86, label, transform=axes.transAxes, fontsize=7.5, va="top")
         for axes in row[1:]:
             draw_theory(axes, start.theories, theory_times(first * unit, last * unit), unit, modes)
         row[1].legend(loc="upper left")

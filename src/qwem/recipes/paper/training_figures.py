@@ -133,9 +133,9 @@ def figure_ablation(experiment: Experiment) -> Outcome:
         f"moves the singular values by {shifts['loss_under_word2vec']:.0%} under "
         f"word2vec's weighting and by {shifts['loss_under_setting31']:.0%} under Setting 3.1; the "
         f"weighting moves them by {shifts['weighting']:.0%}.",
-        "In the last fifth of training the largest singular value still grows by "
-        f"{growth['word2vec']:.1%} (word2vec) and {growth['reweighted']:.1%} (Setting 3.1) with "
-        f"the logistic loss, and by {growth['quartic']:.1%} and {growth['qwem']:.1%} with the "
+        "In the last fifth of training the largest singular value changes by "
+        f"{growth['word2vec']:+.1%} (word2vec) and {growth['reweighted']:+.1%} (Setting 3.1) with "
+        f"the logistic loss, and by {growth['quartic']:+.1%} and {growth['qwem']:+.1%} with the "
         "quartic one.",
     )
     numbers = {"late_growth": growth, "mode_separation": apart, "shift": shifts}
