@@ -120,6 +120,9 @@ READING = {
         str, "name of the text in JSON and Parquet files (default: text)", "NAME"
     ),
     "oov": Option(("drop", "mask"), "drop other words (default), or keep their places as gaps"),
+    "phrases": Option(
+        bool, "join up to four words that belong together, such as new_york (default: no)"
+    ),
     "errors": Option(("strict", "replace"), "refuse invalid UTF-8 (default), or replace it"),
 }
 COUNTING = {

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from qwem.corpus.choosing import choose_words
     from qwem.corpus.corpus import Corpus
     from qwem.corpus.files import InputFile
+    from qwem.corpus.phrases import Phrases
     from qwem.corpus.pieces import cut_files, encode_piece
     from qwem.corpus.reading import (
         AUTO_MIN_COUNT,
@@ -29,6 +30,7 @@ __all__ = [
     "Documents",
     "Errors",
     "InputFile",
+    "Phrases",
     "Reading",
     "ReadingOptions",
     "Vocabulary",
@@ -47,6 +49,7 @@ __getattr__, __dir__ = lazy_names(
         "choosing": ("choose_words",),
         "corpus": ("Corpus",),
         "files": ("InputFile",),
+        "phrases": ("Phrases",),
         "pieces": ("cut_files", "encode_piece"),
         "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading", "ReadingOptions"),
         "tokenizer": ("tokenizer_name", "tokenizer_named"),

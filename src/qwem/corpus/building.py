@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from qwem._internal.checks import require_choice
 from qwem._internal.leftovers import temporary_directory
 from qwem._internal.resources import thread_count
 from qwem.corpus.batches import gather, split_words
+from qwem.corpus.choosing import choose_words
 from qwem.corpus.corpus import (
     KIND,
     TOKENS_FILE,
@@ -24,10 +25,11 @@ from qwem.corpus.corpus import (
     write_description,
 )
 from qwem.corpus.documents import check_documents, is_dataset, read_dataset, read_documents
-from qwem.corpus.encoder import encode, id_dtype
+from qwem.corpus.encoder import encode, id_dtype, in_order
 from qwem.corpus.files import find_files
 from qwem.corpus.readers import read_files
 from qwem.corpus.tokenizer import WORDS_GIVEN, Tokenizer, resolve
+from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from qwem.corpus.batches import DocumentBatch
     from qwem.corpus.files import InputFile, PathLike
     from qwem.corpus.reading import Documents, Reading
-    from qwem.corpus.vocabulary import Vocabulary
 
 _RECODED_TOKENS = 1 << 22  # tokens per step, so that a corpus may be larger than memory
 _DROPPED = -1
@@ -111,6 +112,10 @@ def build(
         raise SettingError(
             "vocab_size and min_count choose words, but vocabulary gives them; pass one of the two."
         )
+    if reading.phrases:
+        whole = replace(reading, phrases=False, vocab_size=None, min_count=1)
+        every_word = build(text, whole, None, threads, None)
+        return build_joined(every_word, reading, vocabulary, threads, directory)
     batches = text.batches
     if text.tokenizer.split is not None:
         batches = split_words(batches, text.tokenizer.split, reading.errors)  # type: ignore[arg-type]
@@ -142,6 +147,84 @@ def build(
         remember_fingerprint(corpus, finish_fingerprint(encoded.digest, corpus))
         write_description(folder, corpus)
     return corpus
+
+
+def build_joined(
+    corpus: Corpus,
+    reading: Reading,
+    vocabulary: Vocabulary | None,
+    threads: int | None,
+    directory: PathLike | None,
+) -> Corpus:
+    """Join the phrases of a corpus of all words, and then choose its vocabulary."""
+    from qwem.corpus import kernels
+    from qwem.corpus.phrases import USUAL_PASSES, Phrases, document_chunks, learn, stream_of
+
+    workers = thread_count(threads)
+    if isinstance(reading.phrases, Phrases):
+        phrases = reading.phrases
+        stream = phrases.joined(stream_of(corpus), workers)
+    else:
+        passes = USUAL_PASSES if reading.phrases is True else int(reading.phrases)
+        phrases, stream = learn(corpus, passes=passes, threads=threads)
+        stream = phrases.joined(stream, workers, first_pass=passes - 1)
+    spelling = stream.words
+    found = stream.counts.copy()
+    if corpus.mask_id is not None:
+        found[corpus.mask_id] = 0  # a gap is not a word
+    min_count = None
+    if vocabulary is None:
+        vocabulary, min_count = choose_words(
+            found, lambda numbers: [spelling[number] for number in numbers], reading
+        )
+    place = {word: number for number, word in enumerate(vocabulary.words)}
+    masked = reading.oov == "mask"
+    others = len(vocabulary) if masked else kernels.DROPPED
+    numbers = np.array([place.get(word, others) for word in spelling], dtype=np.uint32)
+    counts = np.zeros(len(vocabulary) + 1, np.int64)
+    np.add.at(counts, np.minimum(numbers, len(vocabulary)), found)
+    vocabulary = Vocabulary(vocabulary.words, counts[:-1])
+    dtype = id_dtype(len(vocabulary) + masked)
+
+    def renumber(run: tuple[int, int]) -> tuple[Any, Any]:
+        start, stop = stream.offsets[list(run)]
+        ends = stream.offsets[run[0] + 1 : run[1] + 1] - start
+        out, out_ends = np.empty(stop - start + 1, dtype), np.empty_like(ends)
+        kept = np.ones(ends.size + 1, np.bool_)
+        ids = np.asarray(stream.tokens[start:stop]).astype(np.uint32, copy=False)
+        written = kernels.renumber(ids, ends, kept, numbers, out, out_ends)
+        return out[:written], out_ends
+
+    digest, offsets, total = hashlib.sha256(), [np.zeros(1, np.int64)], 0
+    with destination(directory) as folder:
+        with (folder / TOKENS_FILE).open("wb") as file:
+            for out, ends in in_order(renumber, document_chunks(stream.offsets), workers):
+                out.tofile(file)
+                digest.update(out.data)
+                offsets.append(ends + total)
+                total += out.size
+        settings = {
+            **corpus.settings,
+            "vocab_size": len(vocabulary),
+            "vocabulary": "given" if min_count is None else "chosen",
+            "oov": reading.oov,
+            "phrases": {**phrases.settings, "found": len(phrases)},
+            "words_kept": int(vocabulary.counts.sum()),
+        }
+        settings.pop("min_count", None)
+        settings |= {} if min_count is None else {"min_count": min_count}
+        tokens = map_tokens(folder / TOKENS_FILE, dtype, total)
+        joined = Corpus(
+            tokens,
+            np.concatenate(offsets),
+            vocabulary,
+            settings,
+            corpus.first_document,
+            phrases,
+        )
+        remember_fingerprint(joined, finish_fingerprint(digest, joined))
+        write_description(folder, joined)
+    return joined
 
 
 @contextmanager
@@ -191,6 +274,8 @@ def recode(corpus: Corpus, vocabulary: Vocabulary, oov: str) -> Corpus:
             "words_kept": known,
         }
         tokens = map_tokens(folder / TOKENS_FILE, dtype, written)
-        recoded_corpus = Corpus(tokens, offsets, vocabulary, settings, corpus.first_document)
+        recoded_corpus = Corpus(
+            tokens, offsets, vocabulary, settings, corpus.first_document, corpus.phrases
+        )
         remember_fingerprint(recoded_corpus, finish_fingerprint(digest, recoded_corpus))
     return recoded_corpus

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.corpus.files import PathLike
+    from qwem.corpus.phrases import Phrases
     from qwem.corpus.reading import Documents, ReadingOptions
 
 KIND = "corpus"
 TOKENS_FILE = "tokens.bin"
 _ARRAYS_FILE = "arrays.safetensors"
 _WORDS_FILE = "words.txt"
+_PHRASES = "phrases"
 _HASHED_TOKENS = 1 << 24
 
 
@@ -50,6 +52,8 @@ class Corpus:
     vocabulary: Vocabulary
     settings: Mapping[str, Any] = field(default_factory=dict)
     first_document: int = 0
+    phrases: Phrases | None = None
+    """The phrases that were joined to single words."""
 
     def __post_init__(self) -> None:
         offsets = np.asarray(self.offsets, dtype=np.int64)
@@ -116,7 +120,7 @@ class Corpus:
             per word of the text while it is read and two or four after, which vanish with it.
         options
             Any field of `Reading`: ``vocab_size``, ``min_count``, ``min_tokens``, ``tokenizer``,
-            ``text_column``, ``oov``, ``errors``.
+            ``text_column``, ``oov``, ``errors``, ``phrases``.
 
         >>> import tempfile, pathlib
         >>> file = pathlib.Path(tempfile.mkdtemp(), "kings.txt")
@@ -251,8 +255,18 @@ class Corpus:
             vocabulary = Vocabulary(saved.words(_WORDS_FILE), counts)
             file, dtype = saved.mapped_path(TOKENS_FILE), np.dtype(metadata["dtype"])
             tokens = map_tokens(file, dtype, int(offsets[-1]))
+            phrases = None
+            if saved.has(_PHRASES):
+                from qwem.corpus.phrases import Phrases
+
+                phrases = Phrases.load(saved.child(_PHRASES))
             corpus = cls(
-                tokens, offsets, vocabulary, metadata["settings"], metadata["first_document"]
+                tokens,
+                offsets,
+                vocabulary,
+                metadata["settings"],
+                metadata["first_document"],
+                phrases,
             )
             remember_fingerprint(corpus, metadata["fingerprint"])
             return corpus
@@ -279,6 +293,8 @@ def write_description(directory: Path, corpus: Corpus) -> None:
     arrays = {"offsets": corpus.offsets, "counts": corpus.vocabulary.counts}
     artefact.write_arrays(directory / _ARRAYS_FILE, arrays)
     artefact.write_words(directory / _WORDS_FILE, corpus.vocabulary.words)
+    if corpus.phrases is not None:
+        corpus.phrases.save(directory / _PHRASES)
     fields = {
         "fingerprint": corpus.fingerprint,
         "dtype": corpus.tokens.dtype.newbyteorder("<").str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qwem._internal.blocks import even_cuts
 from qwem.corpus.building import build, open_found
 from qwem.corpus.files import find_files
-from qwem.errors import CorpusError
+from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,6 +38,11 @@ def encode_piece(
     threads: int | None = None,
 ) -> Corpus:
     """Encode a piece with all the words that it has, whatever `reading` says of words."""
+    if isinstance(reading.phrases, int) and reading.phrases:
+        raise SettingError(
+            "Phrases are found in a whole text, not in its pieces; find them with Phrases.learn in "
+            "a part of the text, and give these as phrases."
+        )
     everything = replace(reading, vocab_size=None, min_count=1, oov="drop")
     text = open_found([piece], documents, everything)
     return build(text, everything, None, threads, directory)

@@ -12,6 +12,7 @@ from qwem.errors import SettingError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from qwem.corpus.phrases import Phrases
     from qwem.corpus.tokenizer import TokenizerLike
 
 Documents = Literal["line", "file"]
@@ -42,6 +43,7 @@ class ReadingOptions(TypedDict, total=False):
     text_column: str
     oov: Literal["drop", "mask"]
     errors: Errors
+    phrases: bool | int | Phrases
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,10 @@ class Reading:
     neighbours move together; ``"mask"`` keeps each as a gap."""
     errors: Errors = "strict"
     """``"strict"`` refuses text that is not valid UTF-8; ``"replace"`` puts U+FFFD in its place."""
+    phrases: bool | int | Phrases = False
+    """Whether words that belong together become one, such as new_york. True looks for pairs twice,
+    for phrases of up to four words; a number looks that many times. `Phrases` joins those that were
+    found before."""
 
     _OTHER_NAMES: ClassVar[Mapping[str, str]] = {"max_final_vocab": "vocab_size"}
     """What other programs call these settings, for `meant_by`."""
@@ -84,6 +90,8 @@ class Reading:
         require_whole("min_tokens", self.min_tokens, least=0)
         require_choice("oov", self.oov, ("drop", "mask"))
         require_choice("errors", self.errors, ("strict", "replace"))
+        if not isinstance(self.phrases, bool) and not hasattr(self.phrases, "joined"):
+            require_whole("phrases", self.phrases, least=0, otherwise="a bool, or Phrases")
 
     @classmethod
     def of(cls, **options: Unpack[ReadingOptions]) -> Self:

@@ -74,6 +74,9 @@ def embed(
         )
         corpus = read(contexts, reading, threads)
     parts = Corpus.from_documents([word], tokenizer=split, min_count=1)
+    if model.phrases is not None:
+        parts = model.phrases.join(parts)
+        corpus = corpus if corpus.phrases is not None else model.phrases.join(corpus)
     pattern = [parts.vocabulary.words[token] for token in parts.tokens]
     known = [corpus.vocabulary.get(part) for part in pattern]
     places = (

@@ -106,7 +106,8 @@ def fit(
     # Subsampled counts have fewer words than the text that the choice was made for.
     vocabulary = counts.vocabulary if corpus is None else corpus.vocabulary
     chosen = describe(settled, settings, vocabulary, corpus, found)
-    return Model(spectrum, made, about, polished, offsets, chosen, watch.seconds)
+    phrases = None if corpus is None else corpus.phrases
+    return Model(spectrum, made, about, polished, offsets, phrases, chosen, watch.seconds)
 
 
 def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qwem._internal import artefact
+from qwem.corpus import Phrases
 from qwem.embedding import Embedding, write_hub
 from qwem.errors import SettingError
 from qwem.spectrum import Spectrum
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 KIND = "model"
 _POLISHED = ("word-vectors", "context-vectors")
 _OFFSETS = "offsets.safetensors"
+_PHRASES = "phrases"
 
 
 class Offsets(NamedTuple):
@@ -56,6 +58,8 @@ class Model:
     """Word and context vectors after `qwem.polish.polish`, where the fit included it."""
     offsets: Offsets | None = None
     """The bias and centre of polished vectors, which new words need."""
+    phrases: Phrases | None = None
+    """The phrases that are single words here, so that new text is joined in the same way."""
     chosen: str = ""
     """What was chosen for this text and why, in one line."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -235,6 +239,8 @@ class Model:
                 embedding.save(directory / name)
             if self.offsets is not None:
                 artefact.write_arrays(directory / _OFFSETS, self.offsets._asdict())
+            if self.phrases is not None:
+                self.phrases.save(directory / _PHRASES)
             metadata = {
                 "settings": self.settings,
                 "corpus": self.corpus,
@@ -278,8 +284,10 @@ class Model:
                 polished = word, context
             if saved.has(_OFFSETS):
                 offsets = Offsets(**saved.arrays(_OFFSETS))
+            phrases = Phrases.load(saved.child(_PHRASES)) if saved.has(_PHRASES) else None
             spectrum = Spectrum.load(saved.child("spectrum"))
             settings, corpus = saved.metadata["settings"], saved.metadata["corpus"]
-            return cls(spectrum, settings, corpus, polished, offsets, saved.metadata["chosen"])
+            chosen = saved.metadata["chosen"]
+            return cls(spectrum, settings, corpus, polished, offsets, phrases, chosen)
 
         return artefact.load(path, KIND, build)

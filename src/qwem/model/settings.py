@@ -148,7 +148,10 @@ class Settings(Reading):
         """Return the settings as plain data."""
         from qwem.corpus import tokenizer_name
 
-        return {**vars(self), "tokenizer": tokenizer_name(self.tokenizer)}
+        plain = {**vars(self), "tokenizer": tokenizer_name(self.tokenizer)}
+        if not isinstance(self.phrases, int):
+            plain["phrases"] = dict(self.phrases.settings)
+        return plain
 
 
 PRESETS: dict[str, SettingChanges] = {

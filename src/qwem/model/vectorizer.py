@@ -110,7 +110,10 @@ class QwemVectorizer(
         check_is_fitted(self)
         _refuse_a_string(documents)
         corpus = Corpus.from_documents(
-            documents, vocabulary=self.embedding_.vocabulary, tokenizer=self.tokenizer
+            documents,
+            vocabulary=self.embedding_.vocabulary,
+            tokenizer=self.tokenizer,
+            phrases=self.model_.phrases or False,
         )
         tokens = np.asarray(corpus.tokens).astype(np.int64)
         weights = self._word_weights()

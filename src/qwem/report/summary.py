@@ -21,6 +21,7 @@ MEANINGS = {
     "text_column": "the column of structured files that holds the text",
     "oov": "what happens to all other words: they are dropped, or kept as gaps",
     "errors": "what happens to bytes that are not valid text",
+    "phrases": "how words that belong together were found and joined to one",
     "window": "how many words apart two words may be to count as a pair",
     "weights": "how much a pair counts by distance; dynamic: nearer pairs count more",
     "subsample": "words more frequent than this fraction of the text are thinned out first",

@@ -1,0 +1,367 @@
+"""Phrases: words that belong together, found by how often they follow each other."""
+
+from __future__ import annotations
+
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem._internal.blocks import cut_evenly
+from qwem._internal.checks import require_choice, require_whole
+from qwem._internal.progress import progress
+from qwem._internal.resources import thread_count
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from qwem.corpus.corpus import Corpus
+    from qwem.corpus.files import PathLike
+
+Scoring = Literal["npmi", "pmi", "log_likelihood", "gensim"]
+THRESHOLDS: dict[str, float] = {"npmi": 0.5, "pmi": 7.0, "log_likelihood": 1000.0, "gensim": 10.0}
+"""What a pair's score must exceed, by default."""
+USUAL_PASSES = 2
+"""How many times ``phrases=True`` looks."""
+DELIMITER = "_"
+"""What stands between the words of a phrase."""
+
+KIND = "phrases"
+_ARRAYS, _FIRSTS, _SECONDS = "phrases.safetensors", "first-words.txt", "second-words.txt"
+_GROUPED_TOKENS = 1 << 26  # tokens whose followers are held in memory at a time
+_CHUNK_TOKENS = 1 << 21
+
+
+class TokenStream(NamedTuple):
+    """Token ids by document, with the spelling and the count of each id."""
+
+    tokens: NDArray[Any]
+    offsets: NDArray[np.int64]
+    words: list[str]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Phrases:
+    """Pairs of words that are joined to one, pass by pass.
+
+    The first pass joins words, the second also what the first has joined, and so on: after p passes
+    a phrase has up to 2^p words. Within a pass pairs are joined from left to right.
+
+    >>> from qwem import Corpus
+    >>> texts = ["he moved to new york last year", "new york has a harbour", "a new year"] * 9
+    >>> phrases = Phrases.learn(Corpus.from_documents(texts), threshold=0.6)
+    >>> [phrase for phrase, score in phrases][:3]
+    ['he_moved', 'new_york', 'has_a']
+    """
+
+    firsts: tuple[str, ...]
+    seconds: tuple[str, ...]
+    scores: NDArray[np.float64]
+    passes: tuple[int, ...]
+    """How many pairs each pass joins."""
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def learn(
+        cls,
+        corpus: Corpus,
+        *,
+        scoring: Scoring = "npmi",
+        threshold: float | None = None,
+        min_count: int = 5,
+        passes: int = 1,
+        threads: int | None = None,
+    ) -> Phrases:
+        """Find the phrases of a corpus, which should hold every word of the text (``min_count=1``).
+
+        Parameters
+        ----------
+        corpus
+            Where to look.
+        scoring
+            How a pair of words that occur n_a and n_b times, and n times one after the other, is
+            scored in a text of N words. ``"pmi"``: log(n N/(n_a n_b)). ``"npmi"``: that divided by
+            log(N/n), which is 1 for words that only occur together (Bouma 2009).
+            ``"log_likelihood"``: Dunning's G² of the four-field table, negative where the pair is
+            rarer than by chance. ``"gensim"``: the default of gensim's `Phrases`, (n − min_count)
+            T/(n_a n_b) with T the number of different words and pairs (after Mikolov et al. 2013).
+        threshold
+            What the score must exceed; by default 0.5, 7, 1,000 and 10 for NPMI, PMI, G² and
+            gensim's.
+        min_count
+            How often a pair must occur.
+        passes
+            How many times to look, the phrases found so far being words.
+        threads
+            How many to use; all cores by default. The result is the same.
+        """
+        return learn(corpus, scoring, threshold, min_count, passes, threads)[0]
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return zip(self.words, self.scores.tolist(), strict=True)
+
+    def __repr__(self) -> str:
+        first = " ".join(self.words[:5])
+        return f"Phrases({len(self):,}: {first}{' …' if len(self) > 5 else ''})"
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The phrases as they are spelled in a corpus, in the order in which they were found."""
+        return tuple(map(DELIMITER.join, zip(self.firsts, self.seconds, strict=True)))
+
+    def join(self, corpus: Corpus, threads: int | None = None) -> Corpus:
+        """Return a corpus in which these phrases are single words."""
+        from qwem.corpus.building import build_joined
+        from qwem.corpus.reading import Reading
+
+        reading = Reading(min_count=1, phrases=self, oov=corpus.settings.get("oov", "drop"))
+        return build_joined(corpus, reading, None, threads, None)
+
+    def joined(self, stream: TokenStream, threads: int, first_pass: int = 0) -> TokenStream:
+        """Return a stream in which the phrases of the passes from `first_pass` on are words."""
+        ends = np.cumsum((0, *self.passes))
+        for start, stop in pairwise(ends[first_pass:].tolist()):
+            place = {word: number for number, word in enumerate(stream.words)}
+            known = [
+                (place[first], place[second])
+                for first, second in zip(
+                    self.firsts[start:stop], self.seconds[start:stop], strict=True
+                )
+                if first in place and second in place
+            ]
+            pairs = np.array(known, dtype=np.int64).reshape(-1, 2)
+            stream = _joined(stream, pairs, threads)
+        return stream
+
+    def save(self, path: PathLike) -> None:
+        """Write the phrases to a directory."""
+        with artefact.writing(path, KIND) as directory:
+            artefact.write_arrays(
+                directory / _ARRAYS, {"scores": self.scores, "passes": np.array(self.passes)}
+            )
+            artefact.write_words(directory / _FIRSTS, self.firsts)
+            artefact.write_words(directory / _SECONDS, self.seconds)
+            artefact.write_metadata(directory, KIND, {"settings": self.settings})
+
+    @classmethod
+    def load(cls, path: PathLike) -> Phrases:
+        """Read phrases written by `save`."""
+
+        def build(saved: artefact.Saved) -> Phrases:
+            arrays = saved.arrays(_ARRAYS)
+            passes = tuple(arrays["passes"].tolist())
+            firsts, seconds = saved.words(_FIRSTS), saved.words(_SECONDS)
+            if not len(firsts) == len(seconds) == len(arrays["scores"]) == sum(passes):
+                raise ValueError("its words and scores don't match")
+            return cls(firsts, seconds, arrays["scores"], passes, saved.metadata["settings"])
+
+        return artefact.load(path, KIND, build)
+
+
+def learn(
+    corpus: Corpus,
+    scoring: Scoring = "npmi",
+    threshold: float | None = None,
+    min_count: int = 5,
+    passes: int = 1,
+    threads: int | None = None,
+) -> tuple[Phrases, TokenStream]:
+    """Return the phrases of a corpus, and its tokens with those of all but the last pass joined.
+
+    See `Phrases.learn`.
+    """
+    require_choice("scoring", scoring, get_args(Scoring))
+    require_whole("min_count", min_count, least=1)
+    require_whole("passes", passes, least=1)
+    least = THRESHOLDS[scoring] if threshold is None else float(threshold)
+    if not np.isfinite(least):
+        raise SettingError(f"threshold must be a finite number, not {threshold}.")
+    workers = thread_count(threads)
+    stream = stream_of(corpus)
+    firsts: list[str] = []
+    seconds: list[str] = []
+    scores, found = [np.empty(0)], []
+    pairs = np.empty((0, 2), np.int64)
+    with progress("phrases", passes * stream.tokens.size, "word") as bar:
+        for number in range(passes):
+            if number:
+                stream = _joined(stream, pairs, workers)
+            pairs, counts, different = _count(stream, min_count, workers)
+            score = _score(stream, pairs, counts, different, scoring, min_count)
+            chosen = np.flatnonzero(score > least)
+            # The order of first occurrence would depend on chunks; that of frequency doesn't.
+            order = np.lexsort((pairs[chosen, 1], pairs[chosen, 0], -counts[chosen]))
+            chosen = chosen[order]
+            pairs = pairs[chosen]
+            firsts += [stream.words[word] for word in pairs[:, 0]]
+            seconds += [stream.words[word] for word in pairs[:, 1]]
+            scores.append(score[chosen])
+            found.append(len(chosen))
+            bar.update(stream.tokens.size)
+    settings = {"scoring": scoring, "threshold": least, "min_count": min_count, "passes": passes}
+    phrases = Phrases(tuple(firsts), tuple(seconds), np.concatenate(scores), tuple(found), settings)
+    return phrases, stream
+
+
+def stream_of(corpus: Corpus) -> TokenStream:
+    """Return the tokens of a corpus as a stream; a masked word has no spelling.
+
+    Words are counted, because a part of a corpus has the counts of the whole.
+    """
+    from qwem.corpus.kernels import phrases as kernels
+
+    words = list(corpus.vocabulary.words)
+    if corpus.mask_id is not None:
+        words.append("")
+    counts = np.zeros(len(words), np.int64)
+    kernels.count_words(corpus.tokens, 0, corpus.tokens.size, counts)
+    return TokenStream(corpus.tokens, corpus.offsets, words, counts)
+
+
+def document_chunks(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return runs of documents of about `_CHUNK_TOKENS` tokens, or one document that has more."""
+    return cut_evenly(offsets, -(-int(offsets[-1]) // _CHUNK_TOKENS) or 1)
+
+
+def _count(
+    stream: TokenStream, least: int, threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the pairs that occur at least `least` times, their counts, and how many there are.
+
+    The words that follow each word are gathered, for as many words at a time as memory is set
+    aside for, and each word's followers are counted.
+    """
+    from qwem.corpus.kernels import phrases as kernels
+
+    tokens, offsets, words, counts = stream
+    ends = np.concatenate(([0], np.cumsum(counts)))
+    groups = cut_evenly(ends, -(-int(ends[-1]) // _GROUPED_TOKENS) or 1)
+    parts = cut_evenly(offsets, threads)
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    different = 0
+    with ThreadPoolExecutor(threads) as pool:
+        for low, high in groups:
+            per_part = np.zeros((len(parts), high - low), np.int64)
+
+            def count_firsts(
+                k: int, low: int = low, high: int = high, into: Any = per_part
+            ) -> None:
+                kernels.count_firsts(tokens, offsets, *parts[k], low, high, into[k])
+
+            list(pool.map(count_firsts, range(len(parts))))
+            starts = np.concatenate(([0], np.cumsum(per_part.sum(axis=0))))
+            free = starts[:-1] + np.cumsum(per_part, axis=0) - per_part
+            after = np.empty(starts[-1], np.uint32)
+
+            def group(
+                k: int, low: int = low, high: int = high, at: Any = free, to: Any = after
+            ) -> None:
+                kernels.group_next(tokens, offsets, *parts[k], low, high, at[k], to)
+
+            list(pool.map(group, range(len(parts))))
+
+            def count(
+                run: tuple[int, int], starts: Any = starts, after: Any = after, low: int = low
+            ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+                room = int(starts[run[1]] - starts[run[0]]) // least + 1
+                first, second, number = np.empty((3, room), np.int64)
+                counter, touched = np.zeros(len(words), np.uint32), np.empty(len(words), np.uint32)
+                written, all_pairs = kernels.count_pairs(
+                    after, starts, *run, least, counter, touched, first, second, number
+                )
+                pairs = np.stack([first[:written] + low, second[:written]], axis=1)
+                return pairs, number[:written].copy(), all_pairs
+
+            for pairs, number, all_pairs in pool.map(count, cut_evenly(starts, 8 * threads)):
+                found.append((pairs, number))
+                different += all_pairs
+    pairs = np.concatenate([pair for pair, _ in found] or [np.empty((0, 2), np.int64)])
+    numbers = np.concatenate([number for _, number in found] or [np.empty(0, np.int64)])
+    spelled = np.array([bool(word) for word in words])
+    real = spelled[pairs].all(axis=1)
+    return pairs[real], numbers[real], different
+
+
+def _score(
+    stream: TokenStream,
+    pairs: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    different: int,
+    scoring: Scoring,
+    min_count: int,
+) -> NDArray[np.float64]:
+    """Return the score of each pair; `different` is how many different pairs the text has."""
+    total = float(stream.counts.sum())
+    first, second = stream.counts[pairs[:, 0]], stream.counts[pairs[:, 1]]
+    if scoring == "gensim":
+        kinds = float(np.count_nonzero(stream.counts) + different)
+        return (counts - min_count) / first / second * kinds
+    together = counts / total
+    pmi: NDArray[np.float64] = np.log(together / ((first / total) * (second / total)))
+    if scoring == "pmi":
+        return pmi
+    if scoring == "npmi":
+        return np.divide(pmi, -np.log(together), out=np.ones_like(pmi), where=together < 1)
+    gain = np.zeros(len(counts))
+    for rows, columns, cell in (
+        (first, second, counts),
+        (first, total - second, first - counts),
+        (total - first, second, second - counts),
+        (total - first, total - second, total - first - second + counts),
+    ):
+        expected = rows * (columns / total)
+        ratio = np.divide(cell, expected, out=np.ones(len(cell)), where=(cell > 0) & (expected > 0))
+        gain += 2 * cell * np.log(ratio)
+    return np.where(pmi > 0, gain, -gain)
+
+
+def _joined(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> TokenStream:
+    """Return a stream in which each of these pairs is one token, with an id after all others."""
+    from qwem.corpus.encoder import in_order
+    from qwem.corpus.kernels import phrases as kernels
+
+    tokens, offsets, words, _ = stream
+    place = {word: number for number, word in enumerate(words) if DELIMITER in word}
+    words = list(words)
+    ids = np.empty(len(pairs), np.int64)
+    for row, (first, second) in enumerate(pairs.tolist()):
+        name = words[first] + DELIMITER + words[second]
+        ids[row] = place.setdefault(name, len(words))
+        if ids[row] == len(words):
+            words.append(name)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    seconds, joined = pairs[order, 1], ids[order]
+    indptr = np.searchsorted(pairs[order, 0], np.arange(len(words) + 1))
+
+    def join(run: tuple[int, int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        out = np.empty(offsets[run[1]] - offsets[run[0]], np.uint32)
+        ends = np.empty(run[1] - run[0], np.int64)
+        written = kernels.join_pairs(tokens, offsets, *run, indptr, seconds, joined, out, ends)
+        return out[:written], ends
+
+    counts = np.zeros(len(words), np.int64)
+    all_ends = [np.zeros(1, np.int64)]
+    written = 0
+    with tempfile.TemporaryFile() as file:  # without a name: nothing is left behind
+        for part, ends in in_order(join, document_chunks(offsets), threads):
+            file.write(part.data)
+            kernels.count_words(part, 0, part.size, counts)
+            all_ends.append(ends + written)
+            written += part.size
+        file.flush()
+        mapped: Any = (
+            np.memmap(file, np.uint32, "r", shape=written) if written else np.empty(0, np.uint32)
+        )
+    return TokenStream(mapped, np.concatenate(all_ends), words, counts)
