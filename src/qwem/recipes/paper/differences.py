@@ -98,7 +98,7 @@ def _seeds(scale: Scale) -> str:
 def _size(size: Size) -> str:
     return (
         f"V = {size.vocab_size:,}, d = {size.dim}, L = {2 * size.window}, "
-        f"{size.negatives:g} negatives"
+        f"{size.negatives:g} negative{'' if size.negatives == 1 else 's'}"
     )
 
 
