@@ -135,20 +135,17 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
 
 
 @njit(inline="always")
-def _pass_tile(indptr: Any, indices: Any, first: Any, column: Any, at: Any, ends: Any) -> Any:
-    """Write where the entries before `column` end in each row; return how many there are."""
+def _enter_tile(
+    left: Any, right: Any, indptr: Any, indices: Any, first: Any, at: Any, ends: Any, room: Any
+) -> Any:
+    """Write where each row's entries of a tile end; return its width if it is nearly full, or 0."""
     entries = 0
     for r in range(at.size):
-        ends[r] = _tile_end(indices, at[r], indptr[first + r + 1], column)
+        ends[r] = _tile_end(indices, at[r], indptr[first + r + 1], right)
         entries += ends[r] - at[r]
-    return entries
-
-
-@njit(inline="always")
-def _dense_width(entries: Any, rows: Any, width: Any, space: Any) -> Any:
-    """Return the width of a tile that is worked on as a whole, and 0 where pairs are."""
-    cells = rows * width
-    return width if rows > 1 and entries > DENSE_SHARE * cells and 2 * cells <= space.size else 0
+    cells = at.size * (right - left)
+    dense = at.size > 1 and entries > DENSE_SHARE * cells and 2 * cells <= room
+    return right - left if dense else 0
 
 
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
@@ -179,8 +176,7 @@ def _solve(
         losses[i] = 0.5 * rows[i, 5] * square + rows[i, 6] * level
     for tile in range(tiles.size - 1):
         left, right = tiles[tile], tiles[tile + 1]
-        entries = _pass_tile(indptr, indices, first, right, at, ends)
-        width = _dense_width(entries, count, right - left, space)
+        width = _enter_tile(left, right, indptr, indices, first, at, ends, space.size)
         whole = space[: 2 * count * width].reshape((2, count, width))
         if width:
             np.dot(own[first:last], other[left:right].T, whole[0])
@@ -216,8 +212,7 @@ def _solve(
         at[r] = indptr[first + r]
     for tile in range(tiles.size - 1):
         left, right = tiles[tile], tiles[tile + 1]
-        entries = _pass_tile(indptr, indices, first, right, at, ends)
-        width = _dense_width(entries, count, right - left, space)
+        width = _enter_tile(left, right, indptr, indices, first, at, ends, space.size)
         whole = space[: 2 * count * width].reshape((2, count, width))
         if width:
             np.dot(gradient, other[left:right].T, whole[0])
