@@ -135,6 +135,22 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
 
 
 @njit(inline="always")
+def _take(whole: Any, indices: Any, start: Any, count: Any, r: Any, left: Any, out: Any) -> None:
+    """Take the products of `count` pairs from those of a tile that begins at column `left`."""
+    for c in range(count):
+        out[c] = whole[r, indices[start + c] - left]
+
+
+@njit(inline="always", error_model="numpy", fastmath=_SUMS)
+def _bend(curvature: Any, start: Any, count: Any, products: Any) -> Any:
+    """Return the curvature of `count` pairs together, in the direction of `products`."""
+    total = 0.0
+    for c in range(count):
+        total += np.float64(curvature[start + c] * products[c] * products[c])
+    return total
+
+
+@njit(inline="always")
 def _enter_tile(
     left: Any, right: Any, indptr: Any, indices: Any, first: Any, at: Any, ends: Any, room: Any
 ) -> Any:
@@ -186,8 +202,7 @@ def _solve(
             for start in range(at[r], ends[r], PAIRS):
                 some = min(PAIRS, ends[r] - start)
                 if width:
-                    for c in range(some):
-                        products[c] = whole[0, r, indices[start + c] - left]
+                    _take(whole[0], indices, start, some, r, left, products)
                 else:
                     _products(other, indices, start, some, own, i, products)
                 for c in range(some):
@@ -220,12 +235,10 @@ def _solve(
             for start in range(at[r], ends[r], PAIRS):
                 some = min(PAIRS, ends[r] - start)
                 if width:
-                    for c in range(some):
-                        products[c] = whole[0, r, indices[start + c] - left]
+                    _take(whole[0], indices, start, some, r, left, products)
                 else:
                     _products(other, indices, start, some, gradient, r, products)
-                for c in range(some):
-                    along[r] += np.float64(curvature[start - base + c] * products[c] * products[c])
+                along[r] += _bend(curvature, start - base, some, products)
             at[r] = ends[r]
     for r in range(count):
         i = first + r
