@@ -12,7 +12,6 @@ from qwem.cli.options import Option, add_options, given, whole
 from qwem.cli.output import emit
 from qwem.cli.vectors import (
     add_model_argument,
-    add_stability_option,
     add_topn_option,
     load_embedding,
     load_stability,
@@ -41,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pairs", action="store_true", help="the words of the two lists are partners"
     )
     add_options(parser, OPTIONS)
-    add_topn_option(parser, "words to list at each end")
-    add_stability_option(parser)
+    add_topn_option(parser, "words to list at each end", stability=True)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -10,17 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qwem.cli.inputs import source_of
-from qwem.cli.options import (
-    COUNTING,
-    EMBEDDING,
-    READING,
-    RUNNING,
-    Option,
-    add_options,
-    given,
-    given_settings,
-    whole,
-)
+from qwem.cli.options import Option, add_options, add_settings, given, given_settings, whole
 from qwem.cli.output import emit
 from qwem.cli.vectors import add_topn_option
 from qwem.errors import SettingError
@@ -45,10 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("inputs", nargs="+", metavar="TEXT", help="two texts or more")
     add_topn_option(parser, "words", 20)
     add_options(parser, COMPARING)
-    add_options(parser, RUNNING)
-    add_options(parser, EMBEDDING, "embedding")
-    add_options(parser, READING, "reading")
-    add_options(parser, COUNTING, "counting")
+    add_settings(parser, "embedding", "reading", "counting")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from qwem.cli.output import emit, scored_rows, scored_words
 from qwem.cli.vectors import (
     add_model_argument,
-    add_stability_option,
     add_topn_option,
     load_embedding,
     load_stability,
@@ -21,8 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem similar``."""
     add_model_argument(parser)
     parser.add_argument("words", nargs="+", metavar="WORD", help="a word of the model")
-    add_topn_option(parser, "neighbours")
-    add_stability_option(parser)
+    add_topn_option(parser, "neighbours", stability=True)
 
 
 def run(options: argparse.Namespace) -> None:

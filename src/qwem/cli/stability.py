@@ -10,17 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from qwem.cli.inputs import add_files, source_of
-from qwem.cli.options import (
-    COUNTING,
-    EMBEDDING,
-    READING,
-    RUNNING,
-    Option,
-    add_options,
-    given,
-    given_settings,
-    whole,
-)
+from qwem.cli.options import Option, add_options, add_settings, given, given_settings, whole
 from qwem.cli.output import command, emit
 
 if TYPE_CHECKING:
@@ -39,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem stability``."""
     add_files(parser, "text (- is standard input), or one encoded corpus", "MODEL")
     add_options(parser, FOLDS)
-    add_options(parser, RUNNING)
-    add_options(parser, EMBEDDING, "embedding")
-    add_options(parser, READING, "reading")
-    add_options(parser, COUNTING, "counting")
+    add_settings(parser, "embedding", "reading", "counting")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -23,8 +23,10 @@ def add_model_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_topn_option(parser: argparse.ArgumentParser, what: str, default: int = 10) -> None:
-    """Add the option -n, the number of words to list."""
+def add_topn_option(
+    parser: argparse.ArgumentParser, what: str, default: int = 10, *, stability: bool = False
+) -> None:
+    """Add the option -n, the number of words to list, and --stability where there is such."""
     parser.add_argument(
         "-n",
         "--topn",
@@ -33,15 +35,12 @@ def add_topn_option(parser: argparse.ArgumentParser, what: str, default: int = 1
         metavar="N",
         help=f"number of {what} (default: {default})",
     )
-
-
-def add_stability_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option --stability."""
-    parser.add_argument(
-        "--stability",
-        action="store_true",
-        help="say how much results depend on the documents; MODEL is what qwem stability wrote",
-    )
+    if stability:
+        parser.add_argument(
+            "--stability",
+            action="store_true",
+            help="say how much results depend on the documents; MODEL is what qwem stability wrote",
+        )
 
 
 def load_stability(options: argparse.Namespace) -> Stability:

@@ -166,7 +166,7 @@ def build_joined(
         stream = phrases.joined(stream_of(corpus), workers)
     else:
         passes = USUAL_PASSES if reading.phrases is True else int(reading.phrases)
-        phrases, stream = learn(corpus, passes=passes, threads=threads)
+        phrases, stream = learn(corpus, passes, threads)
         stream = phrases.joined(stream, workers, first_pass=passes - 1)
     spelling = stream.words
     found = stream.counts.copy()

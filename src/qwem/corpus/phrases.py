@@ -104,7 +104,9 @@ class Phrases:
         threads
             How many to use; all cores by default. The result is the same.
         """
-        return learn(corpus, scoring, threshold, min_count, passes, threads)[0]
+        return learn(
+            corpus, passes, threads, scoring=scoring, threshold=threshold, min_count=min_count
+        )[0]
 
     def __len__(self) -> int:
         return len(self.firsts)
@@ -171,13 +173,9 @@ class Phrases:
 
 
 def learn(
-    corpus: Corpus,
-    scoring: Scoring = "npmi",
-    threshold: float | None = None,
-    min_count: int = 5,
-    passes: int = 1,
-    threads: int | None = None,
-) -> tuple[Phrases, TokenStream]:
+    corpus: Corpus, passes: int, threads: int | None, *, scoring: Scoring = "npmi",
+    threshold: float | None = None, min_count: int = 5,
+) -> tuple[Phrases, TokenStream]:  # fmt: skip
     """Return the phrases of a corpus, and its tokens with those of all but the last pass joined.
 
     See `Phrases.learn`.

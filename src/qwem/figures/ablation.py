@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem.figures.curves import (
-    draw_band,
-    draw_singular_values,
-    note_seeds,
-    theories_of,
-    time_axis,
-    unit_of,
-)
+from qwem.figures import curves
 from qwem.figures.look import COLOURS, new_figure, styled
 
 if TYPE_CHECKING:
@@ -58,7 +51,7 @@ def ablation(
         By the names above, how far the first k modes are those of M* when mode k is half learned,
         one row per seed; drawn at the right.
     """
-    unit = unit_of(theories_of(spectrum, qwem))
+    unit = curves.unit_of(curves.theories_of(spectrum, qwem))
     modes = min(_MODES, spectrum.dim)
     figure = new_figure(11.6, 5.6)
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[2.1, 1])[0]
@@ -70,15 +63,15 @@ def ablation(
         ("QWEM", qwem, "QWEM: quartic loss, Setting 3.1"),
     )
     for axes, (model, runs, title) in zip(panels.flat, cells, strict=True):
-        draw_singular_values(axes, runs, unit, colour=COLOURS[model], modes=modes)
-        time_axis(axes, 0.5, runs[0].times[-1] / unit)
+        curves.draw_singular_values(axes, runs, unit, colour=COLOURS[model], modes=modes)
+        curves.time_axis(axes, 0.5, runs[0].times[-1] / unit)
         axes.set_ylim(bottom=0)
         axes.set_title(title)
         axes.set_ylabel(r"$s_k(t)$")
     for axes in panels[0]:
         axes.set_xlabel("")
     _draw_separation(right.subplots(), separation, modes)
-    note_seeds(figure, len(qwem))
+    curves.note_seeds(figure, len(qwem))
     return figure
 
 
@@ -88,7 +81,7 @@ def _draw_separation(axes: Axes, separation: Mapping[str, NDArray[np.float64]], 
         colour, line, label = _LINES[name]
         bounds = np.quantile(found[:, :modes], (0.0, 0.5, 1.0), axis=0)
         ranks = np.arange(1, bounds.shape[1] + 1)
-        draw_band(axes, ranks, bounds, marker=line[0], linestyle=line[1:], ms=3,
+        curves.draw_band(axes, ranks, bounds, marker=line[0], linestyle=line[1:], ms=3,
                   color=COLOURS[colour], label=label)  # fmt: skip
     axes.set(ylim=(0, 1.03), xlabel="mode $k$", title="modes of M* when half learned")
     axes.set_ylabel(r"$\|\mathbf{V}^{\star\top}_{:k}\mathbf{V}_{:k}\|^2/k$")

@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qwem.errors import SettingError
-from qwem.figures.curves import (
-    draw_modes,
-    draw_singular_values,
-    note_seeds,
-    theories_of,
-    time_axis,
-    unit_of,
-)
+from qwem.figures import curves
 from qwem.figures.look import COLOURS, new_figure, styled
 
 if TYPE_CHECKING:
@@ -44,15 +37,15 @@ def silent_alignment(runs: Mapping[str, Sequence[Trace]], spectrum: Spectrum) ->
         alignments = [trace.alignment for trace in traces if trace.alignment is not None]
         if len(alignments) < len(traces):
             raise SettingError(f"The run {name!r} has no alignment; train it with a reference.")
-        unit = unit_of(theories_of(spectrum, traces))
+        unit = curves.unit_of(curves.theories_of(spectrum, traces))
         colour = COLOURS[name]
-        draw_modes(above, traces, alignments, unit, colour=colour, modes=modes)
-        draw_singular_values(below, traces, unit, colour=colour, modes=modes)
-        time_axis(below, 0.02, traces[0].times[-1] / unit)
+        curves.draw_modes(above, traces, alignments, unit, colour=colour, modes=modes)
+        curves.draw_singular_values(below, traces, unit, colour=colour, modes=modes)
+        curves.time_axis(below, 0.02, traces[0].times[-1] / unit)
         above.set_title(name, color=colour, fontweight="bold")
         above.set_ylim(0, 1.03)
         below.set_ylim(bottom=0)
-    note_seeds(figure, len(traces))
+    curves.note_seeds(figure, len(traces))
     panels[0, 0].set_ylabel(r"alignment $(\mathbf{v}^\star_k\cdot\mathbf{v}_k(t))^2$")
     panels[1, 0].set_ylabel(r"$s_k(t)$")
     return figure

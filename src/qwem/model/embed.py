@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem.cooccurrence import Cooccurrence
-from qwem.corpus import Corpus, Vocabulary, tokenizer_named
+from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qwem.corpus import Documents
     from qwem.embedding import Embedding
     from qwem.model.model import Model
+    from qwem.model.settings import Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,29 +51,13 @@ class NewWord:
 
 
 def embed(
-    model: Model,
-    word: str,
-    contexts: Any,
-    *,
-    tokenizer: Any = None,
-    documents: Documents = "line",
-    text_column: str = "text",
-    draws: int = 10,
-    threads: int | None = None,
+    model: Model, word: str, contexts: Any, reading: Settings, draws: int, threads: int | None
 ) -> NewWord:
-    """Return the vector of a word from its contexts; see `Model.embed`."""
+    """Return the vector of a word from its contexts, read in this way; see `Model.embed`."""
     from qwem.model.fitting import read
-    from qwem.model.settings import Settings
 
-    split = tokenizer_named(model.settings.get("tokenizer")) if tokenizer is None else tokenizer
-    if isinstance(contexts, Corpus):
-        corpus = contexts
-    else:
-        reading = Settings(
-            tokenizer=split, min_count=1, documents=documents, text_column=text_column
-        )
-        corpus = read(contexts, reading, threads)
-    parts = Corpus.from_documents([word], tokenizer=split, min_count=1)
+    corpus = contexts if isinstance(contexts, Corpus) else read(contexts, reading, threads)
+    parts = Corpus.from_documents([word], tokenizer=reading.tokenizer, min_count=1)
     if model.phrases is not None:
         parts = model.phrases.join(parts)
         corpus = corpus if corpus.phrases is not None else model.phrases.join(corpus)

@@ -194,18 +194,16 @@ class Model:
         >>> duchess.occurrences, duchess.most_similar(topn=1)[0][0]
         (1, 'king')
         """
+        from qwem.corpus import tokenizer_named
         from qwem.model.embed import embed
+        from qwem.model.settings import Settings
 
-        return embed(
-            self,
-            word,
-            contexts,
-            tokenizer=tokenizer,
-            documents=documents,
-            text_column=text_column,
-            draws=draws,
-            threads=threads,
+        if tokenizer is None:
+            tokenizer = tokenizer_named(self.settings.get("tokenizer"))
+        reading = Settings(
+            tokenizer=tokenizer, min_count=1, documents=documents, text_column=text_column
         )
+        return embed(self, word, contexts, reading, draws, threads)
 
     def fixed_contexts(self) -> FixedContexts:
         """Return the context side of a polished model, against which a word's row is solved."""

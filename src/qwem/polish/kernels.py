@@ -134,11 +134,17 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
     return at
 
 
-@njit(inline="always")
-def _take(whole: Any, indices: Any, start: Any, count: Any, r: Any, left: Any, out: Any) -> None:
-    """Take the products of `count` pairs from those of a tile that begins at column `left`."""
-    for c in range(count):
-        out[c] = whole[r, indices[start + c] - left]
+@njit(inline="always", error_model="numpy", fastmath=_SUMS)
+def _take_products(
+    width: Any, whole: Any, r: Any, left: Any, other: Any, pairs: Any, row: Any, k: Any, out: Any
+) -> None:
+    """Write row[k]·y_j for some pairs: those of a whole tile if it has a width, or new ones."""
+    indices, start, count = pairs
+    if width:
+        for c in range(count):
+            out[c] = whole[0, r, indices[start + c] - left]
+    else:
+        _products(other, indices, start, count, row, k, out)
 
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
@@ -201,10 +207,8 @@ def _solve(
             i = first + r
             for start in range(at[r], ends[r], PAIRS):
                 some = min(PAIRS, ends[r] - start)
-                if width:
-                    _take(whole[0], indices, start, some, r, left, products)
-                else:
-                    _products(other, indices, start, some, own, i, products)
+                pairs = indices, start, some
+                _take_products(width, whole, r, left, other, pairs, own, i, products)
                 for c in range(some):
                     j = indices[start + c]
                     gathered[0, c] = _f(counts[start + c]) * columns[j, 0]
@@ -234,10 +238,8 @@ def _solve(
         for r in range(count):
             for start in range(at[r], ends[r], PAIRS):
                 some = min(PAIRS, ends[r] - start)
-                if width:
-                    _take(whole[0], indices, start, some, r, left, products)
-                else:
-                    _products(other, indices, start, some, gradient, r, products)
+                pairs = indices, start, some
+                _take_products(width, whole, r, left, other, pairs, gradient, r, products)
                 along[r] += _bend(curvature, start - base, some, products)
             at[r] = ends[r]
     for r in range(count):
