@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -11,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from faults.effort import LONG
+from faults.jobs import NO_SPACE, check_artefacts, on_a_small_disk, with_small_files
 from faults.processes import command, start
-from faults.test_kills import check_artefacts, tree
 from recipes.paper.families import write_families
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ COMMANDS = {
     "train": ("train", "TEXT", "-o", "OUT/result", "--dim", "8", "--steps", "6"),
 }
 PAGE = 4096  # bytes; a file on a disk in memory takes whole pages
-NO_SPACE = 9  # the exit status by which a child says that it can't make a small disk
 
 
 @pytest.fixture(scope="module")
@@ -46,35 +43,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def filled(name: str, place: Path, output: Path) -> list[str]:
     names = {"TEXT": str(place / "families.txt"), "MODEL": str(place / "model")}
     return [names.get(a, a).replace("OUT", str(output)) for a in COMMANDS[name]]
-
-
-def with_small_files(limit: int, *arguments: str) -> int:
-    """Run a command that can't write a file of more than so many bytes."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    return command(*arguments)
-
-
-def on_a_small_disk(size: int, disk: Path, old: Path, arguments: list[str]) -> int:
-    """Run a command on a disk of so many bytes, and check what it leaves there."""
-    system = ctypes.CDLL(None, use_errno=True)
-    new_namespace, recursive_private = 0x20000, 0x44000
-    if system.unshare(new_namespace) or system.mount(b"none", b"/", None, recursive_private, None):
-        return NO_SPACE
-    if system.mount(b"tmpfs", os.fsencode(disk), b"tmpfs", 0, f"size={size}".encode()):
-        return NO_SPACE
-    for entry in old.iterdir():
-        if entry.is_dir():
-            shutil.copytree(entry, disk / entry.name)
-        else:
-            shutil.copy(entry, disk)
-    before = tree(disk)
-    status = command(*arguments)
-    check_artefacts(disk)
-    assert status == 0 or set(before.items()) <= set(tree(disk).items())
-    assert not list(disk.rglob(".*")), "nothing is left on a full disk"
-    return status
 
 
 @pytest.mark.parametrize("name", COMMANDS if LONG else ["count", "fit", "train"])

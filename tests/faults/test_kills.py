@@ -5,7 +5,6 @@ The next run of the same command removes what the killed ones left, and ends as 
 
 from __future__ import annotations
 
-import hashlib
 import random
 import shutil
 import signal
@@ -17,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from faults.effort import KILLS, LONG
+from faults.jobs import check_artefacts, reproduce_tiny, tree
 from faults.processes import Child, start, start_command
-from qwem._internal.artefact import opened
-from recipes.paper.families import TINY, write_families
+from recipes.paper.families import write_families
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,35 +79,8 @@ def begin(command: Command, place: Path, version: str, output: Path) -> Child:
     )
 
 
-def reproduce_tiny(place: Path, output: Path) -> int:
-    """Make one figure of the paper, with its training runs, from a small text."""
-    from qwem.cli.failures import run_command
-    from qwem.recipes import reproduce
-
-    arguments = {"analogies": str(place / "questions.txt"), "similarity": (), "scale": TINY}
-    return run_command(
-        lambda: reproduce(place / "new.txt", output, only=["fig2"], **arguments)  # type: ignore[arg-type]
-    )
-
-
-def tree(directory: Path) -> dict[str, str]:
-    """Return a digest of every file below a directory, hidden ones included."""
-    files = sorted(entry for entry in directory.rglob("*") if entry.is_file())
-    return {
-        str(file.relative_to(directory)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in files
-    }
-
-
 def visible(files: dict[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in files.items() if "/." not in f"/{name}"}
-
-
-def check_artefacts(directory: Path) -> None:
-    """Check that every artefact with a name of its own is whole."""
-    for file in directory.rglob("metadata.json"):
-        if "/." not in str(file.relative_to(directory.parent)):
-            opened(file.parent).check()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

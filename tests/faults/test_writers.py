@@ -8,6 +8,7 @@ import pytest
 
 from faults.artefacts import contents, saved_models
 from faults.effort import LONG, SAVES
+from faults.jobs import read_often, save_often
 from faults.processes import start
 
 if TYPE_CHECKING:
@@ -19,26 +20,6 @@ if TYPE_CHECKING:
 def models(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Two models with different files, one of them polished."""
     return saved_models(tmp_path_factory.mktemp("models"))
-
-
-def save_often(model: Path, path: Path, times: int) -> None:
-    from qwem.model import Model
-
-    loaded = Model.load(model)
-    for _ in range(times):
-        loaded.save(path)
-
-
-def read_often(models: list[Path], path: Path, stop: Path) -> None:
-    from qwem.model import Model
-
-    versions = [contents(Model.load(model)) for model in models]
-    looks = 0
-    while not stop.exists():
-        found = contents(Model.load(path))
-        assert found in versions
-        looks += 1
-    print(looks)  # noqa: T201
 
 
 def test_readers_and_writers_at_once(

@@ -59,8 +59,8 @@ class Phrases:
     >>> from qwem import Corpus
     >>> texts = ["he moved to new york last year", "new york has a harbour", "a new year"] * 9
     >>> phrases = Phrases.learn(Corpus.from_documents(texts), threshold=0.6)
-    >>> [phrase for phrase, score in phrases][:3]
-    ['he_moved', 'new_york', 'has_a']
+    >>> phrases.words[0], round(dict(phrases)["new_york"], 2), "a_new" in phrases.words
+    ('new_york', 0.8, False)
     """
 
     firsts: tuple[str, ...]

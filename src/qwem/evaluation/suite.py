@@ -107,7 +107,7 @@ def evaluate(
     >>> plane = Embedding(["sun", "light", "car"], [[2, 1], [1, 1], [0, -1]])
     >>> rated = SimilaritySet("two", (RatedPair("sun", "light", 9), RatedPair("sun", "car", 1)))
     >>> print(evaluate(plane, similarity=[rated]).to_text(), end="")
-    rated pairs  Spearman  pairs
+    rated pairs  Spearman  pairs with known words
     two          1.000     2 of 2 (100.0%)
     """
     sets = [one if isinstance(one, SimilaritySet) else read_similarity(one) for one in similarity]
