@@ -224,9 +224,14 @@ def test_recoding_equals_encoding_with_these_words(text: Path) -> None:
 def test_the_command_line(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from qwem.cli import main
 
-    output = tmp_path / "counts"
-    assert main(["count", str(text), "-o", str(output), "--local-cluster", "1"]) == 0
+    output, pieces = tmp_path / "counts", tmp_path / "counts-pieces"
+    arguments = ["count", str(text), "-o", str(output), "--local-cluster", "1"]
+    assert main(arguments) == 0
     assert_same(Cooccurrence.load(output), count(read(str(text), Settings()), Settings()))
-    assert not list(tmp_path.glob("*-pieces"))
+    assert not pieces.exists()
+    pieces.mkdir()
+    (pieces / "notes.txt").write_text("mine")
+    assert main(arguments) == 0
+    assert [entry.name for entry in pieces.iterdir()] == ["notes.txt"], "files of the user stay"
     assert main(["count", str(output), "-o", str(output), "--local-cluster", "1"]) == 2
     assert "A cluster counts text files; give their names." in capsys.readouterr().err

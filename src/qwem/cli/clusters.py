@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ def wants_cluster(options: argparse.Namespace) -> bool:
 def count_on_cluster(options: argparse.Namespace, settings: Settings) -> Cooccurrence:
     """Count text on the cluster, with the pieces beside the output until they are all added."""
     from qwem._internal.artefact import kind_of
-    from qwem.cluster import connected, count_files
+    from qwem.cluster import connected, count_files, remove_pieces
 
     if "-" in options.inputs or any(kind_of(item) for item in options.inputs):
         raise SettingError("A cluster counts text files; give their names.")
@@ -33,5 +32,5 @@ def count_on_cluster(options: argparse.Namespace, settings: Settings) -> Cooccur
     paths = [path.absolute() for path in text_paths(options.inputs)]
     with connected(options.cluster, options.local_cluster) as client:
         counts = count_files(client, paths, pieces, settings)
-    shutil.rmtree(pieces)
+    remove_pieces(pieces)
     return counts

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 1 << 28
 """Bytes of a piece. A worker that is lost costs one."""
+_PIECE = re.compile("(text|words|vocabulary|counts|sum)-[0-9a-f]{20}")
 FAN_IN = 8
 """How many results are added in one task."""
 
@@ -62,7 +65,8 @@ def count_files(
     paths
         Files, directories or patterns, by names that every worker knows.
     directory
-        Where the results of pieces are kept, which every worker can reach; remove it afterwards.
+        Where the results of pieces are kept, which every worker can reach; `remove_pieces` removes
+        them afterwards.
     settings
         Those of reading and counting are used; by default the practical ones.
     piece_bytes
@@ -106,6 +110,16 @@ def count_files(
     ]
     counted = run_all(client, _count, counting_tasks, "counting")
     return Cooccurrence.load(_add_up(client, _add_counts, counted, place, "sum"))
+
+
+def remove_pieces(directory: str | os.PathLike[str]) -> None:
+    """Remove what `count_files` wrote to a directory, and the directory if that was all."""
+    place = Path(directory)
+    for entry in place.iterdir():
+        if _PIECE.fullmatch(entry.name) and kind_of(entry) is not None:
+            shutil.rmtree(entry)
+    if not any(place.iterdir()):
+        place.rmdir()
 
 
 def _encode(
