@@ -11,7 +11,8 @@ from qwem.report.assets import asset
 COLOURS = {
     name: (light, dark)
     for name, light, dark in re.findall(
-        r"--(\w+): light-dark\((#\w{6}), (#\w{6})\)", asset("style.css")
+        r"--(\w+): light-dark\((#\w{6}), (#\w{6})\)",
+        asset("components/base.css") + asset("style.css"),
     )
 }
 """Each colour by name, for the light and the dark theme."""
@@ -30,7 +31,9 @@ def contrast(first: str, second: str) -> float:
 
 
 def test_every_colour_has_a_light_and_a_dark_form() -> None:
-    names = set(re.findall(r"var\(--(\w+)\)", asset("style.css"))) - {"serif", "sans", "part"}
+    names = set(
+        re.findall(r"var\(--(\w+)\)", asset("components/base.css") + asset("style.css"))
+    ) - {"serif", "sans", "part"}
     assert names <= COLOURS.keys()
     assert all(light != dark for light, dark in COLOURS.values())
 

@@ -1,5 +1,8 @@
-"""A report on a model: one self-contained HTML page."""
+"""A report on a model: one self-contained HTML page, and what other pages are made of."""
 
+from qwem.report.assets import asset, join_modules
+from qwem.report.compact import quantized
+from qwem.report.summary import headline_numbers, story
 from qwem.report.writing import write_report
 
-__all__ = ["write_report"]
+__all__ = ["asset", "headline_numbers", "join_modules", "quantized", "story", "write_report"]

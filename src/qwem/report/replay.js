@@ -1,21 +1,18 @@
 // The training run replayed: words move through latent space as the closed form says.
 
+import { entry, unpack } from "./components/arrays.js";
+import { singularValue } from "./components/dynamics.js";
+import { colour } from "./components/theme.js";
+import { wordFinder } from "./components/words.js";
+import { CONFIG, addFigure, axis, figureWidth, layout, plain } from "./look.js";
+
 const FREQUENT = 150; // always shown
 const EXTREME = 25; // shown at either end of either axis
 const SEARCHED = 4000; // among so many of the most frequent words
 const SECONDS = 16; // how long the whole run takes to play
 const MARGIN = { l: 36, r: 12, t: 12, b: 44 }; // of the figure with the words
 
-// s_k(t) = s_k(0) / (e^{−γt} + s_k²(0)(1 − e^{−γt})/λ)^½ with γ the rate of mode k (Lemma 3.4).
-function singularValue(report, k, time) {
-  const start = report.start[k];
-  const decay = -report.rates[k] * time;
-  const root = Math.sqrt(Math.abs(report.eigenvalues[k]));
-  const learned = (start * Math.sqrt(-Math.expm1(decay))) / root;
-  return start / Math.hypot(Math.exp(decay / 2), learned);
-}
-
-function startReplay(report) {
+export function startReplay(report) {
   const directions = unpack(report.directions);
   const last = Math.max(...report.learningTimes.slice(0, directions.columns)) / report.unit;
   const find = wordFinder(report.words);

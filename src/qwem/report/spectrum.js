@@ -1,8 +1,11 @@
 // The spectrum: one point for each feature, with its words under the pointer.
 
-const ROUND = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+import { colour } from "./components/theme.js";
+import { CONFIG, addFigure, axis, layout, plain } from "./look.js";
 
-function startSpectrum(report) {
+export const ROUND = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+
+export function startSpectrum(report) {
   const ranks = report.eigenvalues.map((_, k) => k + 1);
   const sizes = report.eigenvalues.map(Math.abs);
   const times = report.learningTimes.map((time) => time / report.unit);

@@ -1,6 +1,11 @@
 // Task vectors: spike and bulk of each relation, and how its signal changes with the dimension.
 
-function startTasks(report) {
+import { gramTop, histogram, taskText } from "./components/relations.js";
+import { colour } from "./components/theme.js";
+import { CONFIG, addFigure, axis, figures, layout, plain } from "./look.js";
+import { ROUND } from "./spectrum.js";
+
+export function startTasks(report) {
   if (!report.tasks.length) return;
   const menu = document.getElementById("task").elements.task;
   report.tasks.forEach((task, i) => menu.add(new Option(`${task.name} (${task.pairs} pairs)`, i)));
@@ -21,36 +26,6 @@ function startTasks(report) {
     for (const figure of figures) if (["gram", "snr"].includes(figure.element.id)) figure.draw();
     describe();
   });
-}
-
-function taskText(task) {
-  const examples = task.examples.map((pair) => pair.join(" → ")).join(", ");
-  const times = (task.spike / task.edge).toFixed(1);
-  const mean = Math.round(100 * task.signalInMean);
-  const carried = task.strongest.map(([rank, part]) => `${rank} (${Math.round(100 * part)}%)`);
-  return (
-    `${task.pairs} pairs: ${examples} and so on. The spike is at ${times} times the edge of the ` +
-    `noise, and ${mean}% of it is the mean difference. Features ${carried.join(", ")} contribute ` +
-    `most to the mean difference.`
-  );
-}
-
-// Heights of a histogram of the bulk, of area one, and the width of its bars.
-function histogram(task) {
-  const end = Math.max(task.edge, ...task.bulk);
-  const bins = Math.max(6, Math.round(2 * Math.sqrt(task.bulk.length)));
-  const width = end / bins;
-  const heights = Array(bins).fill(0);
-  for (const value of task.bulk) {
-    heights[Math.min(bins - 1, Math.floor(value / width))] += 1 / (task.bulk.length * width);
-  }
-  return { heights, width };
-}
-
-// The top of the figure. The density of noise may diverge at zero, which is cut off.
-function gramTop(task) {
-  const highest = Math.max(...histogram(task).heights);
-  return 1.08 * Math.min(1.6 * highest, Math.max(highest, ...task.density[1]));
 }
 
 function gramTraces(task) {

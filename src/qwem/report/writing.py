@@ -15,7 +15,7 @@ from qwem._internal.extras import require
 from qwem._internal.output import writing_file
 from qwem.errors import SettingError
 from qwem.evaluation import evaluate_available
-from qwem.report.assets import asset
+from qwem.report.assets import asset, join_modules
 from qwem.report.content import spectrum_data, words_data
 from qwem.report.markup import (
     feature_cards,
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
     from qwem.corpus import Corpus
     from qwem.model import Model
-
-SCRIPTS = ("arrays.js", "look.js", "spectrum.js", "replay.js", "lookup.js", "tasks.js", "page.js")
-"""The page's own scripts, one per part of the page, joined in this order into one module."""
 
 NAMED_FEATURES = 200
 """How many features of the spectrum show their words."""
@@ -138,12 +135,12 @@ def fill(plotly: str, data: dict[str, Any], **parts: str) -> str:
     The Content Security Policy allows the scripts by their checksums and nothing else. So no word
     can run as a script, whatever it contains, and nothing can be fetched or sent.
     """
-    own = "\n".join(asset(name) for name in SCRIPTS)
+    own = join_modules("page.js", asset)
     policy = " ".join(f"'sha256-{_checksum(script)}'" for script in (plotly, own))
     return Template(asset("page.html")).substitute(
         parts,
         policy=policy,
-        style=asset("style.css"),
+        style=asset("components/base.css") + asset("style.css"),
         plotly=plotly,
         script=own,
         data=_json(data),
