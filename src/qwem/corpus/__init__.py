@@ -8,8 +8,10 @@ from qwem._internal.lazy import lazy_names
 
 if TYPE_CHECKING:
     from qwem.corpus.choosing import choose_words
+    from qwem.corpus.columns import read_columns
     from qwem.corpus.corpus import Corpus
     from qwem.corpus.files import InputFile
+    from qwem.corpus.finding import occurrences
     from qwem.corpus.phrases import Phrases
     from qwem.corpus.pieces import cut_files, encode_piece
     from qwem.corpus.reading import (
@@ -38,6 +40,8 @@ __all__ = [
     "cut_files",
     "encode_piece",
     "frequency_order",
+    "occurrences",
+    "read_columns",
     "tokenizer_name",
     "tokenizer_named",
 ]
@@ -47,8 +51,10 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "choosing": ("choose_words",),
+        "columns": ("read_columns",),
         "corpus": ("Corpus",),
         "files": ("InputFile",),
+        "finding": ("occurrences",),
         "phrases": ("Phrases",),
         "pieces": ("cut_files", "encode_piece"),
         "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading", "ReadingOptions"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem.cooccurrence import Cooccurrence
-from qwem.corpus import Corpus, Vocabulary
+from qwem.corpus import Corpus, Vocabulary, occurrences
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
@@ -62,12 +62,7 @@ def embed(
         parts = model.phrases.join(parts)
         corpus = corpus if corpus.phrases is not None else model.phrases.join(corpus)
     pattern = [parts.vocabulary.words[token] for token in parts.tokens]
-    known = [corpus.vocabulary.get(part) for part in pattern]
-    places = (
-        np.empty(0, np.int64)
-        if None in known
-        else _occurrences(corpus, np.array(known, dtype=np.int64))
-    )
+    places = occurrences(corpus, pattern)
     if not places.size:
         raise CorpusError(
             f"{word!r} does not occur in the contexts; give texts in which it does, or check its "
@@ -78,22 +73,6 @@ def embed(
     return NewWord(
         word, rows.vectors[0], rows.covariances[0].astype(np.float64), len(places), model.wv
     )
-
-
-def _occurrences(corpus: Corpus, pattern: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where a sequence of tokens begins, without overlaps and within documents."""
-    tokens, length = corpus.tokens, len(pattern)
-    places = np.flatnonzero(tokens[: tokens.size - length + 1] == pattern[0])
-    for step, token in enumerate(pattern[1:], 1):
-        places = places[tokens[places + step] == token]
-    document = np.searchsorted(corpus.offsets, places, side="right")
-    places = places[places + length <= corpus.offsets[document]]
-    chosen, free = [], 0
-    for place in places.tolist():
-        if place >= free:
-            chosen.append(place)
-            free = place + length
-    return np.array(chosen, dtype=np.int64)
 
 
 def _row(
