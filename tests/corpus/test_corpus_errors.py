@@ -17,7 +17,7 @@ import zstandard
 
 from qwem import Corpus, Vocabulary
 from qwem.corpus import batches
-from qwem.errors import CorpusError, QwemError, SettingError
+from qwem.errors import CorpusError, MemoryLimitError, QwemError, SettingError
 
 
 def expect_refusal(message: str, kind: type[QwemError] = CorpusError) -> Any:
@@ -137,6 +137,19 @@ def test_a_damaged_compressed_file(tmp_path: Path, name: str, compress: Any) -> 
         Corpus.from_files(tmp_path / name)
     (tmp_path / name).write_bytes(b"this was never compressed")
     with expect_refusal(f"{name} (is damaged or cut short|can't be read)"):
+        Corpus.from_files(tmp_path / name)
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.jsonl.gz", b'{"text": "'), ("a.txt.gz", b"")])
+def test_a_line_that_outgrows_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, start: bytes
+) -> None:
+    """A bomb: thirty kilobytes of a compressed file are one line of thirty megabytes."""
+    (tmp_path / name).write_bytes(gzip.compress(start + bytes(30_000_000).replace(b"\0", b"a")))
+    monkeypatch.setattr("qwem._internal.resources.available_memory", lambda: 100_000_000)
+    with expect_refusal(
+        rf"A line of .*{name}, more than \d+ MB long, would need .* split it", MemoryLimitError
+    ):
         Corpus.from_files(tmp_path / name)
 
 

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.resources import require_memory
 from qwem._internal.tables import one_line
 from qwem.corpus import batches
 from qwem.corpus.batches import TextBatch, from_arrow, from_texts, kind_of_value
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from qwem.corpus.files import InputFile
     from qwem.corpus.reading import Documents, Errors
 
+_COPIES = 6  # of a long line: its bytes twice, checked, parsed, and as text and its bytes
 _NO_TEXT = np.empty(0, dtype=np.uint8)
 _END_HERE = np.zeros(1, dtype=np.int64)
 
@@ -61,7 +63,7 @@ def _read_text(
     path, by_line = file.path, documents == "line"
     with open_stream(path, file.part) as (stream, told):
         open_document = False
-        for position, chunk in _chunks(stream, lines=by_line, spaces=not whole):
+        for position, chunk in _chunks(path, stream, lines=by_line, spaces=not whole):
             text = np.frombuffer(valid_bytes(chunk, errors, path, position), np.uint8)
             ends = np.flatnonzero(text == ord("\n")) + 1 if by_line else _END_HERE[:0]
             yield TextBatch(text, ends, told())
@@ -74,7 +76,7 @@ def _read_json_lines(path: Path, column: str, errors: Errors) -> Iterator[TextBa
     line_number = 0
     documents = 0
     with open_stream(path) as (stream, told):
-        for position, chunk in _chunks(stream, lines=True, spaces=False):
+        for position, chunk in _chunks(path, stream, lines=True, spaces=False):
             texts: list[str | None] = []
             for line in valid_bytes(chunk, errors, path, position).split(b"\n"):
                 line_number += 1
@@ -153,10 +155,13 @@ def _batch_rows(table: Any, column: str) -> int:
     return int(np.clip(batches.BATCH_BYTES * metadata.num_rows // max(size, 1), 1, 1 << 16))
 
 
-def _chunks(stream: IO[bytes], *, lines: bool, spaces: bool) -> Iterator[tuple[int, bytes]]:
+def _chunks(
+    path: Path, stream: IO[bytes], *, lines: bool, spaces: bool
+) -> Iterator[tuple[int, bytes]]:
     """Yield the bytes of a file in pieces, with their positions, cut after a line or a space.
 
-    Where neither is allowed or found, a piece grows until one is, or to the end of the file.
+    Where neither is allowed or found, a piece grows until one is, or to the end of the file, as
+    far as memory allows: a few kilobytes of a compressed file may be a line of many gigabytes.
     """
     position = 0
     rest = b""
@@ -169,6 +174,13 @@ def _chunks(stream: IO[bytes], *, lines: bool, spaces: bool) -> Iterator[tuple[i
             yield position, data[:cut]
         position += cut
         rest = data[cut:]
+        if len(rest) > batches.BATCH_BYTES:
+            require_memory(
+                _COPIES * 2 * len(rest),
+                f"A {'line' if lines else 'document'} of {path}, more than "
+                f"{len(rest) / 1e6:,.0f} MB long,",
+                "split it",
+            )
     if rest:
         yield position, rest
 
