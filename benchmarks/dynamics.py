@@ -143,13 +143,18 @@ def trained(options: argparse.Namespace) -> None:
     trace = train(trainer, start, until=1.2 * last, record_every=1)
     seconds = time.process_time() - began
     found = errors(spectrum, trace.singular_values, trace.times, initial_vectors=w)[:, :20]
-    mode = int(found.max(axis=0).argmax())
+    worst = found.max(axis=0)
+    mode = int(worst.argmax())
+    ratios = spectrum.eigenvalues[1:] / spectrum.eigenvalues[:-1]
+    apart = 1 - np.maximum(np.append(0.0, ratios[:-1]), ratios)[: len(worst)]  # nearest neighbour
     print(
         f"σ = {options.init_scale:g}, {trace.steps[-1]} steps of λ₁Δt = {options.step:g}, "
         f"{seconds:.0f} processor seconds\n"
         f"top {found.shape[1]} singular values, distance from the theory in units of √λ_k: mean "
         f"{found.mean():.5f}, largest {found.max():.4f} (mode {mode + 1}), largest at the end "
-        f"{found[-1].max():.5f}"
+        f"{found[-1].max():.5f}\n"
+        f"largest where the nearest eigenvalue is within 3 %: {_largest(worst[apart < 0.03])}; "
+        f"elsewhere: {_largest(worst[apart >= 0.03])}"
     )
 
 
@@ -205,6 +210,10 @@ def weighted_features(target: Array, coupling: Array, dim: int) -> Array:
     options = {"maxiter": 3_000, "maxfun": 4_000, "ftol": 1e-14, "gtol": 1e-9}
     found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     return np.asarray(np.linalg.svd(found.x.reshape(start.shape), full_matrices=False)[0])
+
+
+def _largest(values: Array) -> str:
+    return f"{values.max():.4f} ({len(values)} modes)" if values.size else "— (no modes)"
 
 
 def _mean(values: Array) -> str:

@@ -4,20 +4,23 @@
     python benchmarks/fitting.py enwiki-36M.parquet --benchmarks DIRECTORY --vocab-size 10000
     python benchmarks/fitting.py enwiki-2M.parquet --documents 200 --epochs 5 20 50 --whole
     python benchmarks/fitting.py enwiki-36M.parquet --benchmarks DIRECTORY --runs qwem --times 56
+    python benchmarks/fitting.py demo --benchmarks DIRECTORY --peers word2vec fasttext --whole
 
-Both read the same text and learn the same words: every word seen five times, or the most frequent
-ones. gensim (skip-gram, window 5, 5 negatives, 2 workers) takes over ten minutes on 36 million
-words, so its time is extrapolated from one epoch of a part (`--part 0.05`); `--whole` trains it to
-the end and scores it. qwem is the command `qwem fit`, start-up included, the better of two runs:
-the first may compile kernels. With `--times 56` the text is read 56 times over, which makes two
-billion words of the 36 million, and words must occur that many times as often: the same vocabulary.
-All files of DIRECTORY are scored: those whose names contain
-"analog", "questions" or "msr" as analogies, others as rated pairs.
+All read the same text and learn the same words: every word seen five times, or the most frequent
+ones. "demo" is the text of the demo, 13 million words of quotations. The peers are gensim's
+Word2Vec and, if asked for, its FastText with n-grams of 3 to 6 (skip-gram, window 5, 5 negatives,
+2 workers). They take over ten minutes on 36 million words, so their time is extrapolated from one
+epoch of a part (`--part 0.05`); `--whole` trains them to the end and scores them. qwem is the
+command `qwem fit`, start-up included, the better of two runs: the first may compile kernels. With
+`--times 56` the text is read 56 times over, which makes two billion words of the 36 million, and
+words must occur that many times as often: the same vocabulary. All files of DIRECTORY are scored:
+those whose names contain "analog", "questions" or "msr" as analogies, others as rated pairs.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
@@ -27,20 +30,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from gensim.models import Word2Vec
+import pyarrow
+from gensim.models import FastText, Word2Vec
 from pyarrow import compute, parquet
 
 from qwem import Corpus, Embedding, Model
 from qwem.embedding import from_gensim
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
+from qwem.recipes import demo_documents
 
-READING = ["--min-tokens", "500", "--tokenizer", "ascii"]
 RUNS = {
     "qwem, paper's M*": ["--preset", "paper", "--min-count", "5"],
-    "qwem, closed form": ["--no-polish", *READING],
-    "qwem": READING,
-    "qwem, n-grams": ["--ngrams", *READING],
+    "qwem, closed form": ["--no-polish"],
+    "qwem": [],
+    "qwem, n-grams": ["--ngrams"],
 }
+PEERS = {"word2vec": Word2Vec, "fasttext": FastText}
 
 
 class Sentences:
@@ -56,8 +61,8 @@ class Sentences:
             yield self.words[self.corpus.tokens[a:b]].tolist()
 
 
-def train_gensim(corpus: Corpus, dim: int, epochs: int) -> tuple[float, Embedding]:
-    model = Word2Vec(vector_size=dim, window=5, negative=5, sg=1, min_count=1, workers=2, seed=1)
+def train_gensim(peer: str, corpus: Corpus, dim: int, epochs: int) -> tuple[float, Embedding]:
+    model = PEERS[peer](vector_size=dim, window=5, negative=5, sg=1, min_count=1, workers=2, seed=1)
     sentences = Sentences(corpus)
     model.build_vocab(sentences)
     start = time.perf_counter()
@@ -84,6 +89,13 @@ def first_documents(file: str, count: int, directory: str) -> str:
     return f"{directory}/part.parquet"
 
 
+def quotations(directory: str) -> str:
+    """Write the text of the demo to a Parquet file."""
+    texts = pyarrow.table({"text": list(demo_documents())})
+    parquet.write_table(texts, f"{directory}/quotations.parquet")
+    return f"{directory}/quotations.parquet"
+
+
 def run_qwem(files: list[str], settings: list[str], output: str) -> tuple[float, dict[str, Any]]:
     command = [sys.executable, "-m", "qwem.cli", "fit", *files, "-o", output, "--json", *settings]
     wall = []
@@ -96,13 +108,14 @@ def run_qwem(files: list[str], settings: list[str], output: str) -> tuple[float,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpus")
+    parser.add_argument("corpus", help='a Parquet file, or "demo"')
     parser.add_argument("--benchmarks", type=Path, metavar="DIRECTORY")
     parser.add_argument("--vocab-size", type=int, help="default: every word seen five times")
     parser.add_argument("--dim", type=int, help="default: what qwem fit chooses")
     parser.add_argument("--documents", type=int, help="take so many long ones of a Parquet file")
     parser.add_argument("--times", type=int, default=1, help="read the text so many times over")
     parser.add_argument("--runs", nargs="*", choices=tuple(RUNS), default=list(RUNS))
+    parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=["word2vec"])
     parser.add_argument("--epochs", type=int, nargs="*", default=[5])
     parser.add_argument("--part", type=float, default=0.05, help="of the text, for gensim's time")
     parser.add_argument("--whole", action="store_true", help="train gensim to the end")
@@ -112,19 +125,21 @@ def main() -> None:
     size += [] if options.dim is None else ["--dim", str(options.dim)]
     if options.times > 1 and options.vocab_size is None:
         size += ["--min-count", str(5 * options.times)]
+    shortest = 1 if options.corpus == "demo" else 500
+    reading = ["--min-tokens", str(shortest), "--tokenizer", "ascii"]
     taken = {}
     with TemporaryDirectory() as directory:
-        file = options.corpus
+        file = quotations(directory) if options.corpus == "demo" else options.corpus
         if options.documents:
             file = first_documents(file, options.documents, directory)
         for name in options.runs:
             taken[name], report = run_qwem(
-                [file] * options.times, [*RUNS[name], *size], f"{directory}/model"
+                [file] * options.times, [*RUNS[name], *reading, *size], f"{directory}/model"
             )
             print(f"{name:18}{taken[name]:8.1f} s  {report['chosen']}")
             words = report["corpus"]["words_read"]
-            reading = sum(report["seconds"][stage] for stage in ("read", "count"))
-            print(f"{'':28}{words:,} words, {words / reading / 1e6:.1f} million read and counted/s")
+            spent = sum(report["seconds"][stage] for stage in ("read", "count"))
+            print(f"{'':28}{words:,} words, {words / spent / 1e6:.1f} million read and counted/s")
             stages = ", ".join(f"{k} {v:.1f}" for k, v in report["seconds"].items())
             print(f"{'':28}{stages}; {report['peak_memory_bytes'] / 1e9:.1f} GB")
             embedding = Model.load(f"{directory}/model").wv
@@ -133,21 +148,22 @@ def main() -> None:
             file,
             vocab_size=options.vocab_size,
             min_count=1 if options.vocab_size else 5,
-            min_tokens=500,
+            min_tokens=shortest,
             tokenizer="ascii",
         )
         dim = options.dim or report["dim"]
-        for epochs in options.epochs:
+        for peer, epochs in itertools.product(options.peers, options.epochs):
             if options.whole:
-                gensim, embedding = train_gensim(corpus, dim, epochs * options.times)
+                gensim, embedding = train_gensim(peer, corpus, dim, epochs * options.times)
                 note = scores(embedding, options.benchmarks)
             else:
                 part = corpus.documents(0, max(1, round(options.part * len(corpus))))
-                seconds, _ = train_gensim(part, dim, epochs=1)
+                seconds, _ = train_gensim(peer, part, dim, epochs=1)
                 gensim = seconds * epochs * options.times * len(corpus.tokens) / len(part.tokens)
                 note = f"(one epoch of {options.part:.0%}: {seconds:.1f} s)"
-            print(f"gensim, {epochs:2} epochs {gensim:8.1f} s  {note}")
-            print(f"{'':28}{', '.join(f'{k} {gensim / v:.0f}x' for k, v in taken.items())}")
+            print(f"{f'{peer}, {epochs} epochs':20}{gensim:6.1f} s  {note}")
+            times = (f"{name} {gensim / seconds:.0f}x" for name, seconds in taken.items())
+            print(f"{'':28}{', '.join(times)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,8 @@ wiki.parquet')
         ("length of a run", "2 hours on a GPU, 12 hours for the benchmarks",
          f"until {scale.stretch:g} times the last mode's learning time; {scale.patience:g} times "
          f"that for {'the' if scale.adam is None else 'QWEM in the'} benchmarks"),
+        ("start of QWEM in the ablation", "not stated; σ = 1e-3 in the authors' code",
+         f"the small start, σ = {scale.small_init:g}"),
         ("γ of the Marchenko–Pastur law", "fitted by eye", "the nearest law (Cramér–von Mises)"),
     ]  # fmt: skip
     return rows
