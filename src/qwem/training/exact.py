@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from qwem.training.schedule import Schedule
     from qwem.training.weighting import PairWeights
 
-TILE_ENTRIES = 1 << 21
-"""Pairs per block: 8 MB in float32."""
+TILE_ENTRIES = 1 << 20
+"""Pairs per block: 4 MB in float32."""
 
 _CHUNK_ENTRIES = 1 << 16
 """Stored entries of a sparse M* per block of its product."""
@@ -80,6 +80,10 @@ class PairwiseObjective(Objective):
     def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
         """Return the loss and its gradient."""
         return _pairwise(parameters, self._pairs, self._loss, self._symmetric)
+
+    def gradient(self, parameters: Parameters, key: int, step: int) -> Parameters:
+        """Return the gradient; without the loss there are no logarithms to take."""
+        return _pairwise_gradient(parameters, self._pairs, self._loss, self._symmetric)
 
 
 def population(
@@ -318,7 +322,9 @@ def _pairwise(
         cost, slope = loss.costs(vectors @ right.T, scale * counts, scale * expected)
         if not half:
             right_gradient = right_gradient + slope.T @ vectors
-        return (total + cost.sum(), right_gradient), slope @ right
+        # A product, since XLA would compute a sum's terms one by one.
+        costs = cost @ jnp.ones(size, left.dtype)
+        return (total + costs.sum(), right_gradient), slope @ right
 
     start = (jnp.zeros((), left.dtype), jnp.zeros_like(right))
     xs = (rows, pairs.counts, pairs.left, pairs.row_shared)
@@ -327,3 +333,10 @@ def _pairwise(
     if len(parameters) == 2:
         return total, (left_gradient, right_gradient)
     return total, (left_gradient + (left_gradient if half else right_gradient),)
+
+
+@partial(jax.jit, static_argnames=("loss", "symmetric"))
+def _pairwise_gradient(
+    parameters: Parameters, pairs: _Pairs, loss: Loss, symmetric: bool
+) -> Parameters:
+    return _pairwise(parameters, pairs, loss, symmetric)[1]  # XLA drops what the loss alone needs

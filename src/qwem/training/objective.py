@@ -27,6 +27,10 @@ class Objective(ABC):
     def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
         """Return the loss, or an estimate of it, and its gradient."""
 
+    def gradient(self, parameters: Parameters, key: int, step: int) -> Parameters:
+        """Return the gradient alone, where it costs less."""
+        return self.evaluate(parameters, key, step)[1]
+
     def descend(self, parameters: Parameters, key: int, step: int, rate: float) -> Descent:
         """Take the step W ← W − η∇L."""
         loss, gradients = self.evaluate(parameters, key, step)

@@ -181,7 +181,7 @@ class Trainer:
         slopes = [first]
         for part in (0.5, 0.5, 1.0):
             there = move(parameters, slopes[-1], part * rate)
-            slopes.append(self.objective.evaluate(there, key, step)[1])
+            slopes.append(self.objective.gradient(there, key, step))
         mean = _mean_slope(slopes)
         return Descent(loss, gradient_norm(mean), move(parameters, mean, rate))
 
