@@ -13,6 +13,7 @@ from qwem.recipes.paper.differences import differences
 PAPER = SCALES["paper"]
 ALWAYS = {
     "text of the ablation",
+    "start of QWEM in the ablation",
     "λ₁Δt of a step",
     "length of a run",
     "γ of the Marchenko–Pastur law",
