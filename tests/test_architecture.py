@@ -25,6 +25,7 @@ SIDE_ROOMS = {
     "interpretation": {"dynamics", "evaluation", "model"},
     "comparison": {"dynamics", "evaluation", "interpretation", "model", "polish"},
     "report": {"dynamics", "evaluation", "interpretation", "model"},
+    "explorer": {"comparison", "dynamics", "interpretation", "model", "report", "training"},
     "cluster": {"model"},
     "figures": {"dynamics", "evaluation", "interpretation", "training"},
 }

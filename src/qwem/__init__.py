@@ -61,6 +61,7 @@ __getattr__, __dir__ = lazy_names(
         "embedding",
         "errors",
         "evaluation",
+        "explorer",
         "figures",
         "interpretation",
         "model",

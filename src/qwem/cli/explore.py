@@ -1,0 +1,61 @@
+"""Look around in models in the browser, or write the same page to one file."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from typing import TYPE_CHECKING
+
+from qwem.cli.options import Option, add_options, given, number, whole
+from qwem.cli.output import emit
+
+if TYPE_CHECKING:
+    import argparse
+
+    from qwem.explorer import Explored
+
+OPTIONS = {
+    "counts": Option(
+        str, "counts of the first model's text (qwem count), for collocates", "COUNTS"
+    ),
+    "trace": Option(str, "training run (qwem train) to lay over the first model's theory", "RUN"),
+    "init_scale": Option(
+        number, "size σ of the random start of the replayed training (default: 1e-6)", "S"
+    ),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``qwem explore``."""
+    parser.add_argument(
+        "models",
+        metavar="MODEL",
+        nargs="+",
+        help="a fitted model, what qwem stability wrote, or a file of word vectors; more than one "
+        "to compare",
+    )
+    parser.add_argument("--port", type=whole, default=0, metavar="P", help="port (default: any)")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address, and open no browser"
+    )
+    add_options(parser, OPTIONS)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run ``qwem explore``."""
+    from qwem.explorer import load_models
+
+    _serve(options, load_models(options.models, **given(options, OPTIONS)))
+
+
+def _serve(options: argparse.Namespace, models: list[Explored]) -> None:
+    from qwem.explorer import serve
+
+    def ready(address: str) -> None:
+        rows = [("open", address), ("stop", "Ctrl-C")]
+        emit(options, {"address": address}, rows)
+        sys.stdout.flush()
+        if not options.no_browser:
+            webbrowser.open(address)
+
+    serve(models, port=options.port, ready=ready)
