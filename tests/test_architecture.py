@@ -25,7 +25,15 @@ SIDE_ROOMS = {
     "interpretation": {"dynamics", "evaluation", "model"},
     "comparison": {"dynamics", "evaluation", "interpretation", "model", "polish"},
     "report": {"dynamics", "evaluation", "interpretation", "model"},
-    "explorer": {"comparison", "dynamics", "interpretation", "model", "report", "training"},
+    "explorer": {
+        "comparison",
+        "dynamics",
+        "evaluation",
+        "interpretation",
+        "model",
+        "report",
+        "training",
+    },
     "cluster": {"model"},
     "figures": {"dynamics", "evaluation", "interpretation", "training"},
 }

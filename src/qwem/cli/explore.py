@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from qwem.cli.options import Option, add_options, given, number, whole
 from qwem.cli.output import emit
+from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import argparse
@@ -38,14 +39,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address, and open no browser"
     )
+    parser.add_argument(
+        "--export", metavar="FILE", dest="output", help="write one page that needs no server"
+    )
+    parser.add_argument(
+        "--words",
+        type=whole,
+        metavar="N",
+        help="number of words of that page, the most frequent ones (default: 10000)",
+    )
     add_options(parser, OPTIONS)
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem explore``."""
+    from qwem._internal.output import require_writable_file
     from qwem.explorer import load_models
 
-    _serve(options, load_models(options.models, **given(options, OPTIONS)))
+    if options.output is None:
+        if options.words is not None:
+            raise SettingError("--words is for a page that --export writes.")
+        _serve(options, load_models(options.models, **given(options, OPTIONS)))
+        return
+    require_writable_file(options.output)
+    _export(options, load_models(options.models, **given(options, OPTIONS)))
+
+
+def _export(options: argparse.Namespace, models: list[Explored]) -> None:
+    from qwem.explorer import write_page
+
+    page = write_page(models, options.output, **given(options, ["words"]))
+    if not page.is_file():  # a pipe, or standard output
+        emit(options, {"output": str(page)}, [("written", str(page))])
+        return
+    size = page.stat().st_size
+    emit(
+        options,
+        {"output": str(page), "bytes": size},
+        [("written", f"{page}: {size / 1e6:.1f} MB, open it in a browser")],
+    )
 
 
 def _serve(options: argparse.Namespace, models: list[Explored]) -> None:

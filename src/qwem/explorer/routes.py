@@ -14,9 +14,12 @@ from qwem.explorer import comparing, concepts, describing, layout, schemas, word
 from qwem.explorer.collocates import collocates
 from qwem.explorer.names import LONGEST, checked_name
 from qwem.explorer.parameters import WORD, WORDS, Parameter, choice, number, whole, word
+from qwem.explorer.work import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
     from qwem.explorer.models import Explored
     from qwem.explorer.spaces import Dials, Space
@@ -37,6 +40,7 @@ class Asked:
     models: Sequence[Explored]
     values: Json
     body: Json = field(default_factory=dict)
+    recent: Recent = field(default_factory=Recent)
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -61,6 +65,16 @@ class Asked:
     def dials(self) -> Dials:
         """The dimension and the time."""
         return self.space.dials(self["d"], self["t"])
+
+    def clusters(self) -> tuple[Json, NDArray[np.uint8]]:
+        """Return the clusters, computed once for the two answers about them."""
+        key = ("clusters", self["m"], self.space.name, self["count"])
+        return self.recent.get(key, lambda: layout.clusters(self.space, self["count"]))
+
+    def distances(self) -> NDArray[np.float32]:
+        """Return the distances between two models, computed once for the two answers."""
+        key = ("distances", self["a"], self["b"])
+        return self.recent.get(key, lambda: comparing.distances(*self.pair()))
 
     def _model(self, place: int) -> Explored:
         if not 0 <= place < len(self.models):
@@ -189,7 +203,7 @@ def _concept(asked: Asked) -> Json:
 
 def _moved(asked: Asked) -> Json:
     a, b = asked.pair()
-    found = comparing.moved(a, b, comparing.distances(a, b), asked["n"], asked["least"])
+    found = comparing.moved(a, b, asked.distances(), asked["n"], asked["least"])
     return {"a": asked["a"], "b": asked["b"], **found}
 
 
@@ -288,12 +302,12 @@ ROUTES = (
     ),
     Route(
         f"{_IN_MODEL}/clusters", "Groups of words with similar directions",
-        lambda asked: layout.clusters(asked.space, asked["count"])[0],
+        lambda asked: asked.clusters()[0],
         schemas.CLUSTERS, (SPACE, COUNT), heavy=True, kept=True,
     ),
     Route(
         f"{_IN_MODEL}/clusters/labels", "Number of each word's group: a byte for each word",
-        lambda asked: layout.clusters(asked.space, asked["count"])[1],
+        lambda asked: asked.clusters()[1],
         _BINARY, (SPACE, COUNT), heavy=True, kept=True,
     ),
     Route(
@@ -316,7 +330,7 @@ ROUTES = (
     ),
     Route(
         "/api/compare/distances", "Distance of each word between two models: float32",
-        lambda asked: comparing.distances(*asked.pair()), _BINARY,
+        Asked.distances, _BINARY,
         (MODEL_A, MODEL_B), heavy=True, kept=True,
     ),
 )  # fmt: skip

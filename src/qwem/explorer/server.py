@@ -7,6 +7,8 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qwem._internal.extras import require
 from qwem.errors import DataError, QwemError, SettingError, UnknownWordError
 from qwem.explorer.openapi import description, path_parameters
@@ -19,7 +21,7 @@ from qwem.explorer.parameters import (
 )
 from qwem.explorer.routes import ROUTES, Asked, Route, answered, encoded
 from qwem.explorer.safety import Bucket, Gate, Refused
-from qwem.explorer.work import BusyError, Workshop
+from qwem.explorer.work import BusyError, Recent, Workshop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +61,7 @@ def build_app(
     routing = require("starlette.routing", "explore")
     responses = require("starlette.responses", "explore")
     exceptions = require("starlette.exceptions", "explore")
-    workshop = Workshop()
+    workshop, recent = Workshop(), Recent()
     described = encoded(description())
 
     def sentence(status: int, text: str) -> Any:
@@ -79,7 +81,7 @@ def build_app(
             if route.body is not None:
                 content_type = request.headers.get("content-type", "")
                 body = read_body(content_type, await request.body(), route.body)
-            asked = Asked(models, values, body)
+            asked = Asked(models, values, body, recent)
             key = (route.path, encoded([values, body])) if route.kept else None
             found = await workshop.answer(key, lambda: answered(route, asked), heavy=route.heavy)
             return responses.Response(found, media_type=media)
@@ -157,6 +159,7 @@ def serve(
         Called with the address to open, which has the token, once requests are accepted.
     """
     uvicorn = require("uvicorn", "explore")
+    _warm(models)
     token = secrets.token_urlsafe(24)
     with listen(port) as listening:
         chosen = int(listening.getsockname()[1])
@@ -179,6 +182,13 @@ def serve(
             ready(f"http://{HOST}:{chosen}/?token={token}")
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
+
+
+def _warm(models: Sequence[Explored]) -> None:
+    """Ask for neighbours in each space once, so that compiled code is loaded beforehand."""
+    for model in models:
+        for space in model.spaces.values():
+            space.nearest(np.eye(space.dim)[0], space.dials(), 1)
 
 
 def _from_path(request: Any, name: str, read: Callable[[str], Any]) -> Any:

@@ -6,12 +6,14 @@ import asyncio
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from qwem.errors import QwemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
+
+Result = TypeVar("Result")
 
 CACHE_BYTES = 32 << 20
 QUICK_THREADS, HEAVY_THREADS = 4, 1
@@ -56,6 +58,30 @@ class Cache:
             self._size += len(answer)
             while self._size > self._most:
                 self._size -= len(self._kept.popitem(last=False)[1])
+
+
+class Recent:
+    """The last results of some computations, so that two answers can share one.
+
+    >>> recent = Recent(size=1)
+    >>> recent.get("a", lambda: 1), recent.get("a", lambda: 2)
+    (1, 1)
+    """
+
+    def __init__(self, size: int = 3) -> None:
+        self._size = size
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """Return the result of this key, computed now if it is not there, one at a time."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = compute()
+                while len(self._kept) > self._size:
+                    self._kept.popitem(last=False)
+            result: Result = self._kept[key]
+            return result
 
 
 class Lane:

@@ -1,0 +1,102 @@
+"""Names of features are kept with the model, which stays what it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from explorer.conftest import client_of
+from qwem import Model
+from qwem._internal import artefact
+from qwem.errors import SettingError
+from qwem.explorer import load_models
+from qwem.explorer.names import checked_name, read_names, write_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_name_is_there_when_the_model_is_loaded_again(saved: Path, saved_client: Any) -> None:
+    path = "/api/models/0/features/2/name"
+    answer = saved_client.put(path, json={"name": " Politik & <b>Recht</b> "})
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == {"rank": 2, "space": "polished", "name": "Politik & <b>Recht</b>"}
+    saved_client.put(f"{path}?space=closed", json={"name": "other"})
+    again = client_of(load_models([saved]))
+    facts = again.get("/api/models").json()["models"][0]
+    assert facts["can_name"] is True
+    assert facts["names"] == {"polished": {"2": "Politik & <b>Recht</b>"}, "closed": {"2": "other"}}
+    features = again.get("/api/models/0/features?count=3").json()["features"]
+    assert [feature["name"] for feature in features] == ["", "Politik & <b>Recht</b>", ""]
+    again.put(path, json={"name": ""})
+    assert read_names(saved) == {"closed": {2: "other"}}
+
+
+def test_the_model_stays_what_it_was(saved: Path, polished: Model) -> None:
+    before = {
+        file.relative_to(saved): file.read_bytes() for file in saved.rglob("*") if file.is_file()
+    }
+    write_names(saved, {"polished": {1: "first"}})
+    artefact.opened(saved).check()
+    loaded = Model.load(saved)
+    assert np.array_equal(loaded.wv.vectors, polished.wv.vectors)
+    assert loaded.settings == polished.settings
+    for name, content in before.items():
+        if name.name != artefact.METADATA_FILE or name.parent.name:
+            assert (saved / name).read_bytes() == content
+    write_names(saved, {})
+    assert {
+        file.relative_to(saved): file.read_bytes() for file in saved.rglob("*") if file.is_file()
+    } == before
+
+
+def test_a_named_model_can_be_fitted_again(saved: Path, polished: Model) -> None:
+    """The names belong to the old features and go with them."""
+    write_names(saved, {"polished": {1: "first"}})
+    polished.save(saved)
+    assert read_names(saved) == {}
+
+
+def test_names_changed_by_hand_are_refused(saved: Path) -> None:
+    from qwem.errors import ArtefactError
+
+    write_names(saved, {"polished": {1: "first"}})
+    file = saved / "feature-names" / "metadata.json"
+    file.write_text(file.read_text().replace("first", "fifth"))
+    with pytest.raises(ArtefactError, match="damaged"):
+        read_names(saved)
+
+
+def test_a_failed_write_leaves_the_old_names(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_names(saved, {"polished": {1: "first"}})
+
+    def full(*arguments: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(artefact, "write_metadata", full)
+    with pytest.raises(Exception, match="No space"):
+        write_names(saved, {"polished": {1: "second"}})
+    assert read_names(saved) == {"polished": {1: "first"}}
+    assert [entry.name for entry in saved.parent.iterdir()] == ["model"]
+
+
+def test_a_model_that_was_not_saved_keeps_no_names(client: Any) -> None:
+    answer = client.put("/api/models/1/features/1/name", json={"name": "first"})
+    assert answer.status_code == 409
+
+
+def test_files_beside_the_model_are_not_lost(saved: Path, saved_client: Any) -> None:
+    (saved / "notes.txt").write_text("mine")
+    assert saved_client.get("/api/models").json()["models"][0]["can_name"] is False
+    answer = saved_client.put("/api/models/0/features/1/name", json={"name": "first"})
+    assert answer.status_code == 409
+    assert "notes.txt" in answer.json()["error"]
+    assert (saved / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["a" * 81, "two\nlines", "bell\x07", "\ud800", 5])
+def test_names_are_short_lines_of_text(name: Any) -> None:
+    with pytest.raises(SettingError, match="name"):
+        checked_name(name)
