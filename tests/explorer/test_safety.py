@@ -210,6 +210,22 @@ def test_other_methods_are_refused(client: Any) -> None:
     assert "GET" in answer.headers["allow"]
 
 
+def test_a_failure_of_the_server_is_a_sentence(
+    models: list[Explored], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from qwem.explorer import words
+
+    def fail(*arguments: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(words, "why_similar", fail)
+    client = client_of(models)
+    with pytest.raises(ZeroDivisionError):  # the test's client raises it, after the answer
+        client.get("/api/models/0/why?a=word1&b=word2")
+    client._transport.raise_server_exceptions = False
+    assert status(client, "/api/models/0/why?a=word1&b=word2") == 500
+
+
 def test_too_many_requests_are_refused(models: list[Explored]) -> None:
     client = client_of(models, bucket=Bucket(rate=0.0, burst=3.0))
     assert [status(client) for _ in range(5)] == [200, 200, 200, 429, 429]

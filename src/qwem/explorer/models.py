@@ -130,7 +130,13 @@ def load_models(
 
 
 def explored(model: Model, name: str = "model", init_scale: float = 1e-6) -> Explored:
-    """Return a model to be explored that is in memory, and not kept in a directory."""
+    """Return a model to be explored that is in memory, and not kept in a directory.
+
+    >>> import qwem
+    >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
+    >>> list(explored(model, "animals").spaces)
+    ['polished', 'closed']
+    """
     return Explored(
         name,
         "model",

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from qwem.errors import QwemError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 Json = dict[str, Any]
 
@@ -173,10 +173,12 @@ def _check_text(value: str, schema: Mapping[str, Any], name: str) -> None:
 
 
 def _is_whole(value: Any) -> bool:
+    if isinstance(value, float):  # JSON has one kind of number, and 1.0 is whole
+        return value.is_integer()
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-_IS = {
+_IS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "integer": _is_whole,
     "number": lambda value: _is_whole(value) or isinstance(value, float),

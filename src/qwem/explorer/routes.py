@@ -197,7 +197,7 @@ def _concept(asked: Asked) -> Json:
     body = asked.body
     pairs = [(first, second) for first, second in body["pairs"]]
     return concepts.concept(
-        asked.space, body.get("name", "") or "pairs", pairs, body.get("draws", 999)
+        asked.space, body.get("name", "") or "pairs", pairs, int(body.get("draws", 999))
     )
 
 

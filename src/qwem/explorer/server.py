@@ -56,6 +56,11 @@ def build_app(
         The port of the server, which the Host header of requests has to name.
     bucket
         The limit of requests a second.
+
+    >>> import qwem
+    >>> from qwem.explorer import explored
+    >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
+    >>> app = build_app([explored(model)], token="secret", port=8000)  # for any ASGI server
     """
     applications = require("starlette.applications", "explore")
     routing = require("starlette.routing", "explore")
@@ -104,6 +109,9 @@ def build_app(
     async def refused(request: Any, error: Any) -> Any:
         return sentence(error.status, str(error))
 
+    async def broken(request: Any, error: Exception) -> Any:
+        return sentence(500, "The server failed; what happened is in the terminal it runs in.")
+
     async def not_served(request: Any, error: Any) -> Any:
         if error.status_code == 405:
             answer = sentence(405, f"{request.method} is not for {request.url.path}.")
@@ -122,6 +130,7 @@ def build_app(
             QwemError: failed,
             Refused: refused,
             exceptions.HTTPException: not_served,
+            Exception: broken,
         },
     )
     return Gate(app, refuse=sentence, token=token, port=port, bucket=bucket)
@@ -133,6 +142,7 @@ def listen(port: int = 0) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((HOST, port))
+        listening.listen(128)
     except (OSError, OverflowError) as error:
         listening.close()
         raise SettingError(
@@ -177,7 +187,6 @@ def serve(
             timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
-        listening.listen(128)
         if ready is not None:
             ready(f"http://{HOST}:{chosen}/?token={token}")
         with suppress(KeyboardInterrupt):

@@ -1,0 +1,85 @@
+"""A real server in a process of its own: its address, its answers, its end."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import qwem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CLIENTS = 50
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Any, str]]:
+    """Yield the process of ``qwem explore``, its address in parts, and its token."""
+    command = [sys.executable, "-m", "qwem.cli", "explore", *arguments, "--no-browser", "--json"]
+    source = os.path.dirname(os.path.dirname(qwem.__file__))
+    environment = {**os.environ, "PYTHONPATH": source}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line, process.stderr.read() if process.stderr else ""
+            address = urlsplit(json.loads(line)["address"])
+            yield process, address, parse_qs(address.query)["token"][0]
+        finally:
+            process.kill()
+
+
+def test_many_clients_at_once_and_an_orderly_end(saved: Path) -> None:
+    with serving(str(saved)) as (process, address, token):
+        assert address.hostname == "127.0.0.1"
+        assert len(token) >= 32
+        failures: list[Any] = []
+
+        def ask() -> None:
+            headers = {"Authorization": f"Bearer {token}"}
+            with closing(http.client.HTTPConnection("127.0.0.1", address.port)) as connection:
+                for path in ("words", "coordinates/1", "neighbours?word=word1", "layout"):
+                    connection.request("GET", f"/api/models/0/{path}", headers=headers)
+                    answer = connection.getresponse()
+                    content = answer.read()
+                    if answer.status != 200:
+                        failures.append((path, answer.status, content))
+
+        threads = [threading.Thread(target=ask) for _ in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_a_port_that_is_taken_is_a_sentence(saved: Path) -> None:
+    from qwem.explorer.server import listen
+
+    with listen() as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "qwem.cli", "explore", str(saved), "--port", port]
+        command.append("--no-browser")
+        source = os.path.dirname(os.path.dirname(qwem.__file__))
+        result = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": source}
+        )
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert "choose another" in result.stderr
