@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -13,6 +15,8 @@ from qwem._internal.resources import blas_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from selenium.webdriver import Chrome
 
 # A kernel compiles in its first example, which takes seconds: a deadline would tell nothing.
 hypothesis.settings.register_profile("qwem", deadline=None)
@@ -34,3 +38,29 @@ def shared_data() -> Path:
     if not directory.is_dir():
         pytest.skip(f"no test data at {directory}; set QWEM_TEST_DATA to where it is")
     return directory
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Chrome]:
+    """Chromium without a window, or a skip; QWEM_REQUIRE_BROWSER=1 makes that a failure."""
+    programs = [shutil.which("chromium"), shutil.which("chromedriver")]
+    if None in programs or importlib.util.find_spec("selenium") is None:
+        reason = "needs chromium, chromedriver and selenium to open the page in a real browser"
+        if os.environ.get("QWEM_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(programs[0])
+    # In containers there is no sandbox for root, and little shared memory.
+    quiet = ("--disable-gpu", "--force-prefers-reduced-motion")  # clicks need a page at rest
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", *quiet):
+        options.add_argument(argument)
+    logs: dict[str, Any] = {"browser": "ALL", "performance": "ALL"}
+    options.set_capability("goog:loggingPrefs", logs)
+    driver = webdriver.Chrome(options, webdriver.ChromeService(str(programs[1])))
+    try:
+        yield driver
+    finally:
+        driver.quit()

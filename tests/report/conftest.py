@@ -1,11 +1,8 @@
-"""Models to report on, and a real browser to open the report with."""
+"""Models to report on, and their reports."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,10 +11,7 @@ import qwem
 from qwem.report import write_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-    from selenium.webdriver import Chrome
 
     from qwem import Model
 
@@ -73,29 +67,3 @@ def practical_page(
 ) -> Path:
     path = tmp_path_factory.mktemp("report") / "practical.html"
     return write_report(practical, path, analogies=relations, tasks=relations)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Chrome]:
-    """Chromium without a window, or a skip; QWEM_REQUIRE_BROWSER=1 makes that a failure."""
-    programs = [shutil.which("chromium"), shutil.which("chromedriver")]
-    if None in programs or importlib.util.find_spec("selenium") is None:
-        reason = "needs chromium, chromedriver and selenium to open the page in a real browser"
-        if os.environ.get("QWEM_REQUIRE_BROWSER") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(programs[0])
-    # In containers there is no sandbox for root, and little shared memory.
-    quiet = ("--disable-gpu", "--force-prefers-reduced-motion")  # clicks need a page at rest
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", *quiet):
-        options.add_argument(argument)
-    logs: dict[str, Any] = {"browser": "ALL", "performance": "ALL"}
-    options.set_capability("goog:loggingPrefs", logs)
-    driver = webdriver.Chrome(options, webdriver.ChromeService(str(programs[1])))
-    try:
-        yield driver
-    finally:
-        driver.quit()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from in_browser import PHONE, WIDE, entries, resize
 from qwem.dynamics import closed_form
 from qwem.interpretation import analyze_task, read_tasks
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from qwem import Model
 
-WIDE, PHONE = (1280, 900), (390, 844)
 PAPER = "return getComputedStyle(document.body).backgroundColor"
 
 
@@ -53,19 +53,6 @@ def watched(
     sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
     fetched = {params["request"]["url"].partition("#")[0] for params in sent}
     assert {one for one in fetched if not one.startswith("data:")} <= {page.as_uri()}
-
-
-def entries(browser: Any, kind: str) -> list[dict[str, Any]]:
-    """What the browser has logged since it was last asked."""
-    logged: list[dict[str, Any]] = browser.get_log(kind)
-    return logged
-
-
-def resize(browser: Chrome, width: int, height: int) -> None:
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
 
 
 def choose(browser: Chrome, name: str, value: object, event: str = "change") -> None:
