@@ -1,0 +1,86 @@
+// What several views share: names of features, headings, and the look of maps.
+
+import { colour } from "./components/theme.js";
+import { make } from "./dom.js";
+import { parseRgb } from "./palette.js";
+
+/** @typedef {import("./source.js").FeatureFacts} FeatureFacts */
+
+/**
+ * A heading and a sentence that says what one sees.
+ * @param {string} title
+ * @param {string} text
+ */
+export function headed(title, text) {
+  return make("div", { className: "intro" }, make("h1", { textContent: title }), make("p", { textContent: text }));
+}
+
+/**
+ * The words at both ends of a feature, in short, or the name that somebody gave it.
+ * @param {FeatureFacts[]} features
+ * @param {number} rank
+ */
+export function featureTitle(features, rank) {
+  const feature = features[rank - 1];
+  if (!feature) return `Feature ${rank}`;
+  if (feature.name) return `${rank}: ${feature.name}`;
+  const ends = [feature.negative, feature.positive].map((end) => end.slice(0, 2).map(({ word }) => word).join(", "));
+  return `${rank}: ${ends.filter(Boolean).join(" ↔ ")}`;
+}
+
+/**
+ * Features that can be chosen, by their rank.
+ * @param {FeatureFacts[]} features
+ * @returns {[string, string][]}
+ */
+export function featureChoices(features) {
+  return features.map(({ rank }) => [String(rank), featureTitle(features, rank)]);
+}
+
+/**
+ * What stands beside an axis of a map that shows a feature.
+ * @param {FeatureFacts[]} features
+ * @param {number} rank
+ */
+export function axisTitle(features, rank) {
+  const feature = features[rank - 1];
+  if (!feature) return `feature ${rank}`;
+  const [low, high] = [feature.negative, feature.positive].map((end) => end.slice(0, 2).map(({ word }) => word).join(", "));
+  return `← ${low} · ${feature.name || `feature ${rank}`} · ${high} →`;
+}
+
+/** @returns {import("./wordmap.js").MapLook} */
+export function mapLook() {
+  return {
+    ink: () => colour("ink"),
+    halo: () => colour("card"),
+    accent: () => colour("warm"),
+    rule: () => colour("rule"),
+    paper: () => parseRgb(colour("card")),
+  };
+}
+
+/**
+ * Only the last of several answers that were asked for is used.
+ * @returns {<T>(answer: Promise<T>, use: (value: T) => void, fail: (error: unknown) => void) => Promise<void>}
+ */
+export function latest() {
+  let asked = 0;
+  return async (answer, use, fail) => {
+    const mine = (asked += 1);
+    try {
+      const value = await answer;
+      if (mine === asked) use(value);
+    } catch (error) {
+      if (mine === asked) fail(error);
+    }
+  };
+}
+
+/**
+ * Words typed in a field: divided by commas or spaces.
+ * @param {string} text
+ */
+export function typedWords(text) {
+  return text.split(/[\s,;]+/).filter(Boolean);
+}
