@@ -153,7 +153,8 @@ def test_an_axis_is_that_of_the_library(client: Any, closed: Model) -> None:
 def test_a_concept_is_tested_as_by_the_library(client: Any, closed: Model) -> None:
     words = closed.vocabulary.words
     pairs = tuple(zip(words[10:18], words[30:38], strict=True))
-    body = {"pairs": [*map(list, pairs), ["nowhere", "word1"]], "draws": 99, "name": "made up"}
+    asked = [*map(list, pairs), ["nowhere", "word1"]]
+    body = {"pairs": asked, "draws": 99, "name": "made up"}
     answer = client.post("/api/models/1/concept", json=body)
     assert answer.status_code == 200, answer.text
     found = answer.json()
@@ -162,7 +163,7 @@ def test_a_concept_is_tested_as_by_the_library(client: Any, closed: Model) -> No
     assert found["test"]["verdict"] == expected.verdict
     assert found["dropped"] == [["nowhere", "word1"]]
     assert len(found["analysis"]["gram_eigenvalues"]) == len(pairs)
-    few = client.post("/api/models/1/concept", json={**body, "pairs": body["pairs"][:4]}).json()
+    few = client.post("/api/models/1/concept", json={**body, "pairs": asked[:4]}).json()
     assert few["analysis"] is None
 
 
@@ -247,7 +248,7 @@ def test_a_training_run_is_told_in_the_models_time(closed: Model, tmp_path: Path
     closed.save(tmp_path / "model")
     rows = np.arange(3)
     trace = Trace(
-        closed.vocabulary, {}, rows * 10, rows * 2.0, -rows * 1.0,
+        closed.vocabulary, {}, rows * 10, np.array([0.0, 2.0, 4.0]), np.array([0.0, -1.0, -2.0]),
         np.ones((3, 50)), np.full(3, np.nan), {20: (np.zeros((len(closed.vocabulary), 2)),)},
     )  # fmt: skip
     trace.save(tmp_path / "run")

@@ -10,6 +10,7 @@ import pytest
 from explorer.conftest import client_of
 from qwem import Model
 from qwem._internal import artefact
+from qwem._internal.description import METADATA_FILE
 from qwem.errors import SettingError
 from qwem.explorer import load_models
 from qwem.explorer.names import checked_name, read_names, write_names
@@ -44,7 +45,7 @@ def test_the_model_stays_what_it_was(saved: Path, polished: Model) -> None:
     assert np.array_equal(loaded.wv.vectors, polished.wv.vectors)
     assert loaded.settings == polished.settings
     for name, content in before.items():
-        if name.name != artefact.METADATA_FILE or name.parent.name:
+        if name.name != METADATA_FILE or name.parent.name:
             assert (saved / name).read_bytes() == content
     write_names(saved, {})
     assert {

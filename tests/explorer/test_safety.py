@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,16 +47,14 @@ def test_another_token_is_not(client: Any, token: str) -> None:
 def test_tokens_are_compared_in_constant_time(
     models: list[Explored], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from qwem.explorer import safety
-
     compared = []
-    real = safety.secrets.compare_digest
+    real = secrets.compare_digest
 
     def compare(first: bytes, second: bytes) -> bool:
         compared.append((first, second))
         return real(first, second)
 
-    monkeypatch.setattr(safety.secrets, "compare_digest", compare)
+    monkeypatch.setattr(secrets, "compare_digest", compare)
     assert status(client_of(models), Authorization="Bearer guess") == 401
     assert compared == [(b"guess", TOKEN.encode())]
 
@@ -232,10 +232,8 @@ def test_too_many_requests_are_refused(models: list[Explored]) -> None:
 
 
 def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from qwem.explorer import safety
-
     now = [100.0]
-    monkeypatch.setattr(safety.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     bucket = Bucket(rate=2.0, burst=2.0)
     assert [bucket.take() for _ in range(3)] == [True, True, False]
     now[0] += 0.5

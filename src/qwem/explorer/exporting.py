@@ -80,7 +80,7 @@ def exported(models: Sequence[Explored], words: int) -> Json:
     model = models[0]
     words = min(words, len(model.vocabulary))
     facts = describing.describe(0, model) | {"words": words, "can_name": False, "replicates": 0}
-    spaces = {}
+    spaces: dict[str, Json] = {}
     for place, space in enumerate(model.spaces.values()):
         columns = space.dim if place == 0 else min(space.dim, SECOND_SPACE_COLUMNS)
         spaces[space.name] = {"columns": columns, "parts": _parts(space, words, columns)}

@@ -87,7 +87,7 @@ def clusters(
         nearest = np.argmax(frequent @ centres.T, axis=1)
         sums = np.zeros_like(centres)
         np.add.at(sums, nearest, frequent)
-        lost = ~sums.any(axis=1)
+        lost = np.abs(sums).max(axis=1) == 0
         centres = np.where(lost[:, None], centres, unit_rows(sums))
     labels = np.empty(len(space.vocabulary), dtype=np.uint8)
     for part in blocks(len(labels), space.dim, most=_BLOCK_NUMBERS):

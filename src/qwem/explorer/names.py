@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from qwem._internal import artefact
+from qwem._internal.description import METADATA_FILE
 from qwem.errors import ArtefactError, SettingError
 
 KIND = "feature names"
@@ -56,7 +57,7 @@ def write_names(model: str | os.PathLike[str], names: Names) -> None:
     with artefact.writing(path, kind) as directory:
         for file in sorted(path.rglob("*")):
             inside = file.relative_to(path)
-            if inside.parts[0] == DIRECTORY or inside == Path(artefact.METADATA_FILE):
+            if inside.parts[0] == DIRECTORY or inside == Path(METADATA_FILE):
                 continue
             if file.is_dir():
                 (directory / inside).mkdir()
