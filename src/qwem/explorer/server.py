@@ -138,7 +138,9 @@ def build_app(
 
 def listen(port: int = 0) -> socket.socket:
     """Return a socket that listens on this machine only; port 0 is any that is free."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # asyncio sends small answers at once (TCP_NODELAY) only where the protocol is said to be TCP;
+    # otherwise each waits 40 ms for an acknowledgement.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((HOST, port))
