@@ -2,6 +2,7 @@
 
 from qwem.comparison.association import AssociationTest, relative_norm_distance, sc_weat, weat
 from qwem.comparison.axes import Axis, Projection, Projections, axis
+from qwem.comparison.contexts import context_transform
 from qwem.comparison.corpora import (
     AxisPath,
     CorpusComparison,
@@ -10,12 +11,15 @@ from qwem.comparison.corpora import (
     compare_corpora,
 )
 from qwem.comparison.estimates import Estimates, Interval
+from qwem.comparison.regression import Coefficient, ContextRegression, context_regression
 from qwem.comparison.stability import Stability, StableNeighbour, StableNeighbours, stability
 
 __all__ = [
     "AssociationTest",
     "Axis",
     "AxisPath",
+    "Coefficient",
+    "ContextRegression",
     "CorpusComparison",
     "Estimates",
     "Interval",
@@ -28,6 +32,8 @@ __all__ = [
     "WordChange",
     "axis",
     "compare_corpora",
+    "context_regression",
+    "context_transform",
     "relative_norm_distance",
     "sc_weat",
     "stability",

@@ -1,0 +1,101 @@
+"""New words: how many occurrences it takes until a word's vector is the one that a fit gives it.
+
+    python benchmarks/new_words.py enwiki-2M.parquet [--vocab-size 4000] [--dim 100] [--words 60]
+
+Documents are cut into two halves, and a model is fitted to the first. Some of its words are
+embedded again, from their pair counts in the second half, thinned at random to about as many as n
+occurrences have. The score is the mean reciprocal rank of the word itself among all words of the
+model, by cosine; 1 is best.
+
+Beside `Model.embed_rows` of the closed form and of the polished model stand means of the vectors of
+the words around it, in the polished model: plain; weighted by a/(a + p) with p the frequency of a
+word and a = 0.001 (SIF; Arora, Liang and Ma 2017); and à la carte, the plain mean times the matrix
+of `qwem.comparison.context_transform` (Khodak et al. 2018).
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import qwem
+from qwem.comparison import context_transform
+from qwem.corpus import Vocabulary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+OCCURRENCES = (3, 10, 30, 100)
+SIF = 1e-3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("text")
+    parser.add_argument("--vocab-size", type=int, default=4_000)
+    parser.add_argument("--dim", type=int, default=100)
+    parser.add_argument("--words", type=int, default=60)
+    options = parser.parse_args()
+
+    corpus = qwem.Corpus.from_files(options.text, vocab_size=options.vocab_size)
+    middle = len(corpus) // 2
+    # The words of the first half: the others have no counts to make a model of.
+    present = np.bincount(corpus.documents(0, middle).tokens, minlength=len(corpus.vocabulary)) > 0
+    kept = np.flatnonzero(present)
+    words = tuple(corpus.vocabulary.words[i] for i in kept)
+    corpus = corpus.recode(Vocabulary(words, corpus.vocabulary.counts[kept]))
+    first, second = corpus.documents(0, middle), corpus.documents(middle, len(corpus))
+    polished = qwem.fit(first, dim=options.dim)
+    closed = qwem.fit(first, dim=options.dim, polish=False)
+    vectors = polished.embedding().vectors.astype(np.float64)
+    here = qwem.Cooccurrence.count(first, polished.settings["window"])
+    there = qwem.Cooccurrence.count(second, polished.settings["window"])
+    transform = context_transform(polished.embedding(), here)
+    share = here.word_counts / here.word_counts.sum()
+
+    rng = np.random.default_rng(0)
+    enough = (there.word_counts >= max(OCCURRENCES)) & (here.word_counts >= 30)
+    chosen = rng.choice(np.flatnonzero(enough), options.words, replace=False)
+    rows = there.pair_counts.tocsr()[chosen].toarray()
+    print("n    closed form  polished  mean  weighted mean  à la carte")
+    for count in OCCURRENCES:
+        part = np.minimum(1.0, count / there.word_counts[chosen])[:, None]
+        thinned = rng.binomial(rows.astype(np.int64), part)
+        found = thinned.sum(axis=1) > 0
+        mean = averages(thinned, vectors)
+        embedded = {
+            "closed form": closed.embed_rows(thinned[found]).vectors,
+            "polished": polished.embed_rows(thinned[found]).vectors,
+            "mean": mean[found],
+            "weighted mean": averages(thinned * (SIF / (SIF + share)), vectors)[found],
+            "à la carte": (mean @ transform.T)[found],
+        }
+        spaces = dict.fromkeys(embedded, vectors)
+        spaces["closed form"] = closed.embedding().vectors.astype(np.float64)
+        scores = [
+            reciprocal_rank(embedded[name], spaces[name], chosen[found]) * found.mean()
+            for name in embedded
+        ]
+        print(f"{count:<5}" + "  ".join(f"{score:.2f}" for score in scores), flush=True)
+
+
+def averages(counts: NDArray[np.number], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean vector of the words around each new word."""
+    totals = np.maximum(counts.sum(axis=1, keepdims=True), 1e-12)
+    return np.asarray(counts @ vectors / totals)
+
+
+def reciprocal_rank(
+    found: NDArray[np.floating], vectors: NDArray[np.float64], rows: NDArray[np.int64]
+) -> float:
+    """Return the mean reciprocal rank of each word among all words, by cosine."""
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    cosines = found @ unit.T
+    own = cosines[np.arange(len(rows)), rows]
+    return float(np.mean(1 / (1 + (cosines > own[:, None]).sum(axis=1))))
+
+
+if __name__ == "__main__":
+    main()

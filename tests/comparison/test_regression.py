@@ -1,0 +1,325 @@
+"""Regression on contexts against slow twins, on planted truth, and on input that can't work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from qwem import Cooccurrence, Corpus, Embedding
+from qwem.comparison import context_regression, context_transform
+from qwem.comparison.contexts import contexts_of
+from qwem.comparison.covariates import design_of
+from qwem.comparison.least_squares import fit_clusters
+from qwem.errors import CorpusError, CountError, SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RNG = np.random.default_rng(0)
+WORDS = [f"w{i}" for i in range(12)]
+TEXTS = [[WORDS[i] for i in RNG.integers(0, 12, RNG.integers(1, 30))] for _ in range(150)]
+CORPUS = Corpus.from_documents(TEXTS, min_count=1)
+KNOWN = WORDS[:10]
+SPACE = Embedding(KNOWN, RNG.normal(size=(10, 4)))
+
+
+def windows(weights: list[int], target: list[str]) -> list[tuple[int, dict[str, float]]]:
+    """Return the document of each occurrence of a phrase, and the weights of words around it."""
+    found = []
+    for number, text in enumerate(TEXTS):
+        start = 0
+        while start <= len(text) - len(target):
+            if text[start : start + len(target)] != target:
+                start += 1
+                continue
+            around: dict[str, float] = {}
+            for distance, weight in enumerate(weights, 1):
+                for place in (start - distance, start + len(target) - 1 + distance):
+                    if 0 <= place < len(text) and text[place] in KNOWN:
+                        around[text[place]] = around.get(text[place], 0) + weight
+            found.append((number, around))
+            start += len(target)
+    return found
+
+
+def mean_of(around: dict[str, float]) -> NDArray[np.float64]:
+    total = sum(weight * SPACE[word].astype(float) for word, weight in around.items())
+    return np.asarray(total) / sum(around.values())
+
+
+@pytest.mark.parametrize("target", [["w3"], ["w1", "w2"], ["w4", "w4"]])
+def test_contexts_are_means_of_windows(target: list[str]) -> None:
+    found = contexts_of(CORPUS, [target], SPACE, weights=(3, 2, 1))
+    expected = windows([3, 2, 1], target)
+    kept = [(number, mean_of(around)) for number, around in expected if around]
+    assert kept
+    assert found.documents.tolist() == [number for number, _ in kept]
+    assert np.allclose(found.vectors, [vector for _, vector in kept])
+    assert found.alone == len(expected) - len(kept)
+
+
+def test_words_outside_the_vocabulary_keep_their_places_as_gaps() -> None:
+    corpus = Corpus.from_documents(["a x b", "a b", "b a"], vocab_size=2, oov="mask")
+    space = Embedding(["a", "b"], [[1, 0], [0, 1]])
+    found = contexts_of(corpus, [["a"]], space, weights=(1,))
+    assert found.documents.tolist() == [1, 2]
+    assert found.alone == 1
+
+
+def test_the_transform_is_least_squares_over_mean_contexts() -> None:
+    counts = Cooccurrence.count(CORPUS, 3)
+    means = []
+    for word in KNOWN:
+        around: dict[str, float] = {}
+        for _, each in windows([3, 2, 1], [word]):
+            for other, weight in each.items():
+                around[other] = around.get(other, 0) + weight
+        means.append(mean_of(around))
+    occurrences = [sum(text.count(word) for text in TEXTS) for word in KNOWN]
+    roots = np.sqrt(np.log1p(occurrences))[:, None]
+    vectors = SPACE[KNOWN].astype(float)
+    expected, *_ = np.linalg.lstsq(roots * np.array(means), roots * vectors, rcond=None)
+    assert np.allclose(context_transform(SPACE, counts), expected.T)
+
+
+def test_a_transform_needs_words_in_common() -> None:
+    with pytest.raises(CountError, match="embedding of the same language"):
+        context_transform(Embedding(["x", "y"], np.eye(2)), Cooccurrence.count(CORPUS, 3))
+
+
+def data(
+    rng: np.random.Generator, clusters: int, *, inside: bool = False, effect: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return covariates, vectors and clusters of unequal size, whose noise differs by cluster."""
+    sizes = rng.integers(1, 6, clusters)
+    labels = np.repeat(np.arange(clusters), sizes)
+    units = len(labels) if inside else clusters
+    x = np.column_stack([np.ones(units), rng.normal(size=units), rng.random(units) < 0.4])
+    x[:, 2] += 0.3 * x[:, 1]
+    x = x if inside else x[labels]
+    shared = rng.normal(size=(clusters, 3)) * rng.uniform(0.5, 1.5, (clusters, 1))
+    y = shared[labels] + rng.normal(size=(len(labels), 3)) + 0.5 * x[:, [1]]
+    return x, y + effect * x[:, [2]], labels
+
+
+def slow(x: Any, y: Any, labels: Any) -> tuple[Any, Any]:
+    """Return coefficients and debiased squared norms, one dimension and cluster at a time."""
+    names = np.unique(labels)
+    weight = np.array([1 / np.sum(labels == label) for label in labels])
+    root = np.sqrt(weight)[:, None]
+    coefficients, *_ = np.linalg.lstsq(root * x, root * y, rcond=None)
+    bread = np.linalg.inv(x.T @ (weight[:, None] * x))
+    g, n, p = len(names), len(x), x.shape[1]
+    debiased = (coefficients**2).sum(axis=1)
+    for dimension in range(y.shape[1]):
+        residual = y[:, dimension] - x @ coefficients[:, dimension]
+        meat = np.zeros((p, p))
+        for name in names:
+            own = labels == name
+            score = x[own].T @ (weight[own] * residual[own])
+            meat += np.outer(score, score)
+        covariance = g / (g - 1) * (n - 1) / (n - p) * bread @ meat @ bread
+        debiased -= np.diag(covariance)
+    return coefficients, debiased
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_norms_are_debiased_by_the_covariance_of_clusters(inside: bool) -> None:
+    x, y, labels = data(np.random.default_rng(1), 12, inside=inside)
+    fitted = fit_clusters(x, y, labels)
+    coefficients, debiased = slow(x, y, labels)
+    assert fitted.constant is not inside
+    assert np.allclose(fitted.coefficients, coefficients)
+    assert np.allclose(fitted.debiased, debiased)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_leaving_out_a_cluster_is_as_exact_as_fitting_without_it(inside: bool) -> None:
+    x, y, labels = data(np.random.default_rng(2), 11, inside=inside)
+    coefficients, debiased = fit_clusters(x, y, labels).left_out()
+    for cluster in range(11):
+        kept = labels != cluster
+        expected = slow(x[kept], y[kept], labels[kept])
+        assert np.allclose(coefficients[cluster], expected[0])
+        assert np.allclose(debiased[cluster], expected[1])
+
+
+def test_permutations_are_those_of_residuals_without_the_covariate() -> None:
+    x, y, labels = data(np.random.default_rng(3), 15, effect=0.7)
+    rows = np.array([x[labels == g][0] for g in range(15)])
+    vectors = np.array([y[labels == g].mean(axis=0) for g in range(15)])
+    reduced = rows[:, :2]
+    fitted = reduced @ np.linalg.lstsq(reduced, vectors, rcond=None)[0]
+    rng = np.random.default_rng(4)
+    observed = (np.linalg.lstsq(rows, vectors, rcond=None)[0][2] ** 2).sum()
+    drawn = [
+        (np.linalg.lstsq(rows, fitted + rng.permutation(vectors - fitted), rcond=None)[0][2] ** 2)
+        for _ in range(1500)
+    ]
+    expected = np.mean([each.sum() >= observed for each in drawn])
+    found = fit_clusters(x, y, labels).exceeded(2, 1500, 0) / 1500
+    assert 0.005 < expected < 0.6
+    assert abs(found - expected) < 0.05
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_p_values_are_uniform_where_there_is_nothing(inside: bool) -> None:
+    rng = np.random.default_rng(5)
+    found = np.array(
+        [
+            fit_clusters(*data(rng, 30, inside=inside)).exceeded(2, 99, seed) / 100
+            for seed in range(400)
+        ]
+    )
+    assert abs(found.mean() - 0.5) < 0.06
+    for level in (0.05, 0.1, 0.5):
+        assert abs(np.mean(found < level) - level) < 4 * np.sqrt(level * (1 - level) / 400)
+
+
+def test_debiased_norms_are_right_on_average() -> None:
+    rng = np.random.default_rng(6)
+    found = np.array([fit_clusters(*data(rng, 40, effect=0.4)).debiased[2] for _ in range(300)])
+    truth = 3 * 0.4**2
+    assert abs(found.mean() - truth) < 4 * found.std() / np.sqrt(300)
+    plain = np.array([fit_clusters(*data(rng, 40, effect=0.4)).squares[2] for _ in range(100)])
+    assert plain.mean() > truth + 4 * plain.std() / 10
+
+
+def planted() -> tuple[list[str], dict[str, list[Any]]]:
+    """Return texts whose bank depends on the place of the author, and years that don't matter."""
+    rng = np.random.default_rng(7)
+    topics = {"country": ["river", "water", "grass", "fish"], "town": ["money", "loan", "coin"]}
+    texts, places, years = [], [], []
+    for number in range(80):
+        place = ("country", "town")[number % 2]
+        others = [str(rng.choice(topics[place])) for _ in range(8)]
+        filler = [str(rng.choice(["the", "a", "of", "and"])) for _ in range(8)]
+        words = [str(word) for word in rng.permutation([*others, *filler])]
+        texts.append(" ".join([*words[:8], "bank", *words[8:]]))
+        places.append(place)
+        years.append(int(rng.integers(1990, 2020)))
+    return texts, {"place": places, "year": years}
+
+
+@pytest.fixture(scope="module")
+def regression() -> Any:
+    texts, covariates = planted()
+    return context_regression(texts, "bank", covariates, dim=6, polish=False, permutations=199)
+
+
+def test_a_planted_difference_is_found(regression: Any) -> None:
+    assert regression["place=town"].p_value == 1 / 200
+    assert regression["place=town"].low > 0
+    year = regression["year"]
+    assert year.p_value > 0.02
+    assert year.low < 0 < year.high
+    near = [word for word, _ in regression.neighbours({"place": "town"}, 3)]
+    assert set(near) <= {"money", "loan", "coin"}
+    near = [word for word, _ in regression.neighbours(topn=3)]
+    assert set(near) < {"river", "water", "grass", "fish"}
+
+
+def test_a_result_is_a_table(regression: Any) -> None:
+    text = regression.to_text()
+    assert text.startswith("bank: 80 occurrences in 80 documents, 80 clusters; p-values from 199")
+    assert "Compared with place=country." in text
+    plain = regression.to_dict()
+    assert [each["name"] for each in plain["coefficients"]] == ["place=town", "year"]
+    assert plain["base"] == {"place": "country"}
+    assert regression.norms.replicates.shape == (80, 2)
+
+
+def test_units_of_numbers_do_not_matter() -> None:
+    texts, covariates = planted()
+    seconds = {**covariates, "year": [year * 3e7 for year in covariates["year"]]}
+    settings: Any = {"dim": 4, "polish": False, "permutations": 49}
+    one = context_regression(texts, "bank", covariates, **settings)
+    other = context_regression(texts, "bank", seconds, **settings)
+    assert np.isclose(one["year"].debiased, other["year"].debiased * 9e14)
+    assert one["year"].p_value == other["year"].p_value
+    values = {"place": "town", "year": 2001}
+    assert np.allclose(one.vector(values), other.vector({**values, "year": 2001 * 3e7}))
+
+
+def test_clusters_of_authors_and_of_occurrences() -> None:
+    texts, covariates = planted()
+    authors = [number % 20 for number in range(80)]  # of one place each
+    settings: Any = {"dim": 4, "polish": False, "permutations": 49}
+    places = {"place": covariates["place"]}
+    found = context_regression(texts, "bank", places, clusters=authors, **settings)
+    assert (found.clusters, found.test) == (20, "permutation")
+    mixed = context_regression(texts, "bank", covariates, clusters=authors, **settings)
+    assert mixed.test == "signs"
+    assert mixed["place=town"].p_value == 1 / 50
+    single = context_regression(texts, ["bank", "the"], places, clusters="occurrences", **settings)
+    assert single.clusters == single.occurrences > single.documents
+
+
+def test_missing_covariates() -> None:
+    texts, covariates = planted()
+    covariates["year"][3] = None
+    covariates["year"][5] = float("nan")
+    settings: Any = {"dim": 4, "polish": False, "permutations": 0}
+    message = r"'year' is missing for 2 of the 80 documents with bank, the first .* document 3;"
+    with pytest.raises(SettingError, match=message):
+        context_regression(texts, "bank", covariates, **settings)
+    found = context_regression(texts, "bank", covariates, drop_missing=True, **settings)
+    assert (found.occurrences, found.left_out) == (78, 2)
+    assert found["year"].p_value is None
+    # A document without the word needs none.
+    found = context_regression([*texts, "a river"], "bank", _longer(planted()[1]), **settings)
+    assert found.occurrences == 80
+
+
+def _longer(covariates: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    return {name: [*values, None] for name, values in covariates.items()}
+
+
+@pytest.mark.parametrize(
+    ("word", "covariates", "message"),
+    [
+        ("hill", {"n": list(range(80))}, "hill never occurs"),
+        ("bank", {"n": [1] * 80}, "'n' is 1 for all 80 occurrences"),
+        ("bank", {"n": [1, "a"] * 40}, "numbers and text"),
+        ("bank", {"n": [[1]] * 80}, "type list; give numbers"),
+        ("bank", {"n": [1.0, float("inf")] * 40}, "infinite"),
+        ("bank", {"n": [1, 2]}, "has 2 values, and there are 80 documents"),
+        ("bank", {"n": "abc"}, "must be a list"),
+        ("bank", {}, "no column"),
+        ("bank", [1] * 80, "must be a mapping"),
+        (
+            "bank",
+            {"a": list(range(80)), "b": [1 - 2 * i for i in range(80)]},
+            "b follows from a, so their effects",
+        ),
+        ("bank", {"n": ["x"] * 79 + ["y"]}, r"about n=y comes from a single cluster"),
+        ("bank", {"n": [str(i) for i in range(80)]}, "need at least 82 clusters"),
+    ],
+)
+def test_what_can_not_work_gets_a_sentence(word: str, covariates: Any, message: str) -> None:
+    error = CorpusError if word == "hill" else SettingError
+    with pytest.raises(error, match=message):
+        context_regression(planted()[0], word, covariates, dim=2, polish=False, permutations=0)
+
+
+def test_other_settings_that_make_no_sense(regression: Any) -> None:
+    texts, covariates = planted()
+    with pytest.raises(SettingError, match="clusters must be 'documents'"):
+        context_regression(texts, "bank", covariates, clusters="authors", dim=2)
+    space = Embedding(["river", "money"], np.eye(2))
+    with pytest.raises(SettingError, match="matrix of 2 × 2"):
+        context_regression(texts, "bank", covariates, embedding=space, transform=np.eye(3))
+    with pytest.raises(SettingError, match="no covariate 'age'"):
+        regression.vector({"age": 3})
+    with pytest.raises(SettingError, match="place is one of country, town, not 'sea'"):
+        regression.vector({"place": "sea"})
+
+
+def test_a_design_has_a_base_level() -> None:
+    design = design_of({"b": ["x", "z", "y", "x"], "n": [1, 2, 2, 4]})
+    assert design.names == ("(intercept)", "b=y", "b=z", "n")
+    assert design.matrix.tolist() == [[1, 0, 0, 1], [1, 0, 1, 2], [1, 1, 0, 2], [1, 0, 0, 4]]
+    assert design.row({"b": "z", "n": 3}).tolist() == [1, 0, 1, 3]
+    assert design.row({}).tolist() == [1, 0, 0, 2.25]
