@@ -24,7 +24,7 @@ SIDE_ROOMS = {
     "model": {"dynamics", "polish"},
     "interpretation": {"dynamics", "evaluation", "model"},
     "comparison": {"dynamics", "evaluation", "interpretation", "model", "polish"},
-    "report": {"dynamics", "evaluation", "interpretation", "model"},
+    "report": {"comparison", "dynamics", "evaluation", "interpretation", "model"},
     "explorer": {
         "comparison",
         "dynamics",
@@ -35,7 +35,7 @@ SIDE_ROOMS = {
         "training",
     },
     "cluster": {"model"},
-    "figures": {"dynamics", "evaluation", "interpretation", "training"},
+    "figures": {"comparison", "dynamics", "evaluation", "interpretation", "training"},
 }
 TOP = {"cli", "recipes"}  # import everything, and nothing imports them
 EVERYWHERE = {"_internal", "errors", "__init__"}

@@ -100,6 +100,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (speeches / f"{number}.txt").write_text(text.replace(" the ", "\nthe "))
     with (directory / "posts.jsonl").open("w") as file:
         file.writelines(json.dumps({"body": text}) + "\n" for text in texts[:500])
+    debates = {
+        "text": [f"immigration {text}" for text in texts[:200]],
+        "party": ["D", "R"] * 100,
+        "year": [1990 + number % 7 for number in range(200)],
+        "speaker": [number % 50 for number in range(200)],
+    }
+    parquet.write_table(pa.table(debates), directory / "debates.parquet")
     (directory / "gender.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS))
     return directory
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from qwem.cli import main
-from qwem.comparison import Stability
+from qwem.comparison import Stability, weat
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Capture = pytest.CaptureFixture[str]
 
@@ -51,6 +54,53 @@ def test_projections_and_their_errors(stable: str, capsys: Capture) -> None:
     expected = Stability.load(stable).projections(["wc", "wd"], ["wa"], ["wb"])
     assert [each["error"] for each in found["estimates"]] == pytest.approx(expected.errors)
     assert len(json_of(capsys, "axis", stable, "-n", "2", *ends)["estimates"]) == 4
+
+
+def test_answers_of_an_analogy_and_their_stability(stable: str, capsys: Capture) -> None:
+    loaded = Stability.load(stable)
+    found = json_of(capsys, "analogy", stable, "wa", "wb", "wc", "-n", "3", "--stability")
+    expected = loaded.analogy("wa", "wb", "wc", 3)
+    assert found == json.loads(json.dumps(expected.to_dict()))
+    assert main(["analogy", stable, "wa", "wb", "wc", "-n", "3", "--stability"]) == 0
+    assert capsys.readouterr().out.splitlines() == expected.lines()
+
+
+def test_association_tests_and_their_errors(stable: str, capsys: Capture) -> None:
+    attributes = ["--attributes", "we,wf", "wg,wh", "--stability"]
+    found = json_of(capsys, "weat", stable, "--targets", "wa,wb", "wc,wd", *attributes)
+    test = weat(Stability.load(stable), ["wa", "wb"], ["wc", "wd"], (["we", "wf"], ["wg", "wh"]))
+    assert test.over_documents is not None
+    assert found["over_documents"]["estimates"] == test.over_documents.rows()
+    assert main(["weat", stable, "--targets", "wa,wb", "wc,wd", *attributes]) == 0
+    assert "Over documents: statistic" in capsys.readouterr().out
+    assert main(["weat", stable, "--words", "wa,wb", *attributes]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.split()[-3:] == ["error", "low", "high"]
+    assert len(rows) == 2
+
+
+def test_intervals_can_be_drawn(stable: str, tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("matplotlib", reason="figures need the plot extra")
+    figure = tmp_path / "figure.png"
+    assert main(["similar", stable, "wa", "--stability", "--figure", str(figure)]) == 0
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    ends = ["--positive", "wa", "--negative", "wb", "--stability"]
+    assert main(["axis", stable, "wc", *ends, "--figure", str(tmp_path / "axis.svg")]) == 0
+    assert (tmp_path / "axis.svg").read_text("utf-8").startswith("<?xml")
+    for arguments, reason in (
+        (["similar", stable, "wa", "--figure", str(figure)], "add --stability"),
+        (["similar", stable, "wa", "wb", "--stability", "--figure", str(figure)], "of one word"),
+        (["similar", stable, "wa", "--stability", "--figure", "a.bmp"], "ends in .png, .pdf or"),
+    ):
+        assert main(arguments) == 2
+        assert reason in capsys.readouterr().err
+
+
+def test_a_report_says_how_sure_it_is(stable: str, tmp_path: Path) -> None:
+    pytest.importorskip("plotly", reason="reports need the explore extra")
+    page = tmp_path / "report.html"
+    assert main(["report", stable, "-o", str(page)]) == 0
+    assert '<section id="stability">' in page.read_text("utf-8")
 
 
 def test_other_models_are_refused(stable: str, capsys: Capture) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qwem import Embedding
-from qwem.comparison import permutation, relative_norm_distance, sc_weat, weat
+from qwem.comparison import Stability, permutation, relative_norm_distance, sc_weat, weat
 from qwem.comparison.permutation import count_sums_at_least, p_value_of_sum
 from qwem.errors import CoverageError, SettingError
 
@@ -102,6 +103,33 @@ def test_relative_norm_distance() -> None:
     extreme = np.abs(values) >= abs(norm_distance(X, Y[:4])) - 1e-6
     assert test.p_value == extreme.mean()
     assert test.exact
+
+
+def test_statistics_have_errors_over_documents() -> None:
+    rng = np.random.default_rng(2)
+    replicates = tuple(
+        Embedding(SPACE.index_to_key, SPACE.vectors + rng.normal(0, 0.1, SPACE.vectors.shape))
+        for _ in range(6)
+    )
+    model: Any = SimpleNamespace(embedding=lambda: SPACE)
+    stable = Stability(model, replicates)
+    test, plain = weat(stable, X, Y, (A, B)), weat(SPACE, X, Y, (A, B))
+    assert plain.over_documents is None
+    assert (test.statistic, test.p_value) == (plain.statistic, plain.p_value)
+    assert test.over_documents is not None
+    every = [weat(each, X, Y, (A, B)) for each in replicates]
+    expected: Any = [(each.statistic, each.effect_size) for each in every]
+    assert np.array_equal(test.over_documents.replicates, expected)
+    error, effect = test.over_documents.errors
+    assert f"statistic {test.statistic:.3g} ± {error:.2g}, 95 % interval" in test.to_text()
+    assert f"effect size {test.effect_size:.3g} ± {effect:.2g}" in test.to_text()
+    single = sc_weat(stable, "x0", (A, B)).over_documents
+    assert single is not None
+    assert single.replicates[2, 0] == sc_weat(replicates[2], "x0", (A, B)).statistic
+    norm = relative_norm_distance(stable, X, Y, A).over_documents
+    assert norm is not None
+    assert norm.names == ("statistic",)
+    assert norm.replicates[1, 0] == relative_norm_distance(replicates[1], X, Y, A).statistic
 
 
 def test_many_words_are_split_at_random() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import qwem
 from qwem import Cooccurrence, Corpus
+from qwem.comparison import Stability
 from qwem.dynamics import closed_form
 from qwem.errors import DataError, SettingError
 from qwem.interpretation import features
@@ -186,3 +187,20 @@ def test_counts_made_elsewhere_name_no_corpus(tmp_path: Path) -> None:
 def test_nonsense_is_refused(model: Model, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="at least 1"):
         write_report(model, tmp_path / "r.html", words=0)
+
+
+def test_a_model_with_replicates_says_how_sure_it_is(practical: Model, tmp_path: Path) -> None:
+    words = practical.embedding()
+    stable = Stability(practical, (words, words, words))
+    page = write_report(stable, tmp_path / "report.html", tasks=None)
+    text = page.read_text("utf-8")
+    assert "100% remain among the 10 nearest on average" in text
+    assert (
+        "<script>alert" not in text.partition('<section id="stability">')[2].partition("</sec")[0]
+    )
+    word = stable.embedding.index_to_key[9]
+    nearest = stable.neighbours(word, 10).neighbours[0]
+    assert f"{nearest.similarity:.2f} ± 0.00, 3/3" in text
+    assert '<a href="#stability">' in text
+    without = write_report(practical, tmp_path / "plain.html", tasks=None)
+    assert "#stability" not in without.read_text("utf-8")

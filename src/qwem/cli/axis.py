@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from qwem.cli.figure import add_figure_option, check_figure, draw
 from qwem.cli.options import Option, add_options, given, whole
 from qwem.cli.output import emit
 from qwem.cli.vectors import (
@@ -41,12 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, OPTIONS)
     add_topn_option(parser, "words to list at each end", stability=True)
+    add_figure_option(parser, "the words with their intervals, with --stability,")
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem axis``."""
     from qwem.comparison import axis
 
+    check_figure(options, stability=True)
     ends = options.positive, options.negative
     settings: dict[str, Any] = {"pairs": options.pairs, **given(options, OPTIONS)}
     if options.stability:
@@ -57,6 +60,7 @@ def run(options: argparse.Namespace) -> None:
             words = [each.word for each in ends_found.words]
         places = stable.projections(words, *ends, **settings)
         emit(options, places.to_dict(), places.to_text())
+        draw(options, "interval_plot", places)
         return
     made = axis(load_embedding(options), *ends, **settings)
     found = made.project(options.words) if options.words else made.ends(options.topn)

@@ -43,7 +43,9 @@ OPTIONS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem report``."""
-    parser.add_argument("model", metavar="MODEL", help="a fitted model")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a fitted model, or what qwem stability wrote"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="page to write")
     add_options(parser, OPTIONS)
     parser.add_argument(
@@ -55,14 +57,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem report``."""
+    from qwem._internal.artefact import kind_of
     from qwem._internal.output import require_writable_file
+    from qwem.comparison import Stability
     from qwem.corpus import Corpus
     from qwem.model import Model
     from qwem.report import write_report
 
     require_writable_file(options.output)
+    load = Stability.load if kind_of(options.model) == "stability" else Model.load
     page = write_report(
-        Model.load(options.model),
+        load(options.model),
         options.output,
         corpus=options.corpus_stats and Corpus.load(options.corpus_stats),
         **given(options, OPTIONS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qwem.cli.figure import add_figure_option, check_figure, draw
 from qwem.cli.output import emit, scored_rows, scored_words
 from qwem.cli.vectors import (
     add_model_argument,
@@ -11,6 +12,7 @@ from qwem.cli.vectors import (
     load_embedding,
     load_stability,
 )
+from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import argparse
@@ -21,10 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_argument(parser)
     parser.add_argument("words", nargs="+", metavar="WORD", help="a word of the model")
     add_topn_option(parser, "neighbours", stability=True)
+    add_figure_option(parser, "the neighbours of one word with their intervals, with --stability,")
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem similar``."""
+    check_figure(options, stability=True)
+    if options.figure is not None and len(options.words) > 1:
+        raise SettingError("--figure draws the neighbours of one word; give one.")
     if options.stability:
         stable = load_stability(options)
         each = {word: stable.neighbours(word, options.topn) for word in options.words}
@@ -33,6 +39,7 @@ def run(options: argparse.Namespace) -> None:
             for word, found in each.items()
         )
         emit(options, {word: found.to_dict() for word, found in each.items()}, text)
+        draw(options, "interval_plot", each[options.words[0]])
         return
     embedding = load_embedding(options)
     neighbours = embedding.most_similar_each(options.words, topn=options.topn)

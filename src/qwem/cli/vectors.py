@@ -36,11 +36,16 @@ def add_topn_option(
         help=f"number of {what} (default: {default})",
     )
     if stability:
-        parser.add_argument(
-            "--stability",
-            action="store_true",
-            help="say how much results depend on the documents; MODEL is what qwem stability wrote",
-        )
+        add_stability_option(parser)
+
+
+def add_stability_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option --stability."""
+    parser.add_argument(
+        "--stability",
+        action="store_true",
+        help="say how much results depend on the documents; MODEL is what qwem stability wrote",
+    )
 
 
 def load_stability(options: argparse.Namespace) -> Stability:

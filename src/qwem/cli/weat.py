@@ -2,7 +2,8 @@
 
 With two lists of --targets this is the word embedding association test (WEAT). With --words it is
 the single-category test, for each word. Lists of words are separated by commas, or in a file of one
-word per line: @FILE.
+word per line: @FILE. With --stability the statistic has its standard error and 95 % interval over
+documents beside the p-value over words.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ from typing import TYPE_CHECKING
 
 from qwem.cli.options import Option, add_options, given, whole
 from qwem.cli.output import emit
-from qwem.cli.vectors import add_model_argument, load_embedding
+from qwem.cli.vectors import (
+    add_model_argument,
+    add_stability_option,
+    load_embedding,
+    load_stability,
+)
 from qwem.cli.word_lists import word_list
 
 if TYPE_CHECKING:
@@ -44,23 +50,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     tested.add_argument("--words", type=word_list, metavar="WORDS", help="words to test one by one")
     add_options(parser, OPTIONS)
+    add_stability_option(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem weat``."""
     from qwem.comparison import sc_weat, weat
 
-    embedding = load_embedding(options)
+    vectors = load_stability(options) if options.stability else load_embedding(options)
     attributes = options.attributes[0], options.attributes[1]
     settings = given(options, OPTIONS)
     if options.targets:
         first, second = options.targets
-        test = weat(embedding, first, second, attributes, **settings)
+        test = weat(vectors, first, second, attributes, **settings)
         emit(options, test.to_dict(), test.to_text())
         return
-    tests = {word: sc_weat(embedding, word, attributes, **settings) for word in options.words}
-    rows = [("word", "statistic", "effect size", "p")]
+    tests = {word: sc_weat(vectors, word, attributes, **settings) for word in options.words}
+    header = ("word", "statistic", "effect size", "p")
+    rows: list[tuple[str, ...]] = [
+        (*header, "error", "low", "high") if options.stability else header
+    ]
     for word, each in tests.items():
         size = "" if each.effect_size is None else f"{each.effect_size:.2f}"
-        rows.append((word, f"{each.statistic:.3f}", size, f"{each.p_value:.3g}"))
+        row: tuple[str, ...] = (word, f"{each.statistic:.3f}", size, f"{each.p_value:.3g}")
+        if each.over_documents is not None:
+            statistic = each.over_documents.rows()[0]
+            row += tuple(f"{statistic[name]:.3f}" for name in ("error", "low", "high"))
+        rows.append(row)
     emit(options, {word: each.to_dict() for word, each in tests.items()}, rows)

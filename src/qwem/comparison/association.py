@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,14 +16,16 @@ from qwem.comparison.permutation import (
     p_value_of_sum,
     splits_of,
 )
+from qwem.comparison.stability import Stability
 from qwem.comparison.word_lists import MAX_MISSING, directions, known_words
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from qwem.comparison.estimates import Estimates
     from qwem.embedding import Embedding
 
     Array: TypeAlias = NDArray[np.float64]
@@ -39,8 +41,8 @@ class AssociationTest(Result):
     effect_size: float | None
     """In standard deviations; None for a test that has none."""
     p_value: float
-    """With the vectors taken as given: it says nothing about how they would differ in other text.
-    `qwem.comparison.stability` does."""
+    """With the vectors taken as given: it says nothing about how they would differ in other text;
+    `over_documents` does."""
     exact: bool
     """Whether all splits were counted, or random ones drawn."""
     splits: int
@@ -51,6 +53,9 @@ class AssociationTest(Result):
     """How many words each list has in the vocabulary."""
     missing: tuple[str, ...] = field(default=())
     """Words of any list that are not in the vocabulary."""
+    over_documents: Estimates | None = field(default=None, compare=False)
+    """The statistic and the effect size with their standard errors over documents, where the test
+    was given a `Stability`."""
 
     def heading(self) -> str:
         """Return the test's result in a sentence, and the words that are missing."""
@@ -61,6 +66,8 @@ class AssociationTest(Result):
             f"{self.name}: statistic {self.statistic:.3g}{size}, p = {self.p_value:.3g} "
             f"({self.alternative}, {how}). Words: {sizes}.\n"
         )
+        if self.over_documents is not None:
+            text += f"Over documents: {'; '.join(_spoken(self.over_documents))}.\n"
         return text + (f"Missing: {listed(self.missing)}.\n" if self.missing else "")
 
     def rows(self) -> list[dict[str, Any]]:
@@ -70,7 +77,7 @@ class AssociationTest(Result):
 
 
 def weat(
-    embedding: Embedding,
+    embedding: Embedding | Stability,
     first: Sequence[str],
     second: Sequence[str],
     attributes: tuple[Sequence[str], Sequence[str]],
@@ -91,7 +98,7 @@ def weat(
     Parameters
     ----------
     embedding
-        The vectors.
+        The vectors. With a `Stability` the result has standard errors over documents too.
     first, second
         X and Y, the words to compare, such as flowers and insects. A word can't be in both.
     attributes
@@ -116,28 +123,34 @@ def weat(
     """
     check_test(alternative, draws, seed)
     lists = _lists(
-        embedding,
+        _vectors(embedding),
         {"first": first, "second": second, **_attributes(attributes)},
         max_missing,
         apart=(("first", "second"),),
     )
-    x, y, a, b = (directions(embedding, words) for words in lists.words.values())
-    scores = np.concatenate([x, y]) @ (a.mean(axis=0) - b.mean(axis=0))
-    difference = float(scores[: len(x)].mean() - scores[len(x) :].mean())
+    size = len(lists.words["first"])
+
+    def measure(embedding: Embedding) -> _Measured:
+        x, y, a, b = (directions(embedding, words) for words in lists.words.values())
+        scores = np.concatenate([x, y]) @ (a.mean(axis=0) - b.mean(axis=0))
+        difference = float(scores[:size].mean() - scores[size:].mean())
+        statistic = float(scores[:size].sum() - scores[size:].sum())
+        return _Measured(statistic, _effect(difference, scores), scores)
+
+    found = measure(_vectors(embedding))
     return _result(
         "WEAT",
-        float(scores[: len(x)].sum() - scores[len(x) :].sum()),
-        _effect(difference, scores),
-        p_value_of_sum(scores, len(x), alternative, draws=draws, seed=seed),
+        found,
+        p_value_of_sum(found.values, size, alternative, draws=draws, seed=seed),
         alternative,
         (*lists.words["first"], *lists.words["second"]),
-        scores,
         lists,
+        _over_documents(embedding, measure),
     )
 
 
 def sc_weat(
-    embedding: Embedding,
+    embedding: Embedding | Stability,
     word: str,
     attributes: tuple[Sequence[str], Sequence[str]],
     *,
@@ -161,25 +174,32 @@ def sc_weat(
     """
     check_test(alternative, draws, seed)
     lists = _lists(
-        embedding, _attributes(attributes), max_missing, apart=(("attribute A", "attribute B"),)
+        _vectors(embedding),
+        _attributes(attributes),
+        max_missing,
+        apart=(("attribute A", "attribute B"),),
     )
     a, b = lists.words.values()
-    cosines = directions(embedding, (*a, *b)) @ directions(embedding, [word])[0]
-    difference = float(cosines[: len(a)].mean() - cosines[len(a) :].mean())
+
+    def measure(embedding: Embedding) -> _Measured:
+        cosines = directions(embedding, (*a, *b)) @ directions(embedding, [word])[0]
+        difference = float(cosines[: len(a)].mean() - cosines[len(a) :].mean())
+        return _Measured(difference, _effect(difference, cosines), cosines)
+
+    found = measure(_vectors(embedding))
     return _result(
         f"SC-WEAT of {word}",
-        difference,
-        _effect(difference, cosines),
-        p_value_of_sum(cosines, len(a), alternative, draws=draws, seed=seed),
+        found,
+        p_value_of_sum(found.values, len(a), alternative, draws=draws, seed=seed),
         alternative,
         (*a, *b),
-        cosines,
         lists,
+        _over_documents(embedding, measure),
     )
 
 
 def relative_norm_distance(
-    embedding: Embedding,
+    embedding: Embedding | Stability,
     first: Sequence[str],
     second: Sequence[str],
     neutral: Sequence[str],
@@ -204,29 +224,42 @@ def relative_norm_distance(
     """
     check_test(alternative, draws, seed)
     lists = _lists(
-        embedding,
+        _vectors(embedding),
         {"first": first, "second": second, "neutral": neutral},
         max_missing,
         apart=(("first", "second"),),
     )
-    x, y, m = (directions(embedding, words) for words in lists.words.values())
-    group = np.concatenate([x, y])
-    inside, exact = splits_of(len(group), len(x), draws=draws, seed=seed)
-    observed = np.zeros((1, len(group)), dtype=bool)
+    x, y, m = lists.words.values()
+    inside, exact = splits_of(len(x) + len(y), len(x), draws=draws, seed=seed)
+    observed = np.zeros((1, len(x) + len(y)), dtype=bool)
     observed[0, : len(x)] = True
-    distances = _norm_differences(group, m, observed)[0]
-    drawn = _norm_differences(group, m, inside).mean(axis=1)
-    statistic = float(distances.mean())
+
+    def measure(embedding: Embedding) -> _Measured:
+        group, other = directions(embedding, (*x, *y)), directions(embedding, m)
+        distances = _norm_differences(group, other, observed)[0]
+        return _Measured(float(distances.mean()), None, distances)
+
+    vectors = _vectors(embedding)
+    found = measure(vectors)
+    group, other = directions(vectors, (*x, *y)), directions(vectors, m)
+    drawn = _norm_differences(group, other, inside).mean(axis=1)
     return _result(
         "RND",
-        statistic,
-        None,
-        p_value_of_splits(statistic, drawn, alternative, exact),
+        found,
+        p_value_of_splits(found.statistic, drawn, alternative, exact),
         alternative,
-        lists.words["neutral"],
-        distances,
+        m,
         lists,
+        _over_documents(embedding, measure),
     )
+
+
+class _Measured(NamedTuple):
+    """What a test measures in some vectors, without a p-value."""
+
+    statistic: float
+    effect_size: float | None
+    values: Array
 
 
 @dataclass(frozen=True)
@@ -282,25 +315,54 @@ def _norm_differences(group: Array, neutral: Array, inside: NDArray[np.bool_]) -
     return distances(inside) - distances(~inside)
 
 
+def _vectors(source: Embedding | Stability) -> Embedding:
+    return source.embedding if isinstance(source, Stability) else source
+
+
+def _over_documents(
+    source: Embedding | Stability, measure: Callable[[Embedding], _Measured]
+) -> Estimates | None:
+    """Return the statistic and the effect size with errors, where there are replicates."""
+    if not isinstance(source, Stability):
+        return None
+    if measure(source.embedding).effect_size is None:
+        return source.estimate(lambda vectors: measure(vectors).statistic, ["statistic"])
+
+    def numbers(vectors: Embedding) -> list[float]:
+        found = measure(vectors)
+        return [found.statistic, np.nan if found.effect_size is None else found.effect_size]
+
+    return source.estimate(numbers, ["statistic", "effect size"])
+
+
+def _spoken(estimates: Estimates) -> list[str]:
+    """Return each value with its standard error and interval, as a part of a sentence."""
+    return [
+        f"{each['name']} {each['value']:.3g} ± {each['error']:.2g}, 95 % interval "
+        f"{each['low']:.3g} to {each['high']:.3g}"
+        for each in estimates.rows()
+    ]
+
+
 def _result(
     name: str,
-    statistic: float,
-    effect_size: float | None,
+    found: _Measured,
     p_value: PValue,
     alternative: Alternative,
     words: Sequence[str],
-    values: Array,
     lists: _Lists,
+    over_documents: Estimates | None,
 ) -> AssociationTest:
     return AssociationTest(
         name,
-        statistic,
-        effect_size,
+        found.statistic,
+        found.effect_size,
         p_value.value,
         p_value.exact,
         p_value.splits,
         alternative,
-        dict(zip(words, values.tolist(), strict=True)),
+        dict(zip(words, found.values.tolist(), strict=True)),
         {each: len(known) for each, known in lists.words.items()},
         lists.missing,
+        over_documents,
     )

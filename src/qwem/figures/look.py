@@ -12,6 +12,7 @@ import numpy as np
 
 from qwem._internal.extras import require
 from qwem._internal.output import writing_file
+from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import os
@@ -50,8 +51,15 @@ _STYLE: dict[str, Any] = {
     "lines.linewidth": 1.2,
     "figure.facecolor": "white",
     "pdf.fonttype": 42,
+    "svg.hashsalt": "qwem",
 }
 _RESOLUTION = 200
+_UNDATED: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+}
+"""The metadata of each format without what differs between equal figures."""
 
 
 @contextmanager
@@ -99,13 +107,28 @@ def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> tuple[Path, Pat
     ['empty.png', 'empty.pdf']
     """
     paths = Path(f"{stem}.png"), Path(f"{stem}.pdf")
-    undated: tuple[dict[str, Any], ...] = ({"Software": None}, {"CreationDate": None})
-    with style(), _quiet_fonts():
-        for path, metadata in zip(paths, undated, strict=True):
-            with writing_file(path) as file:
-                figure.savefig(file, format=path.suffix[1:], dpi=_RESOLUTION, metadata=metadata)
-            figure.set_layout_engine("none")  # panels stay where they were put for the first file
+    for path in paths:
+        write_figure(figure, path)
+        figure.set_layout_engine("none")  # panels stay where they were put for the first file
     return paths
+
+
+def write_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as PNG, PDF or SVG, by the file's name, and return its path.
+
+    >>> import tempfile
+    >>> write_figure(new_figure(1, 1), tempfile.mkdtemp() + "/empty.svg").name
+    'empty.svg'
+    """
+    file_path = Path(path)
+    kind = file_path.suffix[1:].lower()
+    if kind not in _UNDATED:
+        raise SettingError(
+            f"A figure is written to a file that ends in .png, .pdf or .svg, not to {file_path}."
+        )
+    with style(), _quiet_fonts(), writing_file(file_path) as file:
+        figure.savefig(file, format=kind, dpi=_RESOLUTION, metadata=_UNDATED[kind])
+    return file_path
 
 
 @contextmanager

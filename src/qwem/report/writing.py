@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from qwem import __version__
 from qwem._internal.extras import require
 from qwem._internal.output import writing_file
+from qwem.comparison import Stability
 from qwem.errors import SettingError
 from qwem.evaluation import evaluate_available
 from qwem.report.assets import asset, join_modules
@@ -24,6 +25,7 @@ from qwem.report.markup import (
     starting_words,
     task_section,
 )
+from qwem.report.stability import stability_section
 from qwem.report.summary import corpus_facts, lookup_note, spectrum_note, training_note
 from qwem.report.tasks import tasks_data
 
@@ -42,7 +44,7 @@ SEARCHED_DIM = 200
 
 
 def write_report(
-    model: Model,
+    model: Model | Stability,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -59,7 +61,7 @@ def write_report(
     Parameters
     ----------
     model
-        A fitted model.
+        A fitted model. Of a `Stability` the page also says how sure the nearest words are.
     path
         The file to write.
     title
@@ -92,6 +94,8 @@ def write_report(
 
     if features < 1 or words < 1:
         raise SettingError(f"features and words must be at least 1, not {features} and {words}.")
+    stability = model if isinstance(model, Stability) else None
+    model = model.model if isinstance(model, Stability) else model
     plotly = require("plotly.offline", "explore").get_plotlyjs()
     spectrum = model.spectrum
     run = closed_form(spectrum, init_scale=init_scale)
@@ -118,6 +122,8 @@ def write_report(
         training_note=escape(training_note(model)),
         lookup_note=escape(lookup_note(model, words, part)),
         **starting_words(data["words"]),
+        stability="" if stability is None else stability_section(stability, words),
+        stability_link="" if stability is None else '<a href="#stability">Stability</a>',
         scores=scores,
         score_link='<a href="#scores">Scores</a>' if scores else "",
         tasks=task_section(model, words) if data["tasks"] else "",

@@ -1,0 +1,61 @@
+"""The part about stability: how much the nearest words depend on the documents."""
+
+from __future__ import annotations
+
+from html import escape
+from string import Template
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qwem._internal.tables import Markup, html_table
+from qwem.report.assets import asset
+
+if TYPE_CHECKING:
+    from qwem.comparison import Stability, StableNeighbour
+
+ASKED_WORDS, SHOWN_WORDS, NEIGHBOURS = 60, 6, 5
+"""How many words are asked for their nearest words, how many are shown, and how many of these."""
+
+_TOP = 10
+
+
+def stability_section(stability: Stability, words: int) -> str:
+    """Return the part about stability, of the `words` most frequent words."""
+    known = stability.embedding.index_to_key[:words]
+    # From frequent to rare in equal steps of the logarithm of the rank: ranks 0 to len − 1.
+    ranks = np.geomspace(min(10, len(known)), len(known), min(ASKED_WORDS, len(known)))
+    asked = [known[rank] for rank in np.unique(ranks.astype(int) - 1)]
+    top = min(_TOP, len(known) - 1)
+    found = {word: stability.neighbours(word, top).neighbours for word in asked}
+    everything = [each for neighbours in found.values() for each in neighbours]
+    kept = np.mean([each.kept for each in everything]) / len(stability.replicates)
+    error = np.median([each.error for each in everything])
+    count = len(stability.replicates)
+    again = (
+        f"once without each of {count} equal parts of the documents"
+        if stability.method == "jackknife"
+        else f"{count} times with other weights of the documents"
+    )
+    summary = (
+        f"The model was fitted again, {again}. Of the {top} nearest words of a word, "
+        f"{kept:.0%} remain among the {top} nearest on average; their similarities have a standard "
+        f"error of {error:.3f} (median over {len(asked)} words from frequent to rare). The table "
+        f"has some of these words, each with its nearest, their similarities ± standard error, and "
+        f"in how many of the {count} fits they are among the {top} nearest."
+    )
+    shown = [
+        asked[i] for i in np.linspace(0, len(asked) - 1, min(SHOWN_WORDS, len(asked))).astype(int)
+    ]
+    rows = [(word, *map(_cell, found[word][:NEIGHBOURS])) for word in shown]
+    table = html_table((), rows, row_headers=True, style="stability")
+    return Template(asset("stability.html")).substitute(
+        summary=escape(summary), table=f'<div class="scroll">{table}</div>'
+    )
+
+
+def _cell(each: StableNeighbour) -> Markup:
+    return Markup(
+        f'<span class="word">{escape(each.word)}</span> <span class="cosine">'
+        f"{each.similarity:.2f} ± {each.error:.2f}, {each.kept}/{len(each.ranks)}</span>"
+    )

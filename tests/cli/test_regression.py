@@ -1,0 +1,91 @@
+"""`qwem regression`: covariates from columns of the input or of another table."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from qwem.cli import main
+from qwem.comparison import context_regression
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Capture = pytest.CaptureFixture[str]
+RNG = np.random.default_rng(0)
+ROWS: list[dict[str, Any]] = [
+    {
+        "text": " ".join(f"w{'abcdefghij'[i]}" for i in RNG.integers(0, 10, 25)),
+        "party": "DR"[number % 2],
+        "year": int(RNG.integers(1990, 2020)),
+        "speaker": number // 2,
+    }
+    for number in range(40)
+]
+SETTINGS: Any = {"dim": 3, "polish": False, "permutations": 19}
+OPTIONS = ["--dim", "3", "--no-polish", "--permutations", "19"]
+
+
+@pytest.fixture
+def speeches(tmp_path: Path) -> str:
+    file = tmp_path / "speeches.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return str(file)
+
+
+def json_of(capture: Capture, *arguments: str) -> Any:
+    capture.readouterr()
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capture.readouterr().out)
+
+
+def column(name: str) -> list[Any]:
+    return [row[name] for row in ROWS]
+
+
+def test_covariates_are_columns_of_the_text(speeches: str, capsys: Capture) -> None:
+    asked = ["--words", "wa,wb", "--covariates", "party", "year", "--clusters", "speaker"]
+    found = json_of(capsys, "regression", speeches, *asked, *OPTIONS)
+    expected = context_regression(
+        column("text"),
+        ["wa", "wb"],
+        {"party": column("party"), "year": column("year")},
+        clusters=column("speaker"),
+        **SETTINGS,
+    )
+    assert found == json.loads(json.dumps(expected.to_dict()))
+    assert main(["regression", speeches, *asked, *OPTIONS]) == 0
+    assert capsys.readouterr().out == expected.to_text()
+
+
+def test_an_encoded_corpus_has_its_columns_elsewhere(
+    speeches: str, tmp_path: Path, capsys: Capture
+) -> None:
+    corpus, model = str(tmp_path / "corpus"), str(tmp_path / "model")
+    assert main(["encode", speeches, "-o", corpus]) == 0
+    assert main(["fit", corpus, "-o", model, "--dim", "3", "--no-polish"]) == 0
+    asked = ["--words", "wa", "--covariates", "year"]
+    found = json_of(
+        capsys, "regression", corpus, *asked, *OPTIONS, "--table", speeches, "--model", model
+    )
+    assert found == json_of(capsys, "regression", speeches, *asked, *OPTIONS)
+    assert main(["regression", corpus, *asked]) == 2
+    assert "by --table" in capsys.readouterr().err
+
+
+def test_the_coefficients_can_be_drawn(speeches: str, tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("matplotlib", reason="figures need the plot extra")
+    figure = tmp_path / "figure.pdf"
+    asked = ["--words", "wa", "--covariates", "year", "party", "--figure"]
+    assert main(["regression", speeches, *asked, str(figure), *OPTIONS]) == 0
+    assert figure.read_bytes().startswith(b"%PDF")
+    assert main(["regression", speeches, *asked, "figure.txt"]) == 2
+    assert "ends in .png" in capsys.readouterr().err
+
+
+def test_a_column_that_is_not_there(speeches: str, capsys: Capture) -> None:
+    assert main(["regression", speeches, "--words", "wa", "--covariates", "age"]) == 2
+    assert "No document has a value for 'age'" in capsys.readouterr().err
