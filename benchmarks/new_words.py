@@ -10,7 +10,9 @@ model, by cosine; 1 is best.
 Beside `Model.embed_rows` of the closed form and of the polished model stand means of the vectors of
 the words around it, in the polished model: plain; weighted by a/(a + p) with p the frequency of a
 word and a = 0.001 (SIF; Arora, Liang and Ma 2017); and à la carte, the plain mean times the matrix
-of `qwem.comparison.context_transform` (Khodak et al. 2018).
+of `qwem.comparison.context_transform` (Khodak et al. 2018), or of the same least squares with words
+weighted by their counts instead of the logarithms. All but these two see counts in which frequent
+words are thinned out as in the fit.
 """
 
 from __future__ import annotations
@@ -50,27 +52,33 @@ def main() -> None:
     polished = qwem.fit(first, dim=options.dim)
     closed = qwem.fit(first, dim=options.dim, polish=False)
     vectors = polished.embedding().vectors.astype(np.float64)
-    here = qwem.Cooccurrence.count(first, polished.settings["window"])
-    there = qwem.Cooccurrence.count(second, polished.settings["window"])
+    window, subsample = polished.settings["window"], polished.settings["subsample"]
+    here, there = (qwem.Cooccurrence.count(half, window) for half in (first, second))
+    thin = qwem.Cooccurrence.count(second, window, subsample=subsample)
     transform = context_transform(polished.embedding(), here)
+    by_counts = transform_by_counts(vectors, here)
     share = here.word_counts / here.word_counts.sum()
 
     rng = np.random.default_rng(0)
     enough = (there.word_counts >= max(OCCURRENCES)) & (here.word_counts >= 30)
     chosen = rng.choice(np.flatnonzero(enough), options.words, replace=False)
-    rows = there.pair_counts.tocsr()[chosen].toarray()
-    print("n    closed form  polished  mean  weighted mean  à la carte")
+    rows, thin_rows = (
+        counts.pair_counts.tocsr()[chosen].toarray().astype(np.int64) for counts in (there, thin)
+    )
+    print("n: closed form, polished, mean, weighted mean, à la carte, à la carte by counts")
     for count in OCCURRENCES:
         part = np.minimum(1.0, count / there.word_counts[chosen])[:, None]
-        thinned = rng.binomial(rows.astype(np.int64), part)
-        found = thinned.sum(axis=1) > 0
-        mean = averages(thinned, vectors)
-        embedded = {
-            "closed form": closed.embed_rows(thinned[found]).vectors,
-            "polished": polished.embed_rows(thinned[found]).vectors,
-            "mean": mean[found],
-            "weighted mean": averages(thinned * (SIF / (SIF + share)), vectors)[found],
-            "à la carte": (mean @ transform.T)[found],
+        everything, some = (rng.binomial(each, part) for each in (rows, thin_rows))
+        found = (everything.sum(axis=1) > 0) & (some.sum(axis=1) > 0)
+        everything, some = everything[found], some[found]
+        mean = averages(everything, vectors)
+        embedded: dict[str, NDArray[np.floating]] = {
+            "closed form": closed.embed_rows(some).vectors,
+            "polished": polished.embed_rows(some).vectors,
+            "mean": averages(some, vectors),
+            "weighted mean": averages(some * (SIF / (SIF + share)), vectors),
+            "à la carte": mean @ transform.T,
+            "à la carte by counts": mean @ by_counts.T,
         }
         spaces = dict.fromkeys(embedded, vectors)
         spaces["closed form"] = closed.embedding().vectors.astype(np.float64)
@@ -78,7 +86,16 @@ def main() -> None:
             reciprocal_rank(embedded[name], spaces[name], chosen[found]) * found.mean()
             for name in embedded
         ]
-        print(f"{count:<5}" + "  ".join(f"{score:.2f}" for score in scores), flush=True)
+        print(f"{count}: " + " ".join(f"{score:.2f}" for score in scores), flush=True)
+
+
+def transform_by_counts(
+    vectors: NDArray[np.float64], counts: qwem.Cooccurrence
+) -> NDArray[np.float64]:
+    """Return the matrix of à la carte with each word weighted by how often it occurs."""
+    means = averages(counts.pair_counts.toarray().astype(np.float64), vectors)
+    roots = np.sqrt(counts.word_counts)[:, None]
+    return np.asarray(np.linalg.lstsq(roots * means, roots * vectors, rcond=None)[0].T)
 
 
 def averages(counts: NDArray[np.number], vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -70,7 +70,7 @@ def test_coefficients_have_intervals_and_p_values() -> None:
     expected = [(each.debiased, each.low, each.high) for each in found.coefficients]
     assert np.allclose(np.column_stack([dots, bars]).T, np.array(expected).T * scale)
     year, *others = (text.get_text() for text in axes.get_yticklabels())
-    assert year.startswith("year (by 8.")
+    assert year == f"year (by {np.sqrt(scale[0]):.3g})"
     assert others == ["party=I", "party=R"]
     shown = [text.get_text() for text in axes.texts]
     assert shown == [f"p = {each.p_value:.2g}" for each in found.coefficients]

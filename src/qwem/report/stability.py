@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 ASKED_WORDS, SHOWN_WORDS, NEIGHBOURS = 60, 6, 5
 """How many words are asked for their nearest words, how many are shown, and how many of these."""
 
-_TOP = 10
+_TOP, _FIRST_RANK = 10, 100
 
 
 def stability_section(stability: Stability, words: int) -> str:
     """Return the part about stability, of the `words` most frequent words."""
     known = stability.embedding.index_to_key[:words]
-    # From frequent to rare in equal steps of the logarithm of the rank: ranks 0 to len − 1.
-    ranks = np.geomspace(min(10, len(known)), len(known), min(ASKED_WORDS, len(known)))
+    # From frequent to rare in equal steps of the logarithm of the rank, after function words.
+    first = max(1, min(_FIRST_RANK, len(known) // 4))
+    ranks = np.geomspace(first, len(known), min(ASKED_WORDS, len(known)))
     asked = [known[rank] for rank in np.unique(ranks.astype(int) - 1)]
     top = min(_TOP, len(known) - 1)
     found = {word: stability.neighbours(word, top).neighbours for word in asked}
