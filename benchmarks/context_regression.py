@@ -67,6 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("context", type=Path)
     parser.add_argument("--word", default="immigration")
+    parser.add_argument("--dim", type=int, help="use the first D dimensions of the vectors only")
     parser.add_argument(
         "--no-jackknife", dest="jackknife", action="store_false",
         help="leave out conText's jackknife, which fits once for each cluster",
@@ -76,8 +77,8 @@ def main() -> None:
         directory = Path(name)
         sample = run_r(READ, directory, options.context.resolve())
         corpus = qwem.Corpus.from_documents([text.split() for text in sample["texts"]], min_count=1)
-        space = qwem.Embedding(sample["words"], np.array(sample["vectors"]))
-        transform = np.array(sample["transform"])
+        space = qwem.Embedding(sample["words"], np.array(sample["vectors"])[:, : options.dim])
+        transform = np.array(sample["transform"])[: options.dim, : options.dim]
         covariates = {name: sample[name] for name in ("party", "gender", "nominate")}
         contexts = contexts_of(corpus, [[options.word]], space, weights=(1,) * WINDOW)
         print(f"{options.word}: {len(contexts.documents)} occurrences in {len(corpus)} documents")

@@ -308,6 +308,11 @@ def test_other_settings_that_make_no_sense(regression: Any) -> None:
     texts, covariates = planted()
     with pytest.raises(SettingError, match="clusters must be 'documents'"):
         context_regression(texts, "bank", covariates, clusters="authors", dim=2)
+    with pytest.raises(SettingError, match="at least one word"):
+        context_regression(texts, [], covariates)
+    unknown = Embedding(["hill", "sea"], np.eye(2))
+    with pytest.raises(CorpusError, match="never occurs beside a word that has a vector"):
+        context_regression(texts, "bank", covariates, embedding=unknown)
     space = Embedding(["river", "money"], np.eye(2))
     with pytest.raises(SettingError, match="matrix of 2 × 2"):
         context_regression(texts, "bank", covariates, embedding=space, transform=np.eye(3))

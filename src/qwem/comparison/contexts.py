@@ -120,6 +120,12 @@ def contexts_of(
     )
 
 
+def documents_with(corpus: Corpus, phrases: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+    """Return the document of each occurrence of some words or phrases."""
+    places = np.concatenate([occurrences(corpus, phrase) for phrase in phrases])
+    return np.searchsorted(corpus.offsets, np.sort(places), side="right") - 1
+
+
 def vectors_of(embedding: Embedding, vocabulary: Vocabulary) -> tuple[Array, Array]:
     """Return the vector of each word of a vocabulary, and 1 for a word that has one or else 0."""
     numbers = np.array([embedding.key_to_index.get(word, -1) for word in vocabulary.words])

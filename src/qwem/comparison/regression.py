@@ -11,7 +11,7 @@ import numpy as np
 from qwem._internal.checks import require_whole
 from qwem._internal.progress import progress
 from qwem._internal.results import Result, listed
-from qwem.comparison.contexts import context_transform, contexts_of
+from qwem.comparison.contexts import context_transform, contexts_of, documents_with
 from qwem.comparison.covariates import Design, column_of, columns_of, design_of
 from qwem.comparison.estimates import Estimates
 from qwem.comparison.least_squares import fit_clusters
@@ -202,17 +202,23 @@ def context_regression(
     columns = columns_of(covariates, len(corpus))
     labels = _labels(clusters, len(corpus))
     asked = (words,) if isinstance(words, str) else tuple(words)
+    if not asked:
+        raise SettingError("words needs at least one word, and has none.")
     phrases = [_phrase(word, corpus) for word in asked]
+    present = documents_with(corpus, phrases)
+    if not len(present):
+        raise CorpusError(
+            f"{listed(asked)} never occurs in the text; check the spelling, or lower min_count."
+        )
+    # What can't be regressed is refused before the fit.
+    _design(columns, present[_complete(columns, labels, present, asked, drop_missing)])
     settled = settle(settings, corpus.vocabulary)
     weights = window_weights(settled.window, settled.weights)
     if embedding is None:
         embedding = fit(corpus, settings, threads=threads).embedding()
     contexts = contexts_of(corpus, phrases, embedding, weights=weights)
     if not len(contexts.documents):
-        raise CorpusError(
-            f"{listed(asked)} never occurs in the text beside a known word; check the spelling, or "
-            "lower min_count."
-        )
+        raise CorpusError(f"{listed(asked)} never occurs beside a word that has a vector.")
     if transform is None:
         counts = Cooccurrence.count(corpus, settled.window, settled.weights, threads=threads)
         transform = context_transform(embedding, counts)
@@ -224,7 +230,7 @@ def context_regression(
         )
     kept = _complete(columns, labels, contexts.documents, asked, drop_missing)
     documents = contexts.documents[kept]
-    design = design_of({name: [values[d] for d in documents] for name, values in columns.items()})
+    design = _design(columns, documents)
     numbers = _numbered(labels, documents)
     scale = _scale(design.matrix)
     fitted = fit_clusters(design.matrix @ scale, contexts.vectors[kept] @ matrix.T, numbers)
@@ -248,6 +254,11 @@ def context_regression(
         norms,
         embedding,
     )
+
+
+def _design(columns: Mapping[str, list[Any]], documents: NDArray[np.int64]) -> Design:
+    """Return the design of occurrences in these documents."""
+    return design_of({name: [values[d] for d in documents] for name, values in columns.items()})
 
 
 def _coefficients(
