@@ -12,7 +12,7 @@ from scipy import sparse
 
 from qwem._internal.blocks import blocks
 from qwem._internal.resources import require_memory, thread_count
-from qwem.cooccurrence.csr import compress
+from qwem.cooccurrence.csr import Rows, compress, row_ends
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class PairCounts:
             return other + self
         if isinstance(other.matrix, np.ndarray):
             return self.from_exact(_plus_sparse(other.matrix, self.matrix))
-        return self.from_exact(self.matrix.astype(np.uint64) + other.matrix.astype(np.uint64))
+        return self.from_exact(_plus(self.matrix, other.matrix))
 
     def __sub__(self, other: PairCounts) -> PairCounts:
         if isinstance(self.matrix, np.ndarray) or isinstance(other.matrix, np.ndarray):
@@ -233,6 +233,28 @@ def _plus_sparse(dense: NDArray[Any], rows: sparse.csr_array) -> NDArray[np.uint
     for block in _row_blocks(dense):
         total[block] += rows[block].astype(np.uint64).toarray()
     return total
+
+
+def _plus(first: sparse.csr_array, second: sparse.csr_array) -> sparse.csr_array:
+    """Return the sum of sparse counts, several times as fast as SciPy, which needs uint64."""
+    from qwem.cooccurrence.kernels import merge_rows
+
+    largest = sum(int(matrix.data.max(initial=0)) for matrix in (first, second))
+    dtype = np.dtype(np.uint32 if largest < 2**32 else np.uint64)
+    size, entries = first.shape[0], first.nnz + second.nnz
+    total = Rows.with_room(size, entries, dtype)
+    merge_rows(*_as_rows(first), *_as_rows(second), 0, size, *total)
+    indptr = row_ends(total.lengths)
+    columns = total.columns[: indptr[-1]].astype(indptr.dtype)
+    result = sparse.csr_array(
+        (total.values[: indptr[-1]].copy(), columns, indptr), shape=first.shape
+    )
+    result.has_canonical_format = True
+    return result
+
+
+def _as_rows(matrix: sparse.csr_array) -> Rows:
+    return Rows(matrix.indptr[:-1], np.diff(matrix.indptr), matrix.indices, matrix.data)
 
 
 def _row_blocks(matrix: NDArray[Any]) -> list[slice]:
