@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.urls import is_url
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ def source_of(inputs: list[str]) -> Any:
     return text_paths(inputs)
 
 
-def text_paths(inputs: list[str]) -> list[Path]:
-    """Return the paths of text; - is standard input."""
+def text_paths(inputs: list[str]) -> list[str | Path]:
+    """Return the paths and URLs of text; - is standard input."""
     if "" in inputs:
         raise SettingError("One of the inputs is an empty name; give a file or directory.")
-    return [Path("/dev/stdin" if item == "-" else item) for item in inputs]
+    return [
+        item if is_url(item) else Path("/dev/stdin" if item == "-" else item) for item in inputs
+    ]

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.tables import one_line
-from qwem.corpus.files import find_files, open_stream
+from qwem._internal.urls import without_secrets
+from qwem.corpus.files import find_files, open_parquet, open_stream
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qwem.corpus.files import PathLike
+    from qwem.corpus.remote import RemoteFile
 
 
 def read_columns(
@@ -56,12 +58,11 @@ def read_columns(
     return found
 
 
-def _parquet_rows(path: Path, names: list[str]) -> Iterator[tuple[Any, ...]]:
+def _parquet_rows(path: Path | RemoteFile, names: list[str]) -> Iterator[tuple[Any, ...]]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, memory_map=True) as table:
+        with open_parquet(path) as table:
             known = table.schema_arrow.names
             absent = [name for name in names if name not in known]
             if absent:
@@ -71,10 +72,12 @@ def _parquet_rows(path: Path, names: list[str]) -> Iterator[tuple[Any, ...]]:
             for records in table.iter_batches(columns=names):
                 yield from zip(*(records.column(name).to_pylist() for name in names), strict=True)
     except (pa.ArrowException, OSError) as error:
-        raise CorpusError(f"{path} can't be read as Parquet: {one_line(str(error))}.") from error
+        raise CorpusError(
+            f"{path} can't be read as Parquet: {one_line(without_secrets(str(error)))}."
+        ) from error
 
 
-def _json_rows(path: Path, names: list[str]) -> Iterator[tuple[Any, ...]]:
+def _json_rows(path: Path | RemoteFile, names: list[str]) -> Iterator[tuple[Any, ...]]:
     with open_stream(path) as (stream, _):
         for number, line in enumerate(stream, 1):
             if not line.strip():

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from qwem._internal.artefact import kind_of
+from qwem._internal.file_states import file_states
+from qwem._internal.urls import is_url, without_secrets
+from qwem.corpus.remote import RemoteFile, find_remote
 from qwem.errors import ArtefactError, CorpusError
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 class InputFile:
     """A file to read; `named` where it was asked for by its own name, not found in a directory."""
 
-    path: Path
+    path: Path | RemoteFile
     named: bool
     part: tuple[int, int] | None = None
     """What of it to read: row groups of Parquet, bytes of plain text; None for all. A line belongs
@@ -44,8 +47,16 @@ class InputFile:
     def size(self) -> int:
         """The bytes to read."""
         if self.part is None or self.format == "parquet":
-            return self.path.stat().st_size
+            remote = isinstance(self.path, RemoteFile)
+            return self.path.size if remote else self.path.stat().st_size
         return self.part[1] - self.part[0]
+
+    @property
+    def state(self) -> list[Any]:
+        """The name, size and version of the file: they change if it does."""
+        if isinstance(self.path, RemoteFile):
+            return [str(self.path), self.path.size, self.path.version]
+        return file_states([self.path])
 
     @property
     def format(self) -> str:
@@ -58,7 +69,7 @@ class InputFile:
 
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
-    """Return the files that paths, directories and patterns stand for.
+    """Return the files that paths, directories, patterns and URLs stand for.
 
     Directories are searched recursively, and what is found is sorted. Hidden files and what qwem
     itself saved there are passed over.
@@ -66,7 +77,11 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if any(os.fspath(path) == "" for path in several):
         raise CorpusError("One of the paths is empty; give the name of a file or directory.")
-    files = [file for path in several for file in _expand(Path(path))]
+    files = [
+        file
+        for path in several
+        for file in (_expand_url(os.fspath(path)) if is_url(path) else _expand(Path(path)))
+    ]
     if not files:
         raise CorpusError("There is no file to read: the list of paths is empty.")
     return files
@@ -74,7 +89,7 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
 
 @contextmanager
 def open_stream(
-    path: Path, part: tuple[int, int] | None = None
+    path: Path | RemoteFile, part: tuple[int, int] | None = None
 ) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
     """Yield a file's decompressed stream, and a function that returns how far it has been read.
 
@@ -82,7 +97,7 @@ def open_stream(
     was cut short, is a `CorpusError`.
     """
     try:
-        with path.open("rb") as raw:
+        with path.open() if isinstance(path, RemoteFile) else path.open("rb") as raw:
             if part is not None:
                 first, last = (_start_of_line(raw, place) for place in part)
                 raw.seek(first)
@@ -94,7 +109,21 @@ def open_stream(
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise CorpusError(f"{path} is damaged or cut short: {error}.") from error
     except OSError as error:
-        raise CorpusError(f"{path} can't be read: {error.strerror or error}.") from error
+        reason = without_secrets(str(error.strerror or error))
+        raise CorpusError(f"{path} can't be read: {reason}.") from error
+
+
+@contextmanager
+def open_parquet(path: Path | RemoteFile) -> Iterator[Any]:
+    """Yield a Parquet file, wherever it is."""
+    import pyarrow.parquet as pq
+
+    if isinstance(path, RemoteFile):
+        with path.open() as raw, pq.ParquetFile(raw, pre_buffer=True) as table:
+            yield table
+    else:
+        with pq.ParquetFile(path, memory_map=True) as table:
+            yield table
 
 
 class _Section:
@@ -140,6 +169,11 @@ def _is_saved(directory: Path) -> bool:
         return kind_of(directory) is not None
     except ArtefactError:  # some other program's metadata
         return False
+
+
+def _expand_url(url: str) -> Iterator[InputFile]:
+    files, named = find_remote(url)
+    yield from (InputFile(file, named=named) for file in files)
 
 
 def _expand(path: Path) -> Iterator[InputFile]:

@@ -10,9 +10,10 @@ import numpy as np
 
 from qwem._internal.resources import require_memory
 from qwem._internal.tables import one_line
+from qwem._internal.urls import without_secrets
 from qwem.corpus import batches
 from qwem.corpus.batches import TextBatch, from_arrow, from_texts, kind_of_value
-from qwem.corpus.files import open_stream
+from qwem.corpus.files import open_parquet, open_stream
 from qwem.corpus.utf8 import valid_array, valid_bytes
 from qwem.errors import CorpusError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from qwem.corpus.files import InputFile
     from qwem.corpus.reading import Documents, Errors
+    from qwem.corpus.remote import RemoteFile
 
 _COPIES = 6  # of a long line: its bytes twice, checked, parsed, and as text and its bytes
 _NO_TEXT = np.empty(0, dtype=np.uint8)
@@ -72,7 +74,7 @@ def _read_text(
             yield TextBatch(_NO_TEXT, _END_HERE, told())
 
 
-def _read_json_lines(path: Path, column: str, errors: Errors) -> Iterator[TextBatch]:
+def _read_json_lines(path: Path | RemoteFile, column: str, errors: Errors) -> Iterator[TextBatch]:
     line_number = 0
     documents = 0
     with open_stream(path) as (stream, told):
@@ -89,11 +91,11 @@ def _read_json_lines(path: Path, column: str, errors: Errors) -> Iterator[TextBa
             yield TextBatch(batch.text, batch.ends, told())
 
 
-def _document_name(path: Path, first: int, index: int) -> str:
+def _document_name(path: Path | RemoteFile, first: int, index: int) -> str:
     return f"Document {first + index} of {path}"
 
 
-def _json_text(line: bytes, column: str, path: Path, number: int) -> str | None:
+def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -> str | None:
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -118,11 +120,10 @@ def _json_text(line: bytes, column: str, path: Path, number: int) -> str | None:
 
 def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[TextBatch]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     path = file.path
     try:
-        with pq.ParquetFile(path, memory_map=True) as table:
+        with open_parquet(path) as table:
             if column not in table.schema_arrow.names:
                 raise CorpusError(
                     f"{path} has no column {column!r}; it has {_names(table.schema_arrow.names)}: "
@@ -139,7 +140,9 @@ def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[Text
                 row += len(array)
                 yield from_arrow(array, int(row * bytes_per_row))
     except (pa.ArrowException, OSError) as error:
-        raise CorpusError(f"{path} can't be read as Parquet: {one_line(str(error))}.") from error
+        raise CorpusError(
+            f"{path} can't be read as Parquet: {one_line(without_secrets(str(error)))}."
+        ) from error
 
 
 def _batch_rows(table: Any, column: str) -> int:

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qwem.corpus.reading import Errors
+    from qwem.corpus.remote import RemoteFile
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def valid_bytes(data: bytes, errors: Errors, path: Path, position: int) -> bytes:
+def valid_bytes(data: bytes, errors: Errors, path: Path | RemoteFile, position: int) -> bytes:
     """Return valid `data`, found at `position` in a file, without a byte order mark at its start.
 
     ``errors="replace"`` puts U+FFFD where `bytes.decode` would.
