@@ -1,21 +1,186 @@
-"""Counting on a cluster of local processes beside one process with as many threads.
+"""A cluster of local processes beside one process with as many threads, and what its work costs.
 
     python benchmarks/cluster.py enwiki-36M.parquet --times 10 --workers 1 2
+    python benchmarks/cluster.py enwiki-36M.parquet --times 10 --workers 2 --constants
 
 The text is read `--times` times over. Both choose the same words; the clusters' counts must be
 equal, bit for bit. Parquet is cut between row groups, and a piece has at least one.
+
+With --constants the text is taken once, for what words, pairs, products and sweeps cost,
+and then `--times` times over, beside the time that they predict for that. Factorizing and polishing
+are done on the counts of the text taken once.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import shutil
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-from qwem.cluster import connected, count_files
-from qwem.model import Settings, count, read
+import psutil
+
+from qwem.cluster import connected, count_files, factorize, polish
+from qwem.model import Settings, build_target, count, read, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qwem import Cooccurrence
+
+SWEEPS = 2
+
+
+class Stages(logging.Handler):
+    """Seconds and tasks by stage, from what `qwem.cluster` logs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: dict[str, float] = {}
+        self.tasks: dict[str, int] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note the end of a stage."""
+        arguments: Any = record.args
+        stage, tasks, seconds = arguments
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+        self.tasks[stage] = self.tasks.get(stage, 0) + tasks
+
+
+@contextmanager
+def stages() -> Iterator[Stages]:
+    """Yield the stages of what is done in the block."""
+    logger = logging.getLogger("qwem.cluster.tasks")
+    handler = Stages()
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield handler
+    finally:
+        logger.removeHandler(handler)
+
+
+def copied(corpus: str, times: int, directory: str) -> list[Path]:
+    """Return as many copies of the text as it is to be read: links would be one piece to qwem."""
+    files = [Path(directory, f"text-{number}.parquet") for number in range(times)]
+    for file in files:
+        if not file.exists():
+            shutil.copyfile(corpus, file)
+    return files
+
+
+def count_there(
+    client: Any, files: list[Path], work: Path, settings: Settings, piece_bytes: int
+) -> tuple[Cooccurrence, float, Stages]:
+    with stages() as seen:
+        start = time.perf_counter()
+        found = count_files(client, files, work, settings, piece_bytes=piece_bytes)
+        seconds = time.perf_counter() - start
+    return found, seconds, seen
+
+
+def compare(options: argparse.Namespace, settings: Settings, directory: str) -> None:
+    """Print the time of one process and of a cluster, for each number of workers."""
+    files = copied(options.corpus, options.times, directory)
+    work = Path(directory, "work")
+    for workers in options.workers:
+        start = time.perf_counter()
+        corpus = read(files, settings, workers)
+        reading = time.perf_counter() - start
+        expected = count(corpus, settings, workers)
+        alone = time.perf_counter() - start
+        print(f"{workers} threads  {alone:7.1f} s  {reading:.1f} s of them reading", flush=True)
+        with connected(workers=workers) as client:
+            found, seconds, seen = count_there(client, files, work, settings, options.piece_bytes)
+            shutil.rmtree(work)
+        assert found == expected
+        print(f"{workers} workers  {seconds:7.1f} s  {seconds / alone - 1:+.0%}", flush=True)
+        for stage, taken in seen.seconds.items():
+            print(f"    {stage:16}{taken:7.1f} s  {seen.tasks[stage]:5} tasks", flush=True)
+
+
+def constants(options: argparse.Namespace, settings: Settings, directory: str) -> None:
+    """Print what words, pairs, products and sweeps cost, and how well that predicts more text."""
+    workers, work = options.workers[-1], Path(directory, "work")
+    with connected(workers=workers) as client:
+        client.run(_warm)
+        once, seconds, seen = count_there(
+            client, copied(options.corpus, 1, directory), work, settings, options.piece_bytes
+        )
+        size = sum(file.stat().st_size for file in work.rglob("*") if file.is_file())
+        words = int(once.word_counts.sum())
+        pairs = once.pair_counts.nnz
+        print(f"{workers} workers, {words:,} words that are kept, {pairs:,} pairs")
+        print(f"once: {seconds:.1f} s, {size / 1e6:,.0f} MB of pieces", flush=True)
+        for stage, taken in seen.seconds.items():
+            print(f"    {stage:16}{taken:7.2f} s  {seen.tasks[stage]:5} tasks")
+        text = seen.seconds["reading"] + seen.seconds["counting"]
+        print(
+            f"reading and counting: {words / text / workers / 1e6:.2f} million words/s per worker"
+        )
+        _solve(client, once, settings, work, workers)
+        peak = max(client.run(_peak).values())
+        print(f"memory of a worker: {peak / 1e9:.2f} GB at most", flush=True)
+        shutil.rmtree(work)
+        files = copied(options.corpus, options.times, directory)
+        _, taken, more = count_there(client, files, work, settings, options.piece_bytes)
+        predicted = _predicted(seconds, seen, more.tasks, options.times)
+        print(
+            f"{options.times} times: {predicted:.1f} s predicted, {taken:.1f} s taken, "
+            f"{predicted / taken - 1:+.0%}"
+        )
+        for stage, seconds in more.seconds.items():
+            print(f"    {stage:16}{seconds:7.2f} s  {more.tasks[stage]:5} tasks")
+
+
+def _solve(client: Any, counts: Cooccurrence, settings: Settings, work: Path, workers: int) -> None:
+    settled = settle(settings, counts.vocabulary)
+    target = build_target(counts, settled)
+    pairs = counts.pair_counts.nnz
+    start = time.perf_counter()
+    spectrum = factorize(client, target, work, settled.dim, signed=settled.signed)
+    seconds = time.perf_counter() - start
+    rate = pairs * spectrum.products / seconds / workers
+    kind = "dense" if target.is_dense else "sparse"
+    print(f"factorizing ({kind}): {seconds:.1f} s, {spectrum.products:,} products")
+    print(f"    {rate / 1e9:.2f} billion pairs times vectors/s per worker, all included")
+    start = time.perf_counter()
+    polish(client, spectrum, counts, work, sweeps=SWEEPS, tol=0)
+    seconds = time.perf_counter() - start
+    rate = 2 * SWEEPS * pairs * settled.dim / seconds / workers
+    print(f"polishing: {seconds / SWEEPS:.1f} s a sweep")
+    print(f"    {rate / 1e9:.2f} billion pairs times dimensions/s per worker, all included")
+
+
+def _predicted(seconds: float, seen: Stages, tasks: dict[str, int], times: int) -> float:
+    """Return the time of more text: stages grow with it, sums of counts with the tasks of counting.
+
+    The rest, what this process does, stays.
+    """
+    sums = tasks["counting"] / seen.tasks["counting"]
+    growth = {stage: sums if stage == "adding sum" else times for stage in seen.seconds}
+    stages = sum(growth[stage] * taken for stage, taken in seen.seconds.items())
+    return seconds - sum(seen.seconds.values()) + stages
+
+
+def _warm() -> None:
+    """Import what tasks need, so that it is not part of the first one's time."""
+    from qwem import Corpus, cooccurrence
+
+    cooccurrence.Cooccurrence.count(Corpus.from_documents(["a b a c"]), threads=1)
+
+
+def _peak() -> int:
+    import resource
+
+    return max(
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        psutil.Process().memory_info().rss,
+    )
 
 
 def main() -> None:
@@ -24,28 +189,12 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--vocab-size", type=int, default=10_000)
-    parser.add_argument("--piece-bytes", type=int, default=1 << 24)
+    parser.add_argument("--piece-bytes", type=int, default=1 << 28)
+    parser.add_argument("--constants", action="store_true")
     options = parser.parse_args()
     settings = Settings(vocab_size=options.vocab_size, tokenizer="ascii", min_tokens=500)
     with TemporaryDirectory() as directory:
-        files = []
-        for number in range(options.times):
-            files.append(Path(directory, f"text-{number}.parquet"))
-            files[-1].symlink_to(Path(options.corpus).absolute())
-        for workers in options.workers:
-            start = time.perf_counter()
-            expected = count(read(files, settings, workers), settings, workers)
-            alone = time.perf_counter() - start
-            print(f"{workers} threads  {alone:7.1f} s", flush=True)
-            with connected(workers=workers) as client:
-                work = Path(directory, "work")
-                start = time.perf_counter()
-                found = count_files(client, files, work, settings, piece_bytes=options.piece_bytes)
-                seconds = time.perf_counter() - start
-                shutil.rmtree(work)
-            assert found.vocabulary == expected.vocabulary
-            assert (found.pair_counts.tocsr() != expected.pair_counts.tocsr()).nnz == 0
-            print(f"{workers} workers  {seconds:7.1f} s  {seconds / alone - 1:+.0%}", flush=True)
+        (constants if options.constants else compare)(options, settings, directory)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ SIDE_ROOMS = {
         "report",
         "training",
     },
-    "cluster": {"model"},
+    "cluster": {"model", "polish"},
     "figures": {"comparison", "dynamics", "evaluation", "interpretation", "training"},
 }
 TOP = {"cli", "recipes"}  # import everything, and nothing imports them

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import threading
-import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cluster.processes import kill_workers, served
 from qwem import Cooccurrence, Corpus
 from qwem.cluster import connected, connecting, count_files, counting
 from qwem.cluster.tasks import run_all
@@ -25,17 +19,10 @@ from qwem.errors import ClusterError, CorpusError, EmptyCorpusError, SettingErro
 from qwem.model import Settings, count, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 pytest.importorskip("distributed", reason="needs Dask's distributed")
 PIECE = 4_000  # bytes
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with connected(workers=2) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +66,8 @@ def test_counts_are_those_of_one_machine(
 ) -> None:
     found = count_files(client, text, tmp_path, settings, piece_bytes=PIECE)
     assert_same(found, count(read(str(text), settings), settings))
-    assert len(list(tmp_path.glob("counts-*"))) > (2 if settings.documents == "file" else 10)
+    assert len(list(tmp_path.glob("text-*"))) > (2 if settings.documents == "file" else 10)
+    assert len(list(tmp_path.glob("counts-*"))) > 2
 
 
 def test_a_run_goes_on_from_its_files(client: Any, text: Path, tmp_path: Path) -> None:
@@ -103,9 +91,7 @@ def test_killed_workers_change_nothing(text: Path, tmp_path: Path) -> None:
             for _ in range(4):
                 if over.wait(rng.uniform(0.05, 0.5)):
                     return
-                pids = list(client.run(os.getpid).values())
-                if pids:
-                    os.kill(pids[0], signal.SIGKILL)
+                kill_workers(client, most=1)
 
         killer = threading.Thread(target=kill)
         killer.start()
@@ -139,29 +125,6 @@ def test_a_scheduler_is_killed(text: Path, tmp_path: Path, monkeypatch: pytest.M
         found = count_files(client, text, work, piece_bytes=PIECE)
     assert_same(found, count(read(str(text), Settings()), Settings()))
     assert finished == {path: path.stat().st_mtime_ns for path in work.glob("text-*")}
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A scheduler and a worker as processes of their own: its address, and the scheduler's."""
-    file = folder / "scheduler.json"
-    command = [sys.executable, "-m", "dask"]
-    common = ["--no-dashboard", "--scheduler-file", str(file)]
-    scheduler = subprocess.Popen(
-        [*command, "scheduler", "--port", "0", *common], stderr=subprocess.DEVNULL
-    )
-    worker = subprocess.Popen(
-        [*command, "worker", "--no-nanny", *common], stderr=subprocess.DEVNULL
-    )
-    try:
-        while not file.exists() or not file.read_text().strip():
-            assert scheduler.poll() is None
-            time.sleep(0.05)
-        yield json.loads(file.read_text())["address"], scheduler
-    finally:
-        for process in (worker, scheduler):
-            process.kill()
-            process.wait()
 
 
 def test_errors_of_the_text_reach_the_caller(client: Any, tmp_path: Path) -> None:

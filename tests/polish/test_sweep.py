@@ -18,7 +18,7 @@ from polish.statistics import (
 )
 from qwem.polish import sweep
 from qwem.polish.loss import Word2vecLoss
-from qwem.polish.sweep import gram, improve, row_cuts, tile_starts
+from qwem.polish.sweep import StepsHere, gram, improve, row_cuts, tile_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,7 +89,7 @@ def test_a_step_is_what_it_is_said_to_be(
     loss = Word2vecLoss(counts, **settings)
     problem = loss.of_words() if words else loss.of_contexts()
     pairs: list[int] = []
-    found = improve(problem, counts.pair_counts.tocsr(), own, other, 2, pairs.append)
+    found = improve(problem, StepsHere(counts.pair_counts.tocsr(), 2), own, other, 2, pairs.append)
 
     weights = dense_weights(counts, **settings)
     wide = own.astype(np.float64), other.astype(np.float64)
@@ -121,7 +121,10 @@ def test_bits_do_not_depend_on_threads() -> None:
     own, other = random_sides(3, size=300)
     problem = Word2vecLoss(counts, negatives=5.0, exponent=0.75).of_words()
     matrix = counts.pair_counts.tocsr()
-    steps = [improve(problem, matrix, own, other, threads, lambda _: None) for threads in (1, 2, 3)]
+    steps = [
+        improve(problem, StepsHere(matrix, threads), own, other, threads, lambda _: None)
+        for threads in (1, 2, 3)
+    ]
     assert all(np.array_equal(step.vectors, steps[0].vectors) for step in steps)
     assert len({step.loss for step in steps}) == 1
 

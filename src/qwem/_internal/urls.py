@@ -6,7 +6,8 @@ import re
 
 # More than one letter before the colon: C:// is a drive.
 _URL = re.compile(r"([a-z][a-z0-9+.-]+::)*[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-_USER = re.compile(r"(://)[^/?#\s]*@")
+# After :// a user, with a password or not; elsewhere a user with a password.
+_USER = re.compile(r"((?<=://)[^/?#\s]*|[^\s/:@]+:[^\s/:@]+)@")
 _QUERY = re.compile(r"(https?://[^\s?#]*\?)[^\s)\"']+", re.IGNORECASE)
 
 
@@ -25,4 +26,4 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("ftp://me:secret@host/file and https://host/file?token=secret are missing")
     'ftp://…@host/file and https://host/file?… are missing'
     """
-    return _QUERY.sub(r"\1…", _USER.sub(r"\1…@", text))
+    return _QUERY.sub(r"\1…", _USER.sub("…@", text))

@@ -1,18 +1,25 @@
-"""Counting on a cluster, for the commands that count."""
+"""Work on a cluster, for the commands that count and fit."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwem.cli.inputs import text_paths
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
-    from qwem.cooccurrence import Cooccurrence
-    from qwem.model import Settings
+
+class Workplace(NamedTuple):
+    """A cluster, the text, and where pieces of it are kept."""
+
+    client: Any
+    paths: list[str | Path]
+    pieces: Path
 
 
 def wants_cluster(options: argparse.Namespace) -> bool:
@@ -20,17 +27,19 @@ def wants_cluster(options: argparse.Namespace) -> bool:
     return options.cluster is not None or options.local_cluster is not None
 
 
-def count_on_cluster(options: argparse.Namespace, settings: Settings) -> Cooccurrence:
-    """Count text on the cluster, with the pieces beside the output until they are all added."""
+@contextmanager
+def on_cluster(options: argparse.Namespace) -> Iterator[Workplace]:
+    """Yield the cluster, with pieces beside the output, which are removed if all goes well."""
     from qwem._internal.artefact import kind_of
-    from qwem.cluster import connected, count_files, remove_pieces
+    from qwem.cluster import connected, remove_pieces
 
     if "-" in options.inputs or any(kind_of(item) for item in options.inputs):
         raise SettingError("A cluster counts text files; give their names.")
     output = Path(options.output)
     pieces = output.with_name(f"{output.name}-pieces")
-    paths = [path.absolute() for path in text_paths(options.inputs)]
+    paths = [
+        path.absolute() if isinstance(path, Path) else path for path in text_paths(options.inputs)
+    ]
     with connected(options.cluster, options.local_cluster) as client:
-        counts = count_files(client, paths, pieces, settings)
+        yield Workplace(client, paths, pieces)
     remove_pieces(pieces)
-    return counts

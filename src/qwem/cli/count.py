@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qwem.cli.clusters import count_on_cluster, wants_cluster
+from qwem.cli.clusters import on_cluster, wants_cluster
 from qwem.cli.inputs import add_files, text_paths
 from qwem.cli.options import add_settings, given_settings
 from qwem.cli.output import emit_run
@@ -64,8 +64,10 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
         raise SettingError(f"The inputs must all be text, all corpora or all counts, not {found}.")
     given = given_settings(options)
     if wants_cluster(options):
-        with watch.stage("count"):
-            return count_on_cluster(options, Settings.of(options.preset, **given))
+        from qwem.cluster import count_files
+
+        with watch.stage("count"), on_cluster(options) as there:
+            return count_files(*there, Settings.of(options.preset, **given))
     if kinds == {"cooccurrence"}:
         if given or options.preset:
             raise SettingError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qwem.cli.clusters import count_on_cluster, wants_cluster
+from qwem.cli.clusters import on_cluster, wants_cluster
 from qwem.cli.inputs import add_files, source_of
 from qwem.cli.options import add_settings, given_settings
 from qwem.cli.output import emit_run
@@ -31,8 +31,11 @@ def run(options: argparse.Namespace) -> None:
     require_replaceable(options.output, "model")
     given = given_settings(options)
     if wants_cluster(options):
+        from qwem.cluster import fit_files
+
         settings = Settings.of(options.preset, **given)
-        model = fit(count_on_cluster(options, settings), settings, threads=options.threads)
+        with on_cluster(options) as there:
+            model = fit_files(*there, settings, threads=options.threads)
     else:
         source = source_of(options.inputs)
         model = fit(source, preset=options.preset, threads=options.threads, **given)

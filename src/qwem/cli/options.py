@@ -174,9 +174,9 @@ RUNNING = {
 }
 CLUSTER = {
     "cluster": Option(
-        str, "count on the Dask cluster at this address, such as tcp://host:8786", "ADDRESS"
+        str, "work on the Dask cluster at this address, such as tcp://host:8786", "ADDRESS"
     ),
-    "local_cluster": Option(whole, "count in N processes on this machine", "N"),
+    "local_cluster": Option(whole, "work in N processes on this machine", "N"),
 }
 STAGES = {"embedding": EMBEDDING, "reading": READING, "counting": COUNTING, "cluster": CLUSTER}
 

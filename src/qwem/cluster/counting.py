@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem import __version__
-from qwem._internal.artefact import kind_of
-from qwem._internal.file_states import file_states
-from qwem.cluster.tasks import run_all
+from qwem._internal.blocks import cut_evenly
+from qwem.cluster.phrases import learn_phrases
+from qwem.cluster.pieces import add_up, key_of, made_or_loaded, once
+from qwem.cluster.tasks import run_all, thread_total
+from qwem.cluster.words import choose_from, list_words, merge_words, word_list
 from qwem.cooccurrence import Cooccurrence
-from qwem.corpus import (
-    Corpus,
-    Reading,
-    Vocabulary,
-    choose_words,
-    cut_files,
-    encode_piece,
-    tokenizer_name,
-)
-from qwem.errors import ArtefactError, EmptyCorpusError
+from qwem.corpus import Corpus, Phrases, Reading, cut_files, encode_piece, recode
+from qwem.errors import EmptyCorpusError
 from qwem.model import Settings, settle
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from qwem.corpus import Documents, InputFile
 
 PIECE_BYTES = 1 << 28
 """Bytes of a piece. A worker that is lost costs one."""
-_PIECE = re.compile("(text|words|vocabulary|counts|sum)-[0-9a-f]{20}")
-FAN_IN = 8
-"""How many results are added in one task."""
+
+
+TASKS = 2
+"""Tasks per thread in which the text is counted, unless it is longer than their tokens."""
+TASK_TOKENS = 1 << 28
+"""Tokens that are counted in one task, or one piece that has more."""
+
+
+class Piece(NamedTuple):
+    """How large an encoded piece is."""
+
+    documents: int
+    tokens: int
+
+
+class Counted(NamedTuple):
+    """The counts of text, and the phrases in which it was counted."""
+
+    counts: Cooccurrence
+    phrases: Phrases | None
 
 
 def count_files(
@@ -63,7 +69,7 @@ def count_files(
     client
         A `dask.distributed.Client`; see `connected`.
     paths
-        Files, directories or patterns, by names that every worker knows.
+        Files, directories, patterns or URLs, by names that every worker knows.
     directory
         Where the results of pieces are kept, which every worker can reach; `remove_pieces` removes
         them afterwards.
@@ -73,28 +79,35 @@ def count_files(
         How large pieces are.
     """
     settings = Settings() if settings is None else settings
+    return count_text(client, paths, directory, settings, piece_bytes).counts
+
+
+def count_text(
+    client: Any,
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    directory: str | os.PathLike[str],
+    settings: Settings,
+    piece_bytes: int,
+) -> Counted:
+    """Return the counts of text files and their phrases; see `count_files`."""
     reading = Reading.of(**settings.reading)
     place = Path(directory).absolute()
-    pieces = cut_files(paths, settings.documents, piece_bytes)
-    encoding = settings.documents, reading
-    tasks = [(piece, *encoding, place / f"text-{_key(piece, *encoding)}") for piece in pieces]
-    encoded = [
-        (path, documents)
-        for path, documents in run_all(client, _encode, tasks, "reading")
-        if documents
-    ]
-    if not encoded:
-        raise EmptyCorpusError(
-            f"No document is left: none of the text has {reading.min_tokens:,} words in a document."
-        )
-    every = _add_up(client, _add_words, [path for path, _ in encoded], place, "words")
-    words = Corpus.load(every).vocabulary
-    vocabulary, _ = choose_words(
-        words.counts, lambda numbers: [words.words[i] for i in numbers], reading
-    )
-    chosen = place / f"vocabulary-{_key(every, reading.vocab_size, reading.min_count)}"
-    _once(chosen, lambda: _only_words(vocabulary).save(chosen))
-    settled = settle(settings, vocabulary)
+    encoded = _encode_all(client, paths, place, settings.documents, reading, piece_bytes)
+    texts = [path for path, _ in encoded]
+    phrases = None
+    if isinstance(reading.phrases, Phrases):
+        phrases = reading.phrases
+    elif reading.phrases:
+        phrases, texts = learn_phrases(client, texts, place, reading.phrases)
+    every = add_up(client, merge_words, list(map(word_list, texts)), place, "words")
+    chosen = place / f"vocabulary-{key_of(every.name, reading.vocab_size, reading.min_count)}"
+
+    def choose() -> None:
+        vocabulary = choose_from(every, reading)
+        Corpus(np.empty(0, np.uint32), np.zeros(1, np.int64), vocabulary).save(chosen)
+
+    once(chosen, choose)
+    settled = settle(settings, Corpus.load(chosen).vocabulary)
     counting = {
         "window": settled.window,
         "weights": settled.weights,
@@ -102,118 +115,92 @@ def count_files(
         "draws": settled.draws,
         "seed": settled.seed,
     }
-    firsts = np.cumsum([0, *(documents for _, documents in encoded)]).tolist()
     counting_tasks = [
-        (path, chosen, reading.oov, first, counting, place / f"counts-{key}")
-        for (path, _), first in zip(encoded, firsts, strict=False)
-        for key in (_key(path.name, chosen.name, reading.oov, first, counting),)
+        (group, chosen, reading.oov, first, counting, place / f"counts-{key}")
+        for group, first in _groups(texts, [piece for _, piece in encoded], thread_total(client))
+        for names in ([text.name for text in group],)
+        for key in (key_of(names, chosen.name, reading.oov, first, counting),)
     ]
     counted = run_all(client, _count, counting_tasks, "counting")
-    return Cooccurrence.load(_add_up(client, _add_counts, counted, place, "sum"))
+    total = Cooccurrence.load(add_up(client, _add_counts, counted, place, "sum"))
+    return Counted(total, phrases)
 
 
-def remove_pieces(directory: str | os.PathLike[str]) -> None:
-    """Remove what `count_files` wrote to a directory, and the directory if that was all."""
-    place = Path(directory)
-    for entry in place.iterdir():
-        if _PIECE.fullmatch(entry.name) and kind_of(entry) is not None:
-            shutil.rmtree(entry)
-    if not any(place.iterdir()):
-        place.rmdir()
+def _encode_all(
+    client: Any,
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    place: Path,
+    documents: Documents,
+    reading: Reading,
+    piece_bytes: int,
+) -> list[tuple[Path, Piece]]:
+    """Encode text in pieces: where each is that has a document, and how large it is."""
+    if not isinstance(reading.phrases, Phrases):
+        reading = replace(reading, phrases=False)  # these are found when all words are known
+    encoding = documents, reading
+    tasks = [
+        (piece, *encoding, place / f"text-{key_of(piece, *encoding)}")
+        for piece in cut_files(paths, documents, piece_bytes)
+    ]
+    encoded = [each for each in run_all(client, _encode, tasks, "reading") if each[1].documents]
+    if not encoded:
+        raise EmptyCorpusError(
+            f"No document is left: none of the text has {reading.min_tokens:,} words in a document."
+        )
+    return encoded
 
 
 def _encode(
     piece: InputFile, documents: Documents, reading: Reading, output: Path
-) -> tuple[Path, int]:
-    """Encode a piece with all its words; return where, and how many documents it has."""
+) -> tuple[Path, Piece]:
+    """Encode a piece with all its words, and list them; return where it is, and how large."""
     try:
-        _once(output, lambda: encode_piece(piece, documents, reading, output, threads=1))
+        corpus = made_or_loaded(
+            output, lambda: encode_piece(piece, documents, reading, output, threads=1)
+        )
     except EmptyCorpusError:
-        return output, 0
-    return output, len(Corpus.load(output))
+        return output, Piece(0, 0)
+    list_words(corpus, output)
+    return output, Piece(len(corpus), corpus.tokens.size)
 
 
-def _add_words(paths: Sequence[Path], output: Path) -> Path:
-    """Add up the words of corpora; the result is a corpus of words alone."""
+def _groups(
+    texts: Sequence[Path], pieces: Sequence[Piece], threads: int
+) -> list[tuple[list[Path], int]]:
+    """Return the pieces that are counted together, and the number of their first document.
 
-    def work() -> None:
-        counts: dict[str, int] = {}
-        for path in paths:
-            vocabulary = Corpus.load(path).vocabulary
-            for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True):
-                counts[word] = counts.get(word, 0) + count
-        _only_words(Vocabulary.from_counts(counts)).save(output)
-
-    return _once(output, work)
+    Adding and saving counts takes time in proportion to the different pairs, however little text
+    they are of; so that each task has as much text as is left for `TASKS` tasks per thread, and no
+    more than `TASK_TOKENS`.
+    """
+    tokens = np.cumsum([0, *(piece.tokens for piece in pieces)])
+    documents = np.cumsum([0, *(piece.documents for piece in pieces)])
+    most = min(TASK_TOKENS, int(tokens[-1]) // (TASKS * threads) + 1)
+    runs = cut_evenly(tokens, -(-int(tokens[-1]) // most) or 1)
+    return [(list(texts[first:last]), int(documents[first])) for first, last in runs]
 
 
 def _count(
-    path: Path, vocabulary: Path, oov: Any, first: int, counting: dict[str, Any], output: Path
+    texts: Sequence[Path],
+    vocabulary: Path,
+    oov: Any,
+    first: int,
+    counting: dict[str, Any],
+    output: Path,
 ) -> Path:
-    """Count a piece in the words that were chosen; `first` is its first document's number."""
+    """Count pieces in the words that were chosen; `first` is their first document's number."""
 
     def work() -> None:
         words = Corpus.load(vocabulary).vocabulary
-        corpus = replace(Corpus.load(path).recode(words, oov=oov), first_document=first)
+        corpus = recode([Corpus.load(text) for text in texts], words, oov)
+        corpus = replace(corpus, first_document=first)
         Cooccurrence.count(corpus, threads=1, **counting).save(output)
 
-    return _once(output, work)
+    return once(output, work)
 
 
-def _add_counts(paths: Sequence[Path], output: Path) -> Path:
-    def work() -> None:
-        total = Cooccurrence.load(paths[0])
-        for path in paths[1:]:
-            total += Cooccurrence.load(path)
-        total.save(output)
-
-    return _once(output, work)
-
-
-def _add_up(
-    client: Any,
-    add: Callable[[Sequence[Path], Path], Path],
-    paths: list[Path],
-    place: Path,
-    name: str,
-) -> Path:
-    """Return the sum of results, added in a tree."""
-    while len(paths) > 1:
-        groups = [paths[start : start + FAN_IN] for start in range(0, len(paths), FAN_IN)]
-        tasks = [
-            (group, place / f"{name}-{_key(*(path.name for path in group))}") for group in groups
-        ]
-        paths = run_all(client, add, tasks, f"adding {name}")
-    return paths[0]
-
-
-def _once(output: Path, work: Callable[[], object]) -> Path:
-    """Do the work unless its output is there already, and return the output's path.
-
-    Outputs are written whole or not at all, under a name that says what they are made of.
-    """
-    try:
-        finished = kind_of(output) is not None
-    except ArtefactError:
-        finished = False
-    if not finished:
-        work()
-    return output
-
-
-def _only_words(vocabulary: Vocabulary) -> Corpus:
-    return Corpus(np.empty(0, np.uint32), np.zeros(1, np.int64), vocabulary)
-
-
-def _key(*parts: Any) -> str:
-    """Return a name for what is made of these parts by this version."""
-
-    def plain(part: Any) -> Any:
-        if isinstance(part, Reading):
-            return {**vars(part), "tokenizer": tokenizer_name(part.tokenizer)}
-        if hasattr(part, "part"):
-            return [file_states([part.path]), part.part]
-        return str(part)
-
-    text = json.dumps([__version__, *map(plain, parts)], sort_keys=True, default=plain)
-    return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
+def _add_counts(paths: Sequence[Path], output: Path) -> None:
+    total = Cooccurrence.load(paths[0])
+    for path in paths[1:]:
+        total += Cooccurrence.load(path)
+    total.save(output)

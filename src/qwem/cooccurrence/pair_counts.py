@@ -245,10 +245,8 @@ def _plus(first: sparse.csr_array, second: sparse.csr_array) -> sparse.csr_array
     total = Rows.with_room(size, entries, dtype)
     merge_rows(*_as_rows(first), *_as_rows(second), 0, size, *total)
     indptr = row_ends(total.lengths)
-    columns = total.columns[: indptr[-1]].astype(indptr.dtype)
-    result = sparse.csr_array(
-        (total.values[: indptr[-1]].copy(), columns, indptr), shape=first.shape
-    )
+    columns = total.columns[: indptr[-1]].astype(indptr.dtype, copy=False)
+    result = sparse.csr_array((total.values[: indptr[-1]], columns, indptr), shape=first.shape)
     result.has_canonical_format = True
     return result
 

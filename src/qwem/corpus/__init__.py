@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from qwem._internal.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from qwem.corpus.choosing import choose_words
+    from qwem.corpus.building import recode
+    from qwem.corpus.choosing import choose_words, min_count_of
     from qwem.corpus.columns import read_columns
     from qwem.corpus.corpus import Corpus
     from qwem.corpus.files import InputFile
     from qwem.corpus.finding import occurrences
-    from qwem.corpus.phrases import Phrases
+    from qwem.corpus.phrases import PairStatistics, Phrases, following_pairs, no_phrases
     from qwem.corpus.pieces import cut_files, encode_piece
     from qwem.corpus.reading import (
         AUTO_MIN_COUNT,
@@ -32,6 +33,7 @@ __all__ = [
     "Documents",
     "Errors",
     "InputFile",
+    "PairStatistics",
     "Phrases",
     "Reading",
     "ReadingOptions",
@@ -39,9 +41,13 @@ __all__ = [
     "choose_words",
     "cut_files",
     "encode_piece",
+    "following_pairs",
     "frequency_order",
+    "min_count_of",
+    "no_phrases",
     "occurrences",
     "read_columns",
+    "recode",
     "tokenizer_name",
     "tokenizer_named",
 ]
@@ -50,12 +56,13 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "choosing": ("choose_words",),
+        "building": ("recode",),
+        "choosing": ("choose_words", "min_count_of"),
         "columns": ("read_columns",),
         "corpus": ("Corpus",),
         "files": ("InputFile",),
         "finding": ("occurrences",),
-        "phrases": ("Phrases",),
+        "phrases": ("PairStatistics", "Phrases", "following_pairs", "no_phrases"),
         "pieces": ("cut_files", "encode_piece"),
         "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading", "ReadingOptions"),
         "tokenizer": ("tokenizer_name", "tokenizer_named"),

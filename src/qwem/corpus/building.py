@@ -33,15 +33,13 @@ from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from qwem.corpus.batches import DocumentBatch
     from qwem.corpus.files import InputFile, PathLike
     from qwem.corpus.reading import Documents, Reading
 
-_RECODED_TOKENS = 1 << 22  # tokens per step, so that a corpus may be larger than memory
-_DROPPED = -1
 _WORDS_GIVEN = Tokenizer(WORDS_GIVEN)
 
 
@@ -243,39 +241,47 @@ def destination(directory: PathLike | None) -> Iterator[Path]:
             yield partial
 
 
-def recode(corpus: Corpus, vocabulary: Vocabulary, oov: str) -> Corpus:
-    """Return a corpus in other words; see `Corpus.recode`."""
-    dtype = id_dtype(len(vocabulary) + (oov == "mask"))
-    other = len(vocabulary) if oov == "mask" else _DROPPED
-    found = (vocabulary.get(word) for word in corpus.vocabulary.words)
-    numbers = np.array([other if number is None else number for number in found] + [other])
-    digest = hashlib.sha256()
-    offsets = np.zeros_like(corpus.offsets)
-    written = known = 0
+def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str) -> Corpus:
+    """Return corpora that follow each other as one corpus in other words; see `Corpus.recode`."""
+    from qwem.corpus import kernels
+    from qwem.corpus.phrases import document_chunks
+
+    masked = oov == "mask"
+    dtype = id_dtype(len(vocabulary) + masked)
+    other = len(vocabulary) if masked else kernels.DROPPED
+    digest, offsets, written, known = hashlib.sha256(), [np.zeros(1, np.int64)], 0, 0
     with destination(None) as folder:
         with (folder / TOKENS_FILE).open("wb") as file:
-            for start in range(0, corpus.tokens.size, _RECODED_TOKENS):
-                recoded = numbers[corpus.tokens[start : start + _RECODED_TOKENS]]
-                kept = recoded != _DROPPED
-                out = recoded[kept].astype(dtype)
-                file.write(out.data)
-                digest.update(out.data)
-                first, last = np.searchsorted(
-                    corpus.offsets, [start, start + recoded.size], side="right"
-                )
-                places = np.concatenate([[0], np.cumsum(kept)])
-                offsets[first:last] = written + places[corpus.offsets[first:last] - start]
-                written += out.size
-                known += int(np.count_nonzero(out < len(vocabulary)))
+            for corpus in corpora:
+                found = (vocabulary.get(word) for word in corpus.vocabulary.words)
+                numbers = [other if number is None else number for number in found]
+                table = np.array([*numbers, other], np.uint32)
+                for first, last in document_chunks(corpus.offsets):
+                    start, stop = corpus.offsets[[first, last]]
+                    ids = np.asarray(corpus.tokens[start:stop]).astype(np.uint32, copy=False)
+                    ends = corpus.offsets[first + 1 : last + 1] - start
+                    kept = np.ones(ends.size + 1, np.bool_)
+                    room, new_ends = np.empty(ids.size + 1, dtype), np.empty_like(ends)
+                    out = room[: kernels.renumber(ids, ends, kept, table, room, new_ends)]
+                    out.tofile(file)
+                    digest.update(out.data)
+                    offsets.append(new_ends + written)
+                    written += out.size
+                    known += int(np.count_nonzero(out < len(vocabulary))) if masked else out.size
         settings = {
-            **corpus.settings,
+            **corpora[0].settings,
             "vocab_size": len(vocabulary),
             "oov": oov,
             "words_kept": known,
         }
         tokens = map_tokens(folder / TOKENS_FILE, dtype, written)
-        recoded_corpus = Corpus(
-            tokens, offsets, vocabulary, settings, corpus.first_document, corpus.phrases
+        recoded = Corpus(
+            tokens,
+            np.concatenate(offsets),
+            vocabulary,
+            settings,
+            corpora[0].first_document,
+            corpora[0].phrases,
         )
-        remember_fingerprint(recoded_corpus, finish_fingerprint(digest, recoded_corpus))
-    return recoded_corpus
+        remember_fingerprint(recoded, finish_fingerprint(digest, recoded))
+    return recoded

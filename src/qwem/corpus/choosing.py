@@ -34,7 +34,7 @@ def choose_words(
     reading
         Its `vocab_size` and `min_count`.
     """
-    min_count = _min_count(counts, reading)
+    min_count = min_count_of(lambda least: int(np.count_nonzero(counts >= least)), reading)
     candidates = np.flatnonzero(counts >= min_count)
     often = f" that occur {min_count} times" if min_count > 1 else ""
     if not candidates.size:
@@ -55,11 +55,17 @@ def choose_words(
     return Vocabulary(tuple(spell(chosen)), counts[chosen]), min_count
 
 
-def _min_count(counts: Counts, reading: Reading) -> int:
+def min_count_of(as_often: Callable[[int], int], reading: Reading) -> int:
+    """Return how often a word must occur; `as_often` says how many words occur at least so often.
+
+    >>> from qwem.corpus import Reading
+    >>> min_count_of(lambda least: 6000 // least, Reading(vocab_size=2_000))
+    3
+    """
     if reading.min_count != "auto":
         return reading.min_count
     enough = reading.vocab_size or AUTO_WORDS
     for least in range(AUTO_MIN_COUNT, 1, -1):
-        if np.count_nonzero(counts >= least) >= enough:
+        if as_often(least) >= enough:
             return least
     return 1

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.tables import one_line
-from qwem._internal.urls import without_secrets
 from qwem.corpus.files import find_files, open_parquet, open_stream
 from qwem.errors import CorpusError, SettingError
 
@@ -59,22 +57,15 @@ def read_columns(
 
 
 def _parquet_rows(path: Path | RemoteFile, names: list[str]) -> Iterator[tuple[Any, ...]]:
-    import pyarrow as pa
-
-    try:
-        with open_parquet(path) as table:
-            known = table.schema_arrow.names
-            absent = [name for name in names if name not in known]
-            if absent:
-                raise CorpusError(
-                    f"{path} has no column {absent[0]!r}; it has {', '.join(map(repr, known))}."
-                )
-            for records in table.iter_batches(columns=names):
-                yield from zip(*(records.column(name).to_pylist() for name in names), strict=True)
-    except (pa.ArrowException, OSError) as error:
-        raise CorpusError(
-            f"{path} can't be read as Parquet: {one_line(without_secrets(str(error)))}."
-        ) from error
+    with open_parquet(path) as table:
+        known = table.schema_arrow.names
+        absent = [name for name in names if name not in known]
+        if absent:
+            raise CorpusError(
+                f"{path} has no column {absent[0]!r}; it has {', '.join(map(repr, known))}."
+            )
+        for records in table.iter_batches(columns=names):
+            yield from zip(*(records.column(name).to_pylist() for name in names), strict=True)
 
 
 def _json_rows(path: Path | RemoteFile, names: list[str]) -> Iterator[tuple[Any, ...]]:

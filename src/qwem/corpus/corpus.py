@@ -231,7 +231,7 @@ class Corpus:
         """
         from qwem.corpus.building import recode
 
-        return recode(self, vocabulary, oov or ("drop" if self.mask_id is None else "mask"))
+        return recode([self], vocabulary, oov or ("drop" if self.mask_id is None else "mask"))
 
     def save(self, path: PathLike) -> None:
         """Save the corpus to a directory, whole or not at all.

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from qwem._internal.artefact import kind_of
 from qwem._internal.file_states import file_states
+from qwem._internal.tables import one_line
 from qwem._internal.urls import is_url, without_secrets
 from qwem.corpus.remote import RemoteFile, find_remote
 from qwem.errors import ArtefactError, CorpusError
@@ -47,8 +48,9 @@ class InputFile:
     def size(self) -> int:
         """The bytes to read."""
         if self.part is None or self.format == "parquet":
-            remote = isinstance(self.path, RemoteFile)
-            return self.path.size if remote else self.path.stat().st_size
+            if isinstance(self.path, RemoteFile):
+                return self.path.size
+            return self.path.stat().st_size
         return self.part[1] - self.part[0]
 
     @property
@@ -109,21 +111,34 @@ def open_stream(
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise CorpusError(f"{path} is damaged or cut short: {error}.") from error
     except OSError as error:
-        reason = without_secrets(str(error.strerror or error))
-        raise CorpusError(f"{path} can't be read: {reason}.") from error
+        raise _unreadable(path, "", error.strerror or error) from _cause(path, error)
 
 
 @contextmanager
 def open_parquet(path: Path | RemoteFile) -> Iterator[Any]:
-    """Yield a Parquet file, wherever it is."""
+    """Yield a Parquet file, wherever it is; what is wrong with it is a `CorpusError`."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if isinstance(path, RemoteFile):
-        with path.open() as raw, pq.ParquetFile(raw, pre_buffer=True) as table:
-            yield table
-    else:
-        with pq.ParquetFile(path, memory_map=True) as table:
-            yield table
+    try:
+        if isinstance(path, RemoteFile):
+            with path.open() as raw, pq.ParquetFile(raw, pre_buffer=True) as table:
+                yield table
+        else:
+            with pq.ParquetFile(path, memory_map=True) as table:
+                yield table
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, " as Parquet", error) from _cause(path, error)
+
+
+def _unreadable(path: Path | RemoteFile, how: str, error: object) -> CorpusError:
+    reason = one_line(without_secrets(str(error)))
+    return CorpusError(f"{path} can't be read{how}: {reason}.")
+
+
+def _cause(path: Path | RemoteFile, error: Exception) -> Exception | None:
+    """Return an error to be chained, unless it may have a URL with secrets in it."""
+    return None if isinstance(path, RemoteFile) else error
 
 
 class _Section:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -19,7 +19,7 @@ from qwem._internal.resources import thread_count
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,6 +47,57 @@ class TokenStream(NamedTuple):
     offsets: NDArray[np.int64]
     words: list[str]
     counts: NDArray[np.int64]
+
+
+class PairStatistics(NamedTuple):
+    """How often words of a text follow each other, and how often they occur at all."""
+
+    pairs: NDArray[np.int64]
+    """Two numbers of words in each row."""
+    counts: NDArray[np.int64]
+    """How often each pair occurs."""
+    word_counts: NDArray[np.int64]
+    """How often each word occurs."""
+    total: int
+    """How many words the text has."""
+    kinds: int
+    """How many different words and pairs it has."""
+
+    def chosen(
+        self, scoring: Scoring, threshold: float, min_count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the pairs whose score exceeds a threshold, most frequent first, and the scores."""
+        score = self._score(scoring, min_count)
+        chosen = np.flatnonzero(score > threshold)
+        # The order of first occurrence would depend on chunks; that of frequency doesn't.
+        columns = self.pairs[chosen, 1], self.pairs[chosen, 0], -self.counts[chosen]
+        chosen = chosen[np.lexsort(columns)]
+        return self.pairs[chosen], score[chosen]
+
+    def _score(self, scoring: Scoring, min_count: int) -> NDArray[np.float64]:
+        counts, total = self.counts, float(self.total)
+        first, second = self.word_counts[self.pairs[:, 0]], self.word_counts[self.pairs[:, 1]]
+        if scoring == "gensim":
+            return (counts - min_count) / first / second * float(self.kinds)
+        together = counts / total
+        pmi: NDArray[np.float64] = np.log(together / ((first / total) * (second / total)))
+        if scoring == "pmi":
+            return pmi
+        if scoring == "npmi":
+            return np.divide(pmi, -np.log(together), out=np.ones_like(pmi), where=together < 1)
+        gain = np.zeros(len(counts))
+        for rows, columns, cell in (
+            (first, second, counts),
+            (first, total - second, first - counts),
+            (total - first, second, second - counts),
+            (total - first, total - second, total - first - second + counts),
+        ):
+            expected = rows * (columns / total)
+            ratio = np.divide(
+                cell, expected, out=np.ones(len(cell)), where=(cell > 0) & (expected > 0)
+            )
+            gain += 2 * cell * np.log(ratio)
+        return np.where(pmi > 0, gain, -gain)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,13 +174,27 @@ class Phrases:
         """The phrases as they are spelled in a corpus, in the order in which they were found."""
         return tuple(map(DELIMITER.join, zip(self.firsts, self.seconds, strict=True)))
 
-    def join(self, corpus: Corpus, threads: int | None = None) -> Corpus:
-        """Return a corpus in which these phrases are single words."""
+    def join(
+        self, corpus: Corpus, threads: int | None = None, directory: PathLike | None = None
+    ) -> Corpus:
+        """Return a corpus in which these phrases are single words, saved if there is a place."""
         from qwem.corpus.building import build_joined
         from qwem.corpus.reading import Reading
 
         reading = Reading(min_count=1, phrases=self, oov=corpus.settings.get("oov", "drop"))
-        return build_joined(corpus, reading, None, threads, None)
+        return build_joined(corpus, reading, None, threads, directory)
+
+    def extended(self, words: Sequence[str], found: PairStatistics) -> Phrases:
+        """Return these phrases with those of one more pass, found in a text by their settings."""
+        choice = (self.settings[name] for name in ("scoring", "threshold", "min_count"))
+        pairs, scores = found.chosen(*choice)
+        return replace(
+            self,
+            firsts=self.firsts + tuple(words[word] for word in pairs[:, 0]),
+            seconds=self.seconds + tuple(words[word] for word in pairs[:, 1]),
+            scores=np.concatenate([self.scores, scores]),
+            passes=(*self.passes, len(pairs)),
+        )
 
     def joined(self, stream: TokenStream, threads: int, first_pass: int = 0) -> TokenStream:
         """Return a stream in which the phrases of the passes from `first_pass` on are words."""
@@ -180,37 +245,38 @@ def learn(
 
     See `Phrases.learn`.
     """
+    phrases = no_phrases(passes, scoring, threshold, min_count)
+    workers = thread_count(threads)
+    stream = stream_of(corpus)
+    with progress("phrases", passes * stream.tokens.size, "word") as bar:
+        for number in range(passes):
+            if number:
+                stream = phrases.joined(stream, workers, first_pass=number - 1)
+            pairs, counts, different = _count(stream, min_count, workers)
+            kinds = int(np.count_nonzero(stream.counts)) + different
+            total = int(stream.counts.sum())
+            found = PairStatistics(pairs, counts, stream.counts, total, kinds)
+            phrases = phrases.extended(stream.words, found)
+            bar.update(stream.tokens.size)
+    return phrases, stream
+
+
+def no_phrases(
+    passes: int | bool = True,
+    scoring: Scoring = "npmi",
+    threshold: float | None = None,
+    min_count: int = 5,
+) -> Phrases:
+    """Return the phrases before the first pass: none, and the settings of those to be found."""
     require_choice("scoring", scoring, get_args(Scoring))
     require_whole("min_count", min_count, least=1)
+    passes = USUAL_PASSES if passes is True else passes
     require_whole("passes", passes, least=1)
     least = THRESHOLDS[scoring] if threshold is None else float(threshold)
     if not np.isfinite(least):
         raise SettingError(f"threshold must be a finite number, not {threshold}.")
-    workers = thread_count(threads)
-    stream = stream_of(corpus)
-    firsts: list[str] = []
-    seconds: list[str] = []
-    scores, found = [np.empty(0)], []
-    pairs = np.empty((0, 2), np.int64)
-    with progress("phrases", passes * stream.tokens.size, "word") as bar:
-        for number in range(passes):
-            if number:
-                stream = _joined(stream, pairs, workers)
-            pairs, counts, different = _count(stream, min_count, workers)
-            score = _score(stream, pairs, counts, different, scoring, min_count)
-            chosen = np.flatnonzero(score > least)
-            # The order of first occurrence would depend on chunks; that of frequency doesn't.
-            order = np.lexsort((pairs[chosen, 1], pairs[chosen, 0], -counts[chosen]))
-            chosen = chosen[order]
-            pairs = pairs[chosen]
-            firsts += [stream.words[word] for word in pairs[:, 0]]
-            seconds += [stream.words[word] for word in pairs[:, 1]]
-            scores.append(score[chosen])
-            found.append(len(chosen))
-            bar.update(stream.tokens.size)
     settings = {"scoring": scoring, "threshold": least, "min_count": min_count, "passes": passes}
-    phrases = Phrases(tuple(firsts), tuple(seconds), np.concatenate(scores), tuple(found), settings)
-    return phrases, stream
+    return Phrases((), (), np.empty(0), (), settings)
 
 
 def stream_of(corpus: Corpus) -> TokenStream:
@@ -226,6 +292,18 @@ def stream_of(corpus: Corpus) -> TokenStream:
     counts = np.zeros(len(words), np.int64)
     kernels.count_words(corpus.tokens, 0, corpus.tokens.size, counts)
     return TokenStream(corpus.tokens, corpus.offsets, words, counts)
+
+
+def following_pairs(
+    corpus: Corpus, phrases: Phrases
+) -> tuple[TokenStream, NDArray[np.int64], NDArray[np.int64]]:
+    """Return a piece of text with phrases joined, the pairs that follow each other, their counts.
+
+    Of these, pieces of text are added up to find more phrases in the whole.
+    """
+    stream = phrases.joined(stream_of(corpus), 1)
+    pairs, counts, _ = _count(stream, 1, 1)
+    return stream, pairs, counts
 
 
 def document_chunks(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -290,39 +368,6 @@ def _count(
     spelled = np.array([bool(word) for word in words])
     real = spelled[pairs].all(axis=1)
     return pairs[real], numbers[real], different
-
-
-def _score(
-    stream: TokenStream,
-    pairs: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    different: int,
-    scoring: Scoring,
-    min_count: int,
-) -> NDArray[np.float64]:
-    """Return the score of each pair; `different` is how many different pairs the text has."""
-    total = float(stream.counts.sum())
-    first, second = stream.counts[pairs[:, 0]], stream.counts[pairs[:, 1]]
-    if scoring == "gensim":
-        kinds = float(np.count_nonzero(stream.counts) + different)
-        return (counts - min_count) / first / second * kinds
-    together = counts / total
-    pmi: NDArray[np.float64] = np.log(together / ((first / total) * (second / total)))
-    if scoring == "pmi":
-        return pmi
-    if scoring == "npmi":
-        return np.divide(pmi, -np.log(together), out=np.ones_like(pmi), where=together < 1)
-    gain = np.zeros(len(counts))
-    for rows, columns, cell in (
-        (first, second, counts),
-        (first, total - second, first - counts),
-        (total - first, second, second - counts),
-        (total - first, total - second, total - first - second + counts),
-    ):
-        expected = rows * (columns / total)
-        ratio = np.divide(cell, expected, out=np.ones(len(cell)), where=(cell > 0) & (expected > 0))
-        gain += 2 * cell * np.log(ratio)
-    return np.where(pmi > 0, gain, -gain)
 
 
 def _joined(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> TokenStream:

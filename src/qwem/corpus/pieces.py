@@ -7,8 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from qwem._internal.blocks import even_cuts
-from qwem._internal.tables import one_line
-from qwem._internal.urls import without_secrets
 from qwem.corpus.building import build, open_found
 from qwem.corpus.files import find_files, open_parquet
 from qwem.errors import CorpusError, SettingError
@@ -56,14 +54,8 @@ def _pieces(file: InputFile, documents: Documents, piece_bytes: int) -> Iterator
     count = -(-file.size // piece_bytes)
     units = 0
     if file.format == "parquet":
-        import pyarrow as pa
-
-        try:
-            with open_parquet(file.path) as table:
-                units = table.num_row_groups
-        except (pa.ArrowException, OSError) as error:
-            reason = one_line(without_secrets(str(error)))
-            raise CorpusError(f"{file.path} can't be read as Parquet: {reason}.") from error
+        with open_parquet(file.path) as table:
+            units = table.num_row_groups
     elif file.format == "text" and documents == "line" and not file.compressed:
         units = file.size
     if min(count, units) <= 1:

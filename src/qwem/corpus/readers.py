@@ -9,8 +9,6 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.resources import require_memory
-from qwem._internal.tables import one_line
-from qwem._internal.urls import without_secrets
 from qwem.corpus import batches
 from qwem.corpus.batches import TextBatch, from_arrow, from_texts, kind_of_value
 from qwem.corpus.files import open_parquet, open_stream
@@ -119,30 +117,23 @@ def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -
 
 
 def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[TextBatch]:
-    import pyarrow as pa
-
     path = file.path
-    try:
-        with open_parquet(path) as table:
-            if column not in table.schema_arrow.names:
-                raise CorpusError(
-                    f"{path} has no column {column!r}; it has {_names(table.schema_arrow.names)}: "
-                    "name the one with the text by text_column."
-                )
-            groups = range(*(file.part or (0, table.num_row_groups)))
-            rows = sum(table.metadata.row_group(group).num_rows for group in groups)
-            bytes_per_row = file.size / max(rows, 1)
-            row = 0
-            for records in table.iter_batches(
-                _batch_rows(table, column), row_groups=list(groups), columns=[column]
-            ):
-                array = valid_array(records.column(0), errors, f"{column!r} of {path}", row)
-                row += len(array)
-                yield from_arrow(array, int(row * bytes_per_row))
-    except (pa.ArrowException, OSError) as error:
-        raise CorpusError(
-            f"{path} can't be read as Parquet: {one_line(without_secrets(str(error)))}."
-        ) from error
+    with open_parquet(path) as table:
+        if column not in table.schema_arrow.names:
+            raise CorpusError(
+                f"{path} has no column {column!r}; it has {_names(table.schema_arrow.names)}: "
+                "name the one with the text by text_column."
+            )
+        groups = range(*(file.part or (0, table.num_row_groups)))
+        rows = sum(table.metadata.row_group(group).num_rows for group in groups)
+        bytes_per_row = file.size / max(rows, 1)
+        row = 0
+        for records in table.iter_batches(
+            _batch_rows(table, column), row_groups=list(groups), columns=[column]
+        ):
+            array = valid_array(records.column(0), errors, f"{column!r} of {path}", row)
+            row += len(array)
+            yield from_arrow(array, int(row * bytes_per_row))
 
 
 def _batch_rows(table: Any, column: str) -> int:
@@ -159,7 +150,7 @@ def _batch_rows(table: Any, column: str) -> int:
 
 
 def _chunks(
-    path: Path, stream: IO[bytes], *, lines: bool, spaces: bool
+    path: Path | RemoteFile, stream: IO[bytes], *, lines: bool, spaces: bool
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the bytes of a file in pieces, with their positions, cut after a line or a space.
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from qwem.model.choices import Settled, settle
     from qwem.model.embed import NewWord
     from qwem.model.embedding_rows import EmbeddedRows
-    from qwem.model.fitting import build_target, count, fit, read
+    from qwem.model.fitting import Solvers, build_target, count, fit, read
     from qwem.model.model import Model, Offsets
     from qwem.model.provenance import refuse_settled
     from qwem.model.settings import PRESETS, Preset, SettingChanges, Settings
@@ -27,6 +27,7 @@ __all__ = [
     "SettingChanges",
     "Settings",
     "Settled",
+    "Solvers",
     "build_target",
     "count",
     "fit",
@@ -42,7 +43,7 @@ __getattr__, __dir__ = lazy_names(
         "choices": ("Settled", "settle"),
         "embed": ("NewWord",),
         "embedding_rows": ("EmbeddedRows",),
-        "fitting": ("build_target", "count", "fit", "read"),
+        "fitting": ("Solvers", "build_target", "count", "fit", "read"),
         "model": ("Model", "Offsets"),
         "provenance": ("refuse_settled",),
         "settings": ("PRESETS", "Preset", "SettingChanges", "Settings"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from qwem._internal.resources import blas_threads
 from qwem._internal.stopwatch import Stopwatch
+from qwem._internal.urls import is_url
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import CorpusError, SettingError
@@ -17,12 +18,23 @@ from qwem.model.provenance import refuse_settled, settings_of
 from qwem.model.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from qwem.model.choices import Settled
     from qwem.model.settings import Preset, SettingChanges
+    from qwem.polish import Polished
+    from qwem.spectrum import Spectrum
     from qwem.target import Target
 
 # No space, and an ending that files of text have.
 _FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
+
+
+class Solvers(NamedTuple):
+    """What factorizes and polishes in place of `qwem.factorize` and `qwem.polish.polish`."""
+
+    factorize: Callable[..., Spectrum]
+    polish: Callable[..., Polished]
 
 
 def fit(
@@ -31,6 +43,7 @@ def fit(
     *,
     preset: Preset | None = None,
     threads: int | None = None,
+    solvers: Solvers | None = None,
     **changes: Unpack[SettingChanges],
 ) -> Model:
     """Learn word embeddings in closed form.
@@ -47,6 +60,9 @@ def fit(
         ``"paper"``: the paper's model.
     threads
         How many to use; all cores by default.
+    solvers
+        What factorizes and polishes, by default this process; `qwem.cluster.fit_files` has a
+        cluster do it.
     changes
         Any field of `qwem.Settings`, such as ``dim=100`` or ``window=5``. A setting of a stage that
         is handed in ready-made is refused, and is passed over in `settings` and presets.
@@ -78,18 +94,15 @@ def fit(
             counts = count(corpus, settled, threads)
     with watch.stage("target"):
         target = build_target(counts, settled, threads)
+    solvers = _here() if solvers is None else solvers
     with watch.stage("factorize"), blas_threads(threads):
-        from qwem.spectrum import factorize
-
-        spectrum = factorize(
+        spectrum = solvers.factorize(
             target, settled.dim, signed=settled.signed, tol=settled.tol, seed=settled.seed
         )
     polished = offsets = None
     if settled.polish:
         with watch.stage("polish"), blas_threads(threads):
-            from qwem.polish import polish
-
-            result = polish(spectrum, counts, threads=threads)
+            result = solvers.polish(spectrum, counts, threads=threads)
             polished = result.embedding, result.context
             offsets = Offsets(result.bias, result.centre)
         if settled.ngrams:
@@ -108,6 +121,13 @@ def fit(
     chosen = describe(settled, settings, vocabulary, corpus, found)
     phrases = None if corpus is None else corpus.phrases
     return Model(spectrum, made, about, polished, offsets, phrases, chosen, watch.seconds)
+
+
+def _here() -> Solvers:
+    from qwem.polish import polish
+    from qwem.spectrum import factorize
+
+    return Solvers(factorize, polish)
 
 
 def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:
@@ -161,7 +181,7 @@ def _are_paths(source: Any) -> bool:
         return False
     if not all(isinstance(item, str) for item in source):
         return all(isinstance(item, os.PathLike) for item in source)
-    missing = next((item for item in source if not os.path.exists(item)), None)
+    missing = next((item for item in source if not (is_url(item) or os.path.exists(item))), None)
     if missing is not None and all(map(_FILE_NAME.fullmatch, source)):
         raise CorpusError(
             f"{missing} does not exist, and all the strings given look like names of files; give "

@@ -1,6 +1,19 @@
 """word2vec's own loss, minimized from the closed form on, whatever the size of the vocabulary."""
 
+from qwem.polish.loss import RowProblem
 from qwem.polish.polishing import Polished, polish
 from qwem.polish.rows import FixedContexts, SolvedRow, solve_row
+from qwem.polish.sweep import Steps, cached_rows, row_cuts, step_rows
 
-__all__ = ["FixedContexts", "Polished", "SolvedRow", "polish", "solve_row"]
+__all__ = [
+    "FixedContexts",
+    "Polished",
+    "RowProblem",
+    "SolvedRow",
+    "Steps",
+    "cached_rows",
+    "polish",
+    "row_cuts",
+    "solve_row",
+    "step_rows",
+]

@@ -15,7 +15,7 @@ from qwem.embedding import Embedding
 from qwem.errors import CountError, SettingError
 from qwem.polish.balance import balanced
 from qwem.polish.loss import Word2vecLoss
-from qwem.polish.sweep import improve
+from qwem.polish.sweep import StepsHere, improve
 from qwem.spectrum import Spectrum
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
+    from qwem.polish.sweep import Steps
 
     Vector: TypeAlias = NDArray[np.float64]
 
@@ -77,6 +78,7 @@ def polish(
     start: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
     threads: int | None = None,
     callback: Callable[[Polished], object] | None = None,
+    steps: Steps | None = None,
 ) -> Polished:
     """Minimize word2vec's loss (paper, eq. w2v_loss) on the statistics of `counts`.
 
@@ -112,6 +114,9 @@ def polish(
         How many to use; all cores by default. The result has the same bits whatever their number.
     callback
         Called with the result so far after every sweep.
+    steps
+        What takes the steps of rows, by default the threads of this process;
+        `qwem.cluster.polish` has the workers of a cluster take them.
 
     >>> import qwem
     >>> counts = qwem.Cooccurrence.from_matrix("abc", [[4, 2, 1], [2, 0, 3], [1, 3, 2]])
@@ -141,7 +146,8 @@ def polish(
         evidence=evidence,
         coupling=None if spectrum.row_scale is None else spectrum.row_scale**-2.0,
     )
-    matrix = counts.pair_counts.tocsr()
+    if steps is None:
+        steps = StepsHere(counts.pair_counts.tocsr(), threads)
     if start is None:
         start = spectrum.embedding().vectors, spectrum.context_embedding().vectors
     word, context = start
@@ -166,13 +172,11 @@ def polish(
 
     # Products of matrices are cut into blocks here, each for one thread of BLAS: so their bits
     # don't depend on the threads.
-    with blas_threads(1), progress("polish", 2 * sweeps * matrix.nnz, "pair") as bar:
+    with blas_threads(1), progress("polish", 2 * sweeps * counts.pair_counts.nnz, "pair") as bar:
         while not converged and len(losses) < 2 * sweeps:
-            word, before = improve(loss.of_words(), matrix, word, context, threads, bar.update)
+            word, before = improve(loss.of_words(), steps, word, context, threads, bar.update)
             losses.append(before)
-            context, before = improve(
-                loss.of_contexts(), matrix, context, word, threads, bar.update
-            )
+            context, before = improve(loss.of_contexts(), steps, context, word, threads, bar.update)
             losses.append(before)
             bar.set_postfix_str(f"loss {before:.4f}")
             converged = len(losses) > 2 and losses[-3] - before <= tol * -before

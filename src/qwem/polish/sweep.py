@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -11,7 +11,7 @@ from scipy.linalg import cholesky, solve_triangular
 from qwem._internal.blocks import blocks, cut_evenly, for_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from scipy import sparse
@@ -41,40 +41,114 @@ class Step(NamedTuple):
     loss: float
 
 
+class Steps(Protocol):
+    """What takes the steps of the rows of one side, all in the coordinates of `improve`."""
+
+    def __call__(
+        self,
+        problem: RowProblem,
+        there: Matrix,
+        constant: Matrix,
+        here: Matrix,
+        done: Callable[[int], object],
+    ) -> Vector:
+        """Take one step for every row of `here`, in place; return the losses before.
+
+        `there` are the rows of the other side, and `constant` their weighted sum. `done` is called
+        with the number of pairs worked on.
+        """
+
+
 def improve(
     problem: RowProblem,
-    matrix: sparse.csr_array[Any],
+    steps: Steps,
     own: Matrix,
     other: Matrix,
     threads: int | None,
     done: Callable[[int], object],
 ) -> Step:
-    """Take one step for every row of `own` on the pairs of `matrix`, against the rows of `other`.
+    """Take one step for every row of `own`, against the rows of `other`.
 
     Both sides are first put in coordinates in which the curvature of all pairs together is the
     identity: with G = RRᵀ that matrix, the other side is y ↦ R⁻¹y and the own is w ↦ Rᵀw. There
     the gradient is nearly the direction to go. `done` is called with the number of pairs worked on.
     """
-    from qwem.polish.kernels import PAIRS, solve_blocks
-
     root = cholesky(_regular(gram(other, problem.gram, threads)), lower=True)
     inverse = solve_triangular(root, np.eye(len(root)), lower=True)
     there = transformed(other, inverse.T, threads)
     here = transformed(own, root, threads)
     constant = weighted_sum(there, problem.constant).astype(np.float32)
-    losses = np.empty(len(own))
+    losses = steps(problem, there, constant, here, done)
+    return Step(transformed(here, inverse, threads), math.fsum(losses * problem.weight))
 
-    pairs = matrix.indptr, matrix.indices, matrix.data
-    weights = there, constant, problem.rows, problem.columns
-    cached = max(PAIRS, CACHE_BYTES // (there.itemsize * there.shape[1]))
-    tiles = tile_starts(len(other), cached)
+
+class StepsHere:
+    """Steps on the pairs of a matrix, on the threads of this process."""
+
+    def __init__(self, matrix: sparse.csr_array[Any], threads: int | None) -> None:
+        self._matrix = matrix
+        self._threads = threads
+
+    def __call__(
+        self,
+        problem: RowProblem,
+        there: Matrix,
+        constant: Matrix,
+        here: Matrix,
+        done: Callable[[int], object],
+    ) -> Vector:
+        """Take one step for every row of `here`; see `Steps`."""
+        matrix, losses = self._matrix, np.empty(len(here))
+        tasks = row_cuts(matrix.indptr, cached_rows(here.shape[1]))
+        pairs = matrix.indptr, matrix.indices, matrix.data
+        weights = there, constant, problem.rows, problem.columns
+        step_rows(tasks, pairs, weights, here, losses, self._threads, done)
+        return losses
+
+
+def step_rows(
+    tasks: Sequence[NDArray[np.int64]],
+    pairs: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    weights: tuple[Matrix, Matrix, Matrix, Matrix],
+    here: Matrix,
+    losses: Vector,
+    threads: int | None,
+    done: Callable[[int], object],
+) -> None:
+    """Take one step for the rows of some tasks, in place, and write their losses before.
+
+    Parameters
+    ----------
+    tasks
+        Those of `row_cuts`, or some of them with rows counted from the first.
+    pairs
+        The rows as CSR: where each begins, the columns and the counts.
+    weights
+        The rows of the other side and their weighted sum; the `rows` and `columns` of a problem.
+    here, losses
+        What to write.
+    threads
+        How many to use.
+    done
+        Called with the number of pairs worked on.
+    """
+    from qwem.polish.kernels import solve_blocks
+
+    indptr, (there, *_) = pairs[0], weights
+    tiles = tile_starts(len(there), cached_rows(there.shape[1]))
 
     def work(cuts: NDArray[np.int64]) -> None:
         solve_blocks(cuts, tiles, *pairs, *weights, here, losses)
-        done(int(matrix.indptr[cuts[-1]] - matrix.indptr[cuts[0]]))
+        done(int(indptr[cuts[-1]] - indptr[cuts[0]]))
 
-    for_each(work, row_cuts(matrix.indptr, cached), threads)
-    return Step(transformed(here, inverse, threads), math.fsum(losses * problem.weight))
+    for_each(work, tasks, threads)
+
+
+def cached_rows(dim: int) -> int:
+    """Return how many rows of the other side a tile of the columns of frequent words has."""
+    from qwem.polish.kernels import PAIRS
+
+    return max(PAIRS, CACHE_BYTES // (np.dtype(np.float32).itemsize * dim))
 
 
 def gram(vectors: Matrix, weights: Vector, threads: int | None) -> Vector:

@@ -238,14 +238,18 @@ class Target:
         return artefact.load(path, KIND, build)
 
     def _unscaled(self, vectors: NDArray[Any]) -> NDArray[Any]:
+        product = self.times_rest(vectors)
+        if self.term_weights.size:
+            product += self.terms @ (self.term_weights[:, None] * (self.terms.T @ vectors))
+        return product
+
+    def times_rest(self, vectors: NDArray[Any]) -> NDArray[Any]:
+        """Multiply a block of vectors by `rest` alone: what a cluster does instead."""
         if isinstance(self.rest, np.ndarray):
             return self._dense_product(self.rest, vectors)
         from qwem._internal.sparse_product import multiply
 
-        product = multiply(self.rest, vectors, self.threads)
-        if self.term_weights.size:
-            product += self.terms @ (self.term_weights[:, None] * (self.terms.T @ vectors))
-        return product
+        return multiply(self.rest, vectors, self.threads)
 
     def _dense_product(self, entries: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
         if entries.dtype == vectors.dtype:

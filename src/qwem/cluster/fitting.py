@@ -1,0 +1,72 @@
+"""Text files to a model, all on a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from qwem._internal.stopwatch import Stopwatch
+from qwem.cluster.counting import PIECE_BYTES, count_text
+from qwem.cluster.factorizing import factorize
+from qwem.cluster.polishing import polish
+from qwem.model import Settings, Solvers, fit
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.model import Model
+    from qwem.polish import Polished
+    from qwem.spectrum import Spectrum
+    from qwem.target import Target
+
+
+def fit_files(
+    client: Any,
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    directory: str | os.PathLike[str],
+    settings: Settings | None = None,
+    *,
+    threads: int | None = None,
+    piece_bytes: int = PIECE_BYTES,
+) -> Model:
+    """Learn word embeddings from text files on a cluster, as `qwem.fit` does on one machine.
+
+    Reading and counting, products with the target and steps of polishing are done by workers; what
+    lies between is done here. The counts have the bits of one machine; see `factorize` and `polish`
+    for those of the vectors.
+
+    Parameters
+    ----------
+    client
+        A `dask.distributed.Client`; see `connected`.
+    paths
+        Files, directories, patterns or URLs, by names that every worker knows.
+    directory
+        Where workers and this process exchange files, which all of them can reach; `remove_pieces`
+        removes them afterwards.
+    settings
+        All settings; by default the practical ones.
+    threads
+        How many this process uses; all cores by default.
+    piece_bytes
+        How large the pieces of text are.
+    """
+    settings = Settings() if settings is None else settings
+    watch = Stopwatch()
+    with watch.stage("count"):
+        counted = count_text(client, paths, directory, settings, piece_bytes)
+    solvers = _solvers(client, directory)
+    model = fit(counted.counts, settings, threads=threads, solvers=solvers)
+    return replace(model, phrases=counted.phrases, seconds={**watch.seconds, **model.seconds})
+
+
+def _solvers(client: Any, directory: str | os.PathLike[str]) -> Solvers:
+    def factorize_there(target: Target, dim: int, **options: Any) -> Spectrum:
+        return factorize(client, target, directory, dim, **options)
+
+    def polish_there(spectrum: Spectrum, counts: Cooccurrence, **options: Any) -> Polished:
+        return polish(client, spectrum, counts, directory, **options)
+
+    return Solvers(factorize_there, polish_there)

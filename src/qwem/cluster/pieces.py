@@ -1,0 +1,97 @@
+"""Results of pieces as files: made once, named for what they are made of, added up in trees."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qwem import __version__
+from qwem._internal.artefact import kind_of
+from qwem.cluster.tasks import run_all
+from qwem.corpus import Corpus, InputFile, Phrases, Reading, tokenizer_name
+from qwem.errors import ArtefactError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+FAN_IN = 8
+"""How many results are added in one task."""
+_PIECE = re.compile("(text|joined|words|pairs|phrases|vocabulary|counts|sum|rows)-[0-9a-f]{20}")
+
+
+def remove_pieces(directory: str | os.PathLike[str]) -> None:
+    """Remove what this room wrote to a directory, and the directory if that was all."""
+    place = Path(directory)
+    if not place.exists():
+        return
+    for entry in place.iterdir():
+        if _PIECE.fullmatch(entry.name) and kind_of(entry) is not None:
+            shutil.rmtree(entry)
+    if not any(place.iterdir()):
+        place.rmdir()
+
+
+def add_up(
+    client: Any,
+    add: Callable[[Sequence[Path], Path], object],
+    paths: Sequence[Path],
+    place: Path,
+    name: str,
+) -> Path:
+    """Return the sum of results, added in a tree: ``add(some, output)`` writes that of some."""
+    while len(paths) > 1:
+        groups = [paths[start : start + FAN_IN] for start in range(0, len(paths), FAN_IN)]
+        tasks = [
+            (add, group, place / f"{name}-{key_of(*(path.name for path in group))}")
+            for group in groups
+        ]
+        paths = run_all(client, _add, tasks, f"adding {name}")
+    return paths[0]
+
+
+def once(output: Path, work: Callable[[], object]) -> Path:
+    """Do the work unless its output is there already, and return the output's path.
+
+    Outputs are written whole or not at all, under a name that says what they are made of.
+    """
+    try:
+        finished = kind_of(output) is not None
+    except ArtefactError:
+        finished = False
+    if not finished:
+        work()
+    return output
+
+
+def made_or_loaded(output: Path, make: Callable[[], Corpus]) -> Corpus:
+    """Return the corpus that `make` saves as the output, or the output if it is there already."""
+    made: list[Corpus] = []
+    once(output, lambda: made.append(make()))
+    return made[0] if made else Corpus.load(output)
+
+
+def key_of(*parts: Any) -> str:
+    """Return a name for what is made of these parts by this version."""
+
+    def plain(part: Any) -> Any:
+        if isinstance(part, Reading):
+            return {**vars(part), "tokenizer": tokenizer_name(part.tokenizer)}
+        if isinstance(part, Phrases):
+            return [part.firsts, part.seconds, part.passes]
+        if isinstance(part, InputFile):
+            return [part.state, part.part]
+        return str(part)
+
+    text = json.dumps([__version__, *map(plain, parts)], sort_keys=True, default=plain)
+    return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
+
+
+def _add(
+    add: Callable[[Sequence[Path], Path], object], paths: Sequence[Path], output: Path
+) -> Path:
+    return once(output, lambda: add(paths, output))

@@ -1,0 +1,147 @@
+"""Lists of words and their counts as sorted files, added up in bounded memory.
+
+A text of 10¹² words has some 10⁹ different ones. Lists are therefore Parquet files in the order of
+their words, merged a batch at a time, and of the whole list only words that may be chosen are ever
+in memory. An entry may also be two words with a line break between them, a pair that follows.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem.cluster.pieces import key_of, once
+from qwem.corpus import choose_words, min_count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from qwem.corpus import Corpus, Reading, Vocabulary
+
+KIND = "words"
+_FILE = "words.parquet"
+BATCH = 1 << 16
+"""Words of a list that are in memory at a time."""
+_HISTOGRAM = 1 << 16
+"""Counts from here on are not told apart when the size of a vocabulary is looked up."""
+
+
+def word_list(text: Path) -> Path:
+    """Return where the list of the words of an encoded piece is."""
+    return text.with_name(f"words-{key_of(text.name)}")
+
+
+def list_words(corpus: Corpus, text: Path) -> None:
+    """Save the list of the words of an encoded piece that is at `text`."""
+    output, words = word_list(text), corpus.vocabulary
+    once(output, lambda: save_words(output, words.words, words.counts))
+
+
+def save_words(path: Path, words: Sequence[str], counts: NDArray[Any]) -> None:
+    """Save a list of different words with their counts, sorted."""
+    import pyarrow as pa
+
+    table = pa.table({"word": pa.array(words, pa.large_string()), "count": pa.array(counts)})
+    with _writing(path) as write:
+        write(table.sort_by("word"))
+
+
+def merge_words(paths: Sequence[Path], output: Path) -> None:
+    """Add up lists of words: one list with the sum of each word's counts.
+
+    Of each list one batch is in memory. What all batches together are complete up to, the smallest
+    of their last words, is added up and written; then the batch that ended there is replaced.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lists = [_batches(path) for path in paths]
+    heads: list[Any] = [next(each, None) for each in lists]
+    with _writing(output) as write:
+        while any(head is not None for head in heads):
+            reached = min(head["word"][-1].as_py() for head in heads if head is not None)
+            parts = []
+            for number, head in enumerate(heads):
+                if head is None:
+                    continue
+                # Words are sorted, so those up to here are the first ones.
+                size = pc.sum(pc.less_equal(head["word"], pa.scalar(reached, pa.large_string())))
+                parts.append(head.slice(0, size.as_py()))
+                rest = head.slice(size.as_py())
+                heads[number] = rest if rest.num_rows else next(lists[number], None)
+            total = pa.concat_tables(parts).group_by("word").aggregate([("count", "sum")])
+            write(total.rename_columns({"count_sum": "count"}).sort_by("word"))
+
+
+def words_of(path: Path, least: int) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the words that occur at least so often, in the order of their spelling."""
+    import pyarrow.compute as pc
+
+    words: list[str] = []
+    counts = [np.empty(0, np.int64)]
+    for batch in _batches(path):
+        often = batch.filter(pc.greater_equal(batch["count"], least))
+        words += often["word"].to_pylist()
+        counts.append(often["count"].to_numpy())
+    return words, np.concatenate(counts)
+
+
+def totals_of(path: Path) -> tuple[int, int]:
+    """Return how many words a list has, and how often they occur together."""
+    different = total = 0
+    for batch in _batches(path, ["count"]):
+        different += batch.num_rows
+        total += int(batch["count"].to_numpy().sum())
+    return different, total
+
+
+def choose_from(path: Path, reading: Reading) -> Vocabulary:
+    """Choose the vocabulary from a list of all words; see `qwem.corpus.choose_words`."""
+    by_count = np.zeros(_HISTOGRAM + 1, np.int64)
+    for batch in _batches(path, ["count"]):
+        numbers = np.minimum(batch["count"].to_numpy(), _HISTOGRAM)
+        by_count += np.bincount(numbers, minlength=_HISTOGRAM + 1)
+    as_often = by_count[::-1].cumsum()[::-1]  # how many words occur at least so often
+    min_count = min_count_of(lambda least: int(as_often[min(least, _HISTOGRAM)]), reading)
+    least = min_count
+    if reading.vocab_size is not None:
+        enough = np.flatnonzero(as_often >= int(reading.vocab_size))
+        least = max(least, int(enough[-1]) if enough.size else 0)
+    words, counts = words_of(path, least)
+
+    def spell(numbers: NDArray[np.int64]) -> list[str]:
+        return [words[number] for number in numbers]
+
+    return choose_words(counts, spell, replace(reading, min_count=min_count))[0]
+
+
+def _batches(path: Path, columns: list[str] | None = None) -> Iterator[Any]:
+    """Yield tables of the words of a list, in order."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    saved = artefact.opened(path)
+    with pq.ParquetFile(saved.mapped_path(_FILE)) as file:
+        for batch in file.iter_batches(BATCH, columns=columns):
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[Callable[[Any], None]]:
+    """Yield what appends a table to the list at `path`, which is there when the block has ended."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([("word", pa.large_string()), ("count", pa.int64())])
+    with artefact.writing(path, KIND) as directory:
+        with pq.ParquetWriter(directory / _FILE, schema, use_dictionary=False) as file:
+            yield lambda table: file.write_table(table.cast(schema))
+        artefact.write_metadata(directory, KIND, {})

@@ -1,0 +1,145 @@
+"""Factorizing and polishing on a cluster: the bits of one machine, whatever happens to workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from cluster.processes import kill_workers, served
+from polish.statistics import some_counts
+from qwem import factorize as factorize_here
+from qwem import fit, mstar
+from qwem.cluster import connected, connecting, factorize, polish, remove_pieces, rows
+from qwem.cluster.rows import spread
+from qwem.cluster.tasks import run_each
+from qwem.errors import ClusterError
+from qwem.polish import polish as polish_here
+from qwem.target import rank_one, setting31, word_probability
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from qwem import Spectrum, Target
+    from qwem.polish import Polished
+
+pytest.importorskip("distributed", reason="needs Dask's distributed")
+COUNTS = some_counts(400)
+DIM = 12
+
+
+def some_target(*, dense: bool) -> Target:
+    """A target with terms for unseen pairs, where it is sparse, and with a coupling."""
+    coupling = rank_one(word_probability(COUNTS) ** -0.2)
+    return mstar(COUNTS, reweighting=setting31() * coupling, dense=dense)
+
+
+def spectrum_here(*, dense: bool = False) -> Spectrum:
+    return factorize_here(some_target(dense=dense), DIM, signed=True, method="krylov")
+
+
+def assert_same_vectors(found: Polished, expected: Polished) -> None:
+    assert np.array_equal(found.losses, expected.losses)
+    assert np.array_equal(found.embedding.vectors, expected.embedding.vectors)
+    assert np.array_equal(found.context.vectors, expected.context.vectors)
+    assert np.array_equal(found.bias, expected.bias)
+
+
+def test_eigenpairs_of_a_sparse_target_have_the_bits_of_one_machine(
+    client: Any, tmp_path: Path
+) -> None:
+    found = factorize(client, some_target(dense=False), tmp_path, DIM, signed=True, method="krylov")
+    expected = spectrum_here()
+    assert np.array_equal(found.eigenvalues, expected.eigenvalues)
+    assert np.array_equal(found.eigenvectors, expected.eigenvectors)
+    assert np.array_equal(found.embedding().vectors, expected.embedding().vectors)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_eigenvalues_of_a_dense_target(client: Any, tmp_path: Path, tol: float) -> None:
+    """In float32, and in float64 with entries that are widened."""
+    target = some_target(dense=True)
+    found = factorize(client, target, tmp_path, DIM, method="krylov", tol=tol)
+    expected = factorize_here(target, DIM, method="krylov", tol=tol)
+    np.testing.assert_allclose(found.eigenvalues, expected.eigenvalues, rtol=1e-5)
+    assert found.converged
+
+
+def test_polishing_has_the_bits_of_one_machine(client: Any, tmp_path: Path) -> None:
+    found = polish(client, spectrum_here(), COUNTS, tmp_path, sweeps=2)
+    assert_same_vectors(found, polish_here(spectrum_here(), COUNTS, sweeps=2))
+    assert not any(tmp_path.iterdir())
+
+
+def test_killed_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are killed when the first block of the second product is done, and of a half sweep."""
+    calls = 0
+
+    def killing(
+        client: Any, work: Any, tasks: Sequence[Any], done: Callable[[int], object]
+    ) -> list[Any]:
+        nonlocal calls
+        calls += 1
+        left = calls in (2, first_of_polish + 1)
+
+        def kill_and_tell(number: int) -> None:
+            nonlocal left
+            if left:
+                left = False
+                kill_workers(client)
+            done(number)
+
+        return run_each(client, work, tasks, kill_and_tell)
+
+    first_of_polish = 0
+    monkeypatch.setattr(rows, "run_each", killing)
+    with connected(workers=2) as client:
+        found = factorize(
+            client, some_target(dense=False), tmp_path, DIM, signed=True, method="krylov"
+        )
+        assert calls > 2
+        first_of_polish = calls + 1
+        polished = polish(client, found, COUNTS, tmp_path, sweeps=2)
+    assert np.array_equal(found.eigenvectors, spectrum_here().eigenvectors)
+    assert_same_vectors(polished, polish_here(spectrum_here(), COUNTS, sweeps=2))
+
+
+def test_a_scheduler_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connecting, "PATIENCE", 5.0)
+    with served(tmp_path) as (address, scheduler), connected(address) as client:
+
+        def lose(*arguments: Any) -> Any:
+            scheduler.kill()
+            scheduler.wait()
+            return run_each(*arguments)
+
+        monkeypatch.setattr(rows, "run_each", lose)
+        with pytest.raises(ClusterError, match=r"The scheduler at tcp.* was lost"):
+            factorize(client, some_target(dense=False), tmp_path, DIM, method="krylov")
+    assert not list(tmp_path.glob("rows-*"))
+
+
+def test_what_a_killed_run_leaves_is_removed(client: Any, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    with spread(client, work, np.eye(3), [(0, 2), (2, 3)]):
+        assert [entry.name[:5] for entry in work.iterdir()] == ["rows-"]
+        remove_pieces(work)
+        assert not work.exists()
+
+
+def test_a_whole_fit(client: Any, tmp_path: Path) -> None:
+    from qwem.cluster import fit_files
+
+    rng = np.random.default_rng(3)
+    words = np.array([f"{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(200)])
+    chances = 1 / np.arange(1, 201)
+    lines = (" ".join(rng.choice(words, 40, p=chances / chances.sum())) for _ in range(300))
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(lines))
+    found = fit_files(client, text, tmp_path / "work", piece_bytes=10_000)
+    expected = fit(text)
+    assert np.array_equal(found.embedding().vectors, expected.embedding().vectors)
+    assert list(found.seconds) == ["count", "target", "factorize", "polish"]
