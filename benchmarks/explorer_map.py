@@ -2,11 +2,16 @@
 
     python benchmarks/explorer_map.py
     python benchmarks/explorer_map.py --words 10000 --peer /somewhere/node_modules
+    python benchmarks/explorer_map.py --models MODEL OTHER
 
 The map shows made-up words in two features. For some seconds each frame pans or zooms it, and the
 frames that the browser shows are counted; 60 is the most. The processor milliseconds per frame, of
 all the browser's processes together, say the same on a busy machine. Last are the frames while all
 words move, as they do in the view of time.
+
+With `--models`, saved models are served one after the other. Printed are the seconds from opening
+the page to the first map with words, the median of some visits, and the frames per second of its
+map and of its view of time.
 
 `--peer` names a directory of node_modules with regl-scatterplot and esbuild, which came from
 `npm install regl-scatterplot pub-sub-es regl esbuild`. Then the same movement is measured with it.
@@ -26,6 +31,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import psutil
@@ -90,6 +96,45 @@ window.run = async (what, labels) => {
 window.ready = "our own layer";
 """
 
+VISITS = 5
+FIRST_VIEW = """
+const [done] = arguments;
+const look = () =>
+  document.querySelector(".map .words[data-shown]") ? done(performance.now()) : setTimeout(look, 5);
+look();
+"""
+COUNTED = """
+const [seconds, done] = arguments;
+const count = (box, move) => {
+  const began = performance.now();
+  let frames = 0;
+  box.addEventListener("drawn", () => {
+    if (performance.now() - began > 1000 * seconds) return done(frames);
+    frames += 1;
+    move();
+  });
+  move();
+};
+"""
+PANNED = f"""{COUNTED}
+const box = document.querySelector(".map .words");
+let key = "ArrowLeft";
+count(box, () => {{
+  key = key === "ArrowLeft" ? "ArrowRight" : "ArrowLeft";
+  box.dispatchEvent(new KeyboardEvent("keydown", {{ key }}));
+}});
+"""
+PLAYED = f"""{COUNTED}
+location.hash = "#time";
+const look = () => {{
+  const box = document.querySelector(".time .words[data-time]");
+  if (!box) return setTimeout(look, 20);
+  document.querySelector(".time button.main").click();
+  count(box, () => {{}});
+}};
+look();
+"""
+
 PEER = """
 import createScatterplot from "regl-scatterplot";
 const canvas = document.getElementById("map").appendChild(document.createElement("canvas"));
@@ -127,7 +172,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--size", type=int, nargs=2, default=(1200, 760))
     parser.add_argument("--peer", type=Path, help="node_modules with regl-scatterplot and esbuild")
+    parser.add_argument("--models", nargs="+", type=Path, help="serve these, and open the page")
     options = parser.parse_args()
+    if options.models:
+        for model in options.models:
+            visit(model, options)
+        return
     with tempfile.TemporaryDirectory() as directory:
         site = Path(directory)
         page = Path(str(files("qwem.explorer") / "page"))
@@ -169,6 +219,36 @@ def report(options: argparse.Namespace, site: Path) -> None:
             server.shutdown()
     for name, (rate, cost) in rates.items():
         print(f"{name:48} {rate:5.1f} frames/s  {cost:6.1f} ms of processor time per frame")
+
+
+def visit(model: Path, options: argparse.Namespace) -> None:
+    """Print how soon a model's page shows its words, and how fast it moves."""
+    from qwem.explorer import load_models, serve
+
+    addresses: Queue[str] = Queue()
+    models = load_models([model])
+    serving = {"ready": addresses.put}
+    threading.Thread(target=serve, args=(models,), kwargs=serving, daemon=True).start()
+    address = addresses.get()
+    driver = browser(*options.size)
+    try:
+        waits = []
+        for _ in range(VISITS):
+            driver.get("about:blank")
+            driver.get(address)
+            waits.append(driver.execute_async_script(FIRST_VIEW))
+        print(
+            f"{model.name}, {len(models[0].vocabulary):,} words: first view after "
+            f"{sorted(waits)[VISITS // 2] / 1000:.2f} s"
+        )
+        for name, script in (("map, panned", PANNED), ("time, played", PLAYED)):
+            began = processor_seconds(driver)
+            frames = driver.execute_async_script(script, options.seconds)
+            cost = 1000 * (processor_seconds(driver) - began) / max(frames, 1)
+            rate = frames / options.seconds
+            print(f"{name:48} {rate:5.1f} frames/s  {cost:6.1f} ms of processor time per frame")
+    finally:
+        driver.quit()
 
 
 class Quiet(SimpleHTTPRequestHandler):

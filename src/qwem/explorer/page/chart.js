@@ -52,12 +52,22 @@ export function drawChart(element, chart) {
   svg.append(wrap("clipPath", { id: clip }, shape("rect", box)));
   const group = shape("g", { "clip-path": `url(#${clip})` });
   for (const layer of chart.layers) group.append(...drawLayer(layer, x, y, height));
-  svg.append(group);
+  const marks = shape("g", { "clip-path": `url(#${clip})` });
+  svg.append(group, marks);
   element.replaceChildren(svg);
-  return /** @type {SVGSVGElement} */ (svg);
+  return { svg: /** @type {SVGSVGElement} */ (svg), marks, x, y, height };
 }
 
 let clips = 0;
+
+/**
+ * Draw layers over a chart in place of those that were drawn over it before, which is quick.
+ * @param {ReturnType<typeof drawChart>} chart
+ * @param {Layer[]} layers
+ */
+export function drawMarks({ marks, x, y, height }, layers) {
+  marks.replaceChildren(...layers.flatMap((layer) => drawLayer(layer, x, y, height)));
+}
 
 /**
  * @param {Layer} layer
@@ -125,7 +135,8 @@ function axes(chart, width, x, y) {
     parts.push(words(shown, { ...text, x: EDGE.left - 7, y: y(value) + 4, "text-anchor": "end" }));
   }
   const middle = (EDGE.left + width - EDGE.right) / 2;
-  parts.push(words(chart.x.title, { ...text, x: middle, y: height - 8, "text-anchor": "middle", "font-size": 13 }));
+  const fits = Math.min(13, (width - EDGE.left) / (0.54 * chart.x.title.length)); // on a narrow screen
+  parts.push(words(chart.x.title, { ...text, x: middle, y: height - 8, "text-anchor": "middle", "font-size": fits.toFixed(1) }));
   const half = (EDGE.top + bottom) / 2;
   parts.push(words(chart.y.title, { ...text, transform: `translate(14 ${half}) rotate(-90)`, "text-anchor": "middle", "font-size": 13 }));
   return parts;

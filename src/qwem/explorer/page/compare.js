@@ -6,12 +6,13 @@ import { foundList } from "./components/words.js";
 import { button, complaint, labelled, make, menu, tableOf } from "./dom.js";
 import { scaleOf } from "./palette.js";
 import { pictureOf, saveButtons } from "./saving.js";
-import { headed, latest } from "./views.js";
+import { featureTitle, headed, latest } from "./views.js";
 
 /** @typedef {import("./main.js").App} App */
 
 const FEATURES_COMPARED = 30;
 const MOVED = 50;
+const MATCHED = 20;
 
 /**
  * @param {HTMLElement} element
@@ -81,6 +82,13 @@ export function compareView(element, app) {
       className: "note",
       textContent: `${answer.shared_words.toLocaleString("en")} words are in both models. Of the first ${answer.dim} features, ${alike} have a partner with which they overlap by more than half; all ${answer.dim} together overlap by ${(100 * shared).toFixed(0)}%.`,
     }));
+    const partners = answer.matched_rank.slice(0, MATCHED).map((rank, k) => [
+      featureTitle(app.features, k + 1), String(rank), `${(100 * answer.matched[k]).toFixed(0)}%`,
+    ]);
+    if (state.a === models.indexOf(app.model)) {
+      matched.append(make("details", {}, make("summary", { textContent: "Which feature matches which" }),
+        tableOf(["feature of the first model", "of the second", "overlap"], partners, "Features that match")));
+    }
     drawOverlaps();
     heat.dataset.shown = `${state.a} ${state.b}`;
   }

@@ -1,7 +1,7 @@
 // Time and dimension: words move as the closed form of training says, computed here.
 
 import { numberIn } from "./address.js";
-import { chartBox, drawChart } from "./chart.js";
+import { chartBox, drawChart, drawMarks } from "./chart.js";
 import { colour } from "./components/theme.js";
 import { lossAt } from "./components/dynamics.js";
 import { button, fillMenu, labelled, make, menu, wordField } from "./dom.js";
@@ -59,8 +59,8 @@ export function timeView(element, app) {
   const stage = make("div", { className: "stage" }, left, box, tip);
   const strengths = chartBox();
   const losses = chartBox();
-  /** @type {SVGSVGElement[]} */
-  let drawings = [];
+  /** @type {ReturnType<typeof drawChart>[]} strengths and loss */
+  let charts = [];
   const saves = saveButtons({
     name: "time",
     picture: () => map.picture(),
@@ -69,7 +69,7 @@ export function timeView(element, app) {
       ...eigenvalues.slice(0, state.d).map((value, k) => [k + 1, value, learning[k], weightAt(space, k, state.t)]),
     ],
   });
-  const chartSaves = saveButtons({ name: "training", picture: () => pictureOf(drawings, colour("paper")) });
+  const chartSaves = saveButtons({ name: "training", picture: () => pictureOf(charts.map(({ svg }) => svg), colour("paper")) });
   element.append(
     headed("Time and dimension", "Training learns one feature after the other, the strongest first. Move the dials, or press play: words start together and part as features are learned. A model of d dimensions learns the first d features and no more."),
     make(
@@ -90,7 +90,8 @@ export function timeView(element, app) {
   function set(values) {
     Object.assign(state, values);
     move();
-    drawCharts();
+    if ("d" in values) drawCharts();
+    else markNow();
     remember();
   }
 
@@ -166,18 +167,29 @@ export function timeView(element, app) {
         layers.push({ kind: "dots", x: times, y: trace.singular_values.map((row) => row[k]), colour: "ink", size: 1.8 });
       }
     }
-    layers.push({ kind: "rule", x: state.t, colour: "muted" });
-    layers.push({ kind: "dots", x: Array(count).fill(state.t), y: Array.from({ length: count }, (_, k) => weightAt(space, k, state.t)), colour: "ink", size: 2.5 });
     const label = `Strength of the first ${count} features over training time`;
     const across = { title: "training time, t/τ₁", low: 0, high: end };
-    drawings = [drawChart(strengths, { label, height: 260, x: across, y: { title: "strength s", low: 0, high: top }, layers })];
+    const first = drawChart(strengths, { label, height: 260, x: across, y: { title: "strength s", low: 0, high: top }, layers });
     const loss = grid.map((t) => lossAt(run, t * run.unit, state.d));
     /** @type {import("./chart.js").Layer[]} */
     const lines = [{ kind: "line", x: grid, y: loss, colour: "cool", width: 2.5, name: "closed form" }];
     const least = Math.min(...loss, lossAt(run, end * run.unit, space.dim));
     if (trace?.times && trace.losses) lines.push({ kind: "dots", x: trace.times, y: trace.losses, colour: "ink", size: 1.8 });
-    lines.push({ kind: "rule", x: state.t, colour: "muted" });
-    drawings.push(drawChart(losses, { label: "Loss over training time", height: 200, x: across, y: { title: "loss, from its start", low: 1.05 * least, high: 0 }, layers: lines }));
+    const second = drawChart(losses, { label: "Loss over training time", height: 200, x: across, y: { title: "loss, from its start", low: 1.05 * least, high: 0 }, layers: lines });
+    charts = [first, second];
+    markNow();
+  }
+
+  /** The chosen time in both charts. */
+  function markNow() {
+    if (!charts.length) return;
+    const count = Math.min(curves, state.d);
+    const reached = Array.from({ length: count }, (_, k) => weightAt(space, k, state.t));
+    drawMarks(charts[0], [
+      { kind: "rule", x: state.t, colour: "muted" },
+      { kind: "dots", x: Array(count).fill(state.t), y: reached, colour: "ink", size: 2.5 },
+    ]);
+    drawMarks(charts[1], [{ kind: "rule", x: state.t, colour: "muted" }]);
   }
 
   /** @param {number} row @param {number} x @param {number} y */
@@ -210,7 +222,7 @@ export function timeView(element, app) {
     playing = { stamp, t: Math.min(end, playing.t + (passed / PLAYED) * end) };
     state.t = playing.t;
     move();
-    drawCharts();
+    markNow();
     if (state.t < end) requestAnimationFrame(frame);
     else {
       stop();

@@ -78,6 +78,25 @@ export function latest() {
 }
 
 /**
+ * A task that is never run twice at once: asked again while it runs, it runs once more afterwards.
+ * @param {() => Promise<unknown>} task
+ */
+export function oneAtATime(task) {
+  let running = false;
+  let again = false;
+  return async () => {
+    again = true;
+    if (running) return;
+    running = true;
+    while (again) {
+      again = false;
+      await task();
+    }
+    running = false;
+  };
+}
+
+/**
  * Words typed in a field: divided by commas or spaces.
  * @param {string} text
  */

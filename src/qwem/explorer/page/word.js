@@ -7,7 +7,7 @@ import { colour } from "./components/theme.js";
 import { barElement, wordElement } from "./components/words.js";
 import { complaint, labelled, make, wordField } from "./dom.js";
 import { pictureOf, saveButtons } from "./saving.js";
-import { featureTitle, headed, latest } from "./views.js";
+import { featureTitle, headed, latest, oneAtATime } from "./views.js";
 
 /** @typedef {import("./main.js").App} App */
 
@@ -96,26 +96,45 @@ export function wordView(element, app) {
     const moment = atEnd() ? "at the end of training" : `at t = ${state.t.toFixed(2)} τ₁`;
     now.textContent = space.time ? `${state.d} dimensions, ${moment}` : `${state.d} dimensions`;
     time.setAttribute("aria-valuetext", moment);
-    useNeighbours(source.neighbours(app.model.id, state.word, { ...asked(), n: SHOWN }), showNeighbours, fail(neighbours));
-    useFacts(source.word(app.model.id, state.word, asked()), showFacts, (error) => {
-      heading.textContent = "";
-      facts.textContent = "";
-      fail(coordinates)(error);
-    });
+    askVectors();
     if (other) {
       if (app.model.collocates) useCollocates(source.collocates(app.model.id, state.word, SHOWN), showCollocates, fail(collocates));
       else collocates.replaceChildren(make("p", { className: "note", textContent: "This model doesn’t keep the counts of word pairs. Start the explorer with its counts (--counts) to see them." }));
     }
-    if (state.other.trim()) useWhy(source.why(app.model.id, state.word, state.other, asked()), showWhy, (error) => { parts.replaceChildren(); why.replaceChildren(complaint(error)); });
-    else {
+    if (!state.other.trim()) {
       found.why = null;
       why.textContent = "Type a second word, or press “why?” beside a neighbour.";
       parts.replaceChildren();
     }
   }
 
-  /** @param {{ neighbours: import("./source.js").Neighbour[], replicates: number }} answer */
-  function showNeighbours(answer) {
+  /** What depends on the dials, which move faster than answers come. */
+  const askVectors = oneAtATime(() => {
+    const { word, other } = state;
+    const m = app.model.id;
+    const shown = JSON.stringify([word, state.d, atEnd() ? null : state.t]);
+    const answers = [
+      useNeighbours(source.neighbours(m, word, { ...asked(), n: SHOWN }), (answer) => showNeighbours(answer, shown), fail(neighbours)),
+      useFacts(source.word(m, word, asked()), showFacts, (error) => {
+        heading.textContent = "";
+        facts.textContent = "";
+        fail(coordinates)(error);
+      }),
+    ];
+    if (other.trim()) {
+      answers.push(useWhy(source.why(m, word, other, asked()), (answer) => state.other && showWhy(answer), (error) => {
+        parts.replaceChildren();
+        why.replaceChildren(complaint(error));
+      }));
+    }
+    return Promise.all(answers);
+  });
+
+  /**
+   * @param {{ neighbours: import("./source.js").Neighbour[], replicates: number }} answer
+   * @param {string} shown the word and the dials that were asked for
+   */
+  function showNeighbours(answer, shown) {
     found.neighbours = answer.neighbours;
     const list = make("ol", { className: "found with" });
     for (const one of answer.neighbours) {
@@ -130,7 +149,7 @@ export function wordView(element, app) {
     const sure = answer.replicates && answer.neighbours.some(({ low }) => low !== undefined)
       ? make("p", { className: "note", textContent: `In brackets: where the number lies in 95% of ${answer.replicates} replicates of the text.` }) : "";
     neighbours.replaceChildren(list, sure);
-    neighbours.dataset.shown = JSON.stringify([state.word, state.d, atEnd() ? null : state.t]);
+    neighbours.dataset.shown = shown;
   }
 
   /** @param {{ collocates: import("./source.js").Collocate[] }} answer */

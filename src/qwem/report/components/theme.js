@@ -4,13 +4,21 @@
 const probe = document.body.appendChild(document.createElement("span"));
 probe.hidden = true;
 
+/** @type {Map<string, string>} colours of the present theme that were asked for */
+const asked = new Map();
+
 /**
  * The present colour of that name in the style sheet.
  * @param {string} name
  */
 export function colour(name) {
-  probe.style.color = `var(--${name})`;
-  return getComputedStyle(probe).color;
+  let found = asked.get(name);
+  if (found === undefined) {
+    probe.style.color = `var(--${name})`;
+    found = getComputedStyle(probe).color;
+    asked.set(name, found);
+  }
+  return found;
 }
 
 export function isDark() {
@@ -27,6 +35,7 @@ export function startThemes(redraw) {
   const setTheme = (/** @type {string | undefined} */ theme, printing = false) => {
     if (theme) document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;
+    asked.clear();
     button.textContent = isDark() ? "Light" : "Dark";
     button.setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} colours`);
     redraw(printing);
