@@ -9,6 +9,8 @@ import { featureTitle, headed, latest, typedWords } from "./views.js";
 
 /** @typedef {import("./main.js").App} App */
 
+const EXAMPLE_PAIRS = 4;
+
 /** @type {Record<string, string>} */
 const LISTS = {
   "man → woman": "man woman, king queen, father mother, son daughter, brother sister, husband wife, boy girl, he she, uncle aunt, actor actress",
@@ -40,7 +42,7 @@ export function conceptView(element, app) {
   );
   form.hidden = !app.source.canAsk;
   element.append(
-    headed("Concepts", "Does the model know a relation, such as that between a country and its capital? If it does, the differences between the words of all pairs point the same way. Paste pairs, or take an example."),
+    headed("Concepts", "Does the model know a relation, such as that between a country and its capital? If it does, the differences between the words of all pairs point the same way." + (app.source.canAsk ? " Paste pairs, or take an example." : " Take an example.")),
     make("div", { className: "split wide" }, make("div", { className: "asking" }, examples, form), output),
     saveButtons({
       name: "concept",
@@ -84,12 +86,14 @@ export function conceptView(element, app) {
     const part = (/** @type {(number | null)[]} */ shares) => `${(100 * (shares[best] ?? 0)).toFixed(0)}%`;
     const share = `The pairs have ${part(test.share)} of their differences in common in ${test.best_dim} dimensions, where this is clearest; chance would give ${part(test.expected_share)}.`;
     const sure = `p = ${showP(test.p_value)} for a shared direction` + (test.pairing_p_value === null ? "." : `, ${showP(test.pairing_p_value)} for who belongs to whom.`);
+    const some = found.pairs.slice(0, EXAMPLE_PAIRS).map((pair) => pair.join(" → ")).join(", ");
+    const told = `${found.pairs.length} pairs${found.pairs.length > EXAMPLE_PAIRS ? ", such as" : ":"} ${some}.`;
     const missing = found.dropped.length ? make("p", { className: "note", textContent: `Left out, because a word is unknown: ${found.dropped.map((one) => [one].flat().join(" ")).join(", ")}.` }) : null;
     /** @type {(Node | null)[]} */
     const parts = [
       make("p", { className: "verdict", textContent: verdicts[test.verdict] ?? test.meaning }),
       make("p", { textContent: test.meaning }),
-      make("p", { className: "note", textContent: `${share} ${sure}` }),
+      make("p", { className: "note", textContent: `${told} ${share} ${sure}` }),
       missing,
       make("h2", { textContent: "Features that carry it" }), carried,
     ];
@@ -106,6 +110,7 @@ export function conceptView(element, app) {
     parts.push(make("details", {}, make("summary", { textContent: "How well each pair fits" }), tableOf(["pair", "cosine with the mean difference"], worst, "How well each pair fits, the worst first")));
     output.replaceChildren(...parts.filter((part) => part !== null));
     draw();
+    for (const chip of examples.children) chip.setAttribute("aria-pressed", String(chip.textContent === found.name));
     output.dataset.shown = found.name;
   }
 
@@ -151,7 +156,7 @@ export function conceptView(element, app) {
       /** @type {[string, string[][]][]} */
       const lists = ready.length ? ready.map(({ name, pairs }) => [name, pairs]) : Object.entries(LISTS).map(([name, list]) => [name, pairsOf(list.replaceAll(", ", "\n"))]);
       const fitting = lists.filter(([, pairs]) => ready.length || pairs.filter((pair) => pair.every((word) => app.find(word) !== undefined)).length >= 4);
-      examples.replaceChildren(...fitting.map(([name, pairs]) => button(name, () => ask(pairs, name), { className: "chip" })));
+      examples.replaceChildren(...fitting.map(([name, pairs]) => button(name, () => ask(pairs, name), { className: "chip", "aria-pressed": "false" })));
       const given = parameters.get("pairs");
       if (given) await ask(pairsOf(given.replaceAll(",", "\n")), parameters.get("name") ?? undefined);
       else if (!answer && fitting.length) await ask(fitting[0][1], fitting[0][0]);

@@ -76,6 +76,7 @@ export function featureView(element, app) {
 
   return {
     redraw: draw,
+    refresh: () => show(false),
     show(parameters) {
       draw();
       search.value = parameters.get("find") ?? "";

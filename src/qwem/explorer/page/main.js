@@ -27,14 +27,20 @@ import { wordView } from "./word.js";
  * @property {number[]} counts
  * @property {(typed: string) => number | undefined} find
  * @property {import("./source.js").FeatureFacts[]} features the first ones of the space
+ * @property {number} choosable how many features there will be once all are read
  * @property {(view: string, values?: Record<string, string | number | undefined>) => void} go show a view
  * @property {(values: Record<string, string | number | undefined | null>) => void} keep remember in the address
  * @property {(word: string) => void} follow show a word
  */
 
 /**
- * A view: made once for each model and space, then told what to show and when colours have changed.
- * @typedef {{ show: (parameters: URLSearchParams) => void | Promise<void>, redraw?: () => void, leave?: () => void }} View
+ * A view: made once for each model and space, then told what to show, when colours have changed, when
+ * more features are known, and when another view is shown.
+ * @typedef {object} View
+ * @property {(parameters: URLSearchParams) => void | Promise<void>} show
+ * @property {() => void} [redraw]
+ * @property {() => void} [refresh]
+ * @property {() => void} [leave]
  */
 
 /** @type {Record<string, { title: string, make: (element: HTMLElement, app: App) => View, fits?: (app: App) => boolean }>} */
@@ -49,6 +55,7 @@ const VIEWS = {
   compare: { title: "Compare", make: compareView, fits: (app) => app.compare },
 };
 
+const FIRST_FEATURES = 24; // so many are read before the first view, and the others after it
 const FEATURES = 100; // so many can be chosen by their words
 
 const content = /** @type {HTMLElement} */ (document.getElementById("content"));
@@ -92,13 +99,14 @@ async function choose(source, models, compare, number, wanted, hash) {
   const space = model.spaces.find((one) => one.space === wanted) ?? model.spaces[0];
   const [{ words, counts }, { features }] = await Promise.all([
     source.words(model.id),
-    source.features(model.id, space.space, Math.min(FEATURES, space.dim)),
+    source.features(model.id, space.space, Math.min(FIRST_FEATURES, space.dim)),
   ]);
   /** @type {Map<string, number> | null} */
   let index = null;
   /** @type {App} */
   const mine = {
     source, models, compare, model, space, words, counts, features,
+    choosable: Math.min(FEATURES, space.dim),
     find(typed) {
       index ??= new Map(words.map((word, row) => [word, row]));
       return index.get(typed.trim()) ?? index.get(typed.trim().toLowerCase());
@@ -122,6 +130,10 @@ async function choose(source, models, compare, number, wanted, hash) {
   showHeader(app);
   showAbout(app);
   await follow(hash);
+  if (mine.choosable > features.length) {
+    ({ features: mine.features } = await source.features(model.id, space.space, mine.choosable));
+    if (app === mine) for (const { view } of made.values()) view.refresh?.();
+  }
 }
 
 /** What every address has: the model and the space, if they are not the first. */

@@ -113,9 +113,7 @@ export function mapView(element, app) {
   /** Bring controls and map in line with the state. */
   function update() {
     by.value = state.by;
-    fillMenu(across, featureChoices(app.features), String(state.x));
-    fillMenu(up, featureChoices(app.features), String(state.y));
-    fillMenu(ofColour, featureChoices(app.features), String(state.feature));
+    nameFeatures();
     ofFeatures.hidden = state.by !== "features";
     ofWords.hidden = state.by !== "axes";
     for (const [name, input] of Object.entries(fields)) input.value = state[/** @type {"xf"} */ (name)];
@@ -124,6 +122,13 @@ export function mapView(element, app) {
     remember();
     paint();
     return move();
+  }
+
+  /** Menus and titles with the features that are known by now. */
+  function nameFeatures() {
+    fillMenu(across, featureChoices(app.features), String(state.x));
+    fillMenu(up, featureChoices(app.features), String(state.y));
+    fillMenu(ofColour, featureChoices(app.features), String(state.feature));
   }
 
   /** Where words are: ask for places if they are other ones than shown. */
@@ -303,7 +308,7 @@ export function mapView(element, app) {
 
   return {
     async show(parameters) {
-      const ranks = app.features.length;
+      const ranks = app.choosable;
       const places = ["features", "axes", "neighbours"];
       const wanted = parameters.get("by") ?? "features";
       state.by = places.includes(wanted) ? wanted : "features";
@@ -322,6 +327,12 @@ export function mapView(element, app) {
       showSearch(false);
       showSelected();
       await update();
+    },
+    refresh() {
+      nameFeatures();
+      if (state.by !== "features") return;
+      bottom.textContent = axisTitle(app.features, state.x);
+      left.textContent = axisTitle(app.features, state.y);
     },
     redraw() {
       paint();

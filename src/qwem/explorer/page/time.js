@@ -249,7 +249,7 @@ export function timeView(element, app) {
     async show(parameters) {
       state.t = numberIn(parameters.get("t"), state.t, 0, end);
       state.d = Math.round(numberIn(parameters.get("d"), state.d, 1, space.dim));
-      if (!features.length) {
+      if (features.length < Math.min(FEATURES_TO_CHOOSE, space.dim)) {
         ({ features } = await app.source.features(app.model.id, space.space, Math.min(FEATURES_TO_CHOOSE, space.dim)));
       }
       state.x = Math.round(numberIn(parameters.get("x"), state.x, 1, features.length));

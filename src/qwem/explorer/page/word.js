@@ -200,11 +200,15 @@ export function wordView(element, app) {
       state.t = numberIn(parameters.get("t"), end, 0, end);
       update(true);
     },
-    redraw() {
-      if (found.facts) showFacts(found.facts);
-      if (found.why) showWhy(found.why);
-    },
+    redraw,
+    refresh: redraw,
   };
+
+  /** Draw the bars again, in other colours or with the words of more features. */
+  function redraw() {
+    if (found.facts) showFacts(found.facts);
+    if (found.why) showWhy(found.why);
+  }
 }
 
 /**
