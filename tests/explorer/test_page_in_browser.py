@@ -116,7 +116,9 @@ class Page:
             *arguments,
         )
 
-    def show(self, view: str, condition: str = "true", *arguments: Any, **values: Any) -> None:
+    def show(
+        self, view: str, condition: str = "true", *arguments: Any, visible: str = "", **values: Any
+    ) -> None:
         """Go to a view by its address, as somebody does who was sent it."""
         self.run(
             "const [view, values] = arguments;"
@@ -125,7 +127,8 @@ class Page:
             view,
             {name: str(value) for name, value in values.items()},
         )
-        shown = f"document.querySelector('.view.{view}:not([hidden])') && ({condition})"
+        visible = visible or view
+        shown = f"document.querySelector('.view.{visible}:not([hidden])') && ({condition})"
         self.wait(shown, *arguments)
 
     def press(self, text: str, inside: str = "main") -> None:
@@ -432,11 +435,12 @@ def test_names_can_not_be_changed_in_a_file(browser: Chrome, exported: str) -> N
 def test_neighbours_change_with_the_dials(page: Page, polished: Model) -> None:
     run = closed_form(polished.spectrum, init_scale=1e-6)
     for dim, moment in ((8, None), (3, None), (5, 1.1)):
-        time_given = {} if moment is None else {"t": moment}
-        dim_given = {} if dim == 8 else {"d": dim}
+        given: dict[str, Any] = {"word": "word7", "space": "closed"}
+        given |= {} if dim == 8 else {"d": dim}
+        given |= {} if moment is None else {"t": moment}
         shown = json.dumps(["word7", dim, moment]).replace(" ", "")
         ready = "document.querySelector('#word-neighbours')?.dataset.shown === arguments[0]"
-        page.show("word", ready, shown, word="word7", space="closed", **dim_given, **time_given)
+        page.show("word", ready, shown, **given)
         at = np.inf if moment is None else float(run.time(moment))
         embedding = run.embedding(at, dim)
         exact = dict(embedding.most_similar("word7", topn=len(embedding)))
@@ -568,6 +572,27 @@ def test_the_address_brings_back_what_was_shown(served: Page) -> None:
     served.wait("document.querySelector('.map .words')?.dataset.shown?.includes('3,4')")
     assert served.drawn("map", "-")["sight"][0] == pytest.approx(1.0)
     assert served.run("return document.querySelector('.map input[type=search]').value") == "word2"
+
+
+def test_a_view_is_found_as_it_was_left(page: Page) -> None:
+    shown = "document.querySelector('.map .words').dataset.shown?.includes('4,5')"
+    page.show("map", shown, x=4, y=5)
+    page.enter(".map input[type=search]", "word3", "input")
+    page.wait("location.hash.includes('find=word3')")
+    page.run("document.querySelector('#views a[href=\"#axes\"]').click()")
+    page.wait("document.querySelector('.view.axes:not([hidden])')")
+    page.run("document.querySelector('#views a[href=\"#map\"]').click()")
+    page.wait("document.querySelector('.view.map:not([hidden])')")
+    assert page.run("return document.querySelector('.map input[type=search]').value") == "word3"
+    assert "find=word3" in page.run("return location.hash")
+    page.show("constructor", "document.querySelector('.view.map:not([hidden])')", visible="map")
+
+
+def test_a_search_can_be_followed_by_enter(page: Page) -> None:
+    page.show("map", "document.querySelector('.map .words').dataset.shown")
+    field = page.browser.find_element("css selector", ".map input[type=search]")
+    field.send_keys("word33\ue007")
+    page.wait("document.querySelector('.map .aside h2')?.textContent === 'word33'")
 
 
 def test_pictures_are_saved_with_their_labels(page: Page) -> None:

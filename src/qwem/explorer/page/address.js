@@ -14,7 +14,9 @@ export function readAddress(hash) {
  * @param {Record<string, string | number | undefined | null>} values those without a value are left out
  */
 export function writeAddress(view, values) {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const given = Object.entries(values).filter(
+    ([, value]) => value !== undefined && value !== null && value !== "",
+  );
   const parameters = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
   return `#${view}${given.length ? `?${parameters}` : ""}`;
 }

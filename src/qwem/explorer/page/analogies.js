@@ -10,8 +10,12 @@ import { headed, latest } from "./views.js";
 /** @typedef {import("./main.js").App} App */
 
 const ANALOGIES = [
-  ["man", "king", "woman"], ["paris", "france", "berlin"], ["good", "better", "bad"],
-  ["walk", "walked", "play"], ["brother", "sister", "son"], ["small", "smaller", "large"],
+  ["man", "king", "woman"],
+  ["paris", "france", "berlin"],
+  ["good", "better", "bad"],
+  ["walk", "walked", "play"],
+  ["brother", "sister", "son"],
+  ["small", "smaller", "large"],
 ];
 
 /**
@@ -33,20 +37,52 @@ export function analogyView(element, app) {
   const use = latest();
   const form = make(
     "form",
-    { className: "controls sentence", onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); ask(fields.map(({ value }) => value.trim())); } },
-    fields[0], " is to ", fields[1], " as ", fields[2], " is to ",
+    {
+      className: "controls sentence",
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        ask(fields.map(({ value }) => value.trim()));
+      },
+    },
+    fields[0],
+    " is to ",
+    fields[1],
+    " as ",
+    fields[2],
+    " is to ",
     make("button", { type: "submit", className: "main", textContent: "what?" }),
   );
-  const examples = known.map((words) => button(`${words[0]} : ${words[1]} :: ${words[2]} : ?`, () => ask(words), { className: "chip" }));
+  const examples = known.map((words) =>
+    button(`${words[0]} : ${words[1]} :: ${words[2]} : ?`, () => ask(words), { className: "chip" }),
+  );
   element.append(
-    headed("Analogies", "An analogy takes the difference between the first two words and adds it to the third. The answers are the words nearest to that place."),
+    headed(
+      "Analogies",
+      "An analogy takes the difference between the first two words and adds it to the third. The answers are the words nearest to that place.",
+    ),
     form,
     make("div", { className: "chips" }, ...examples),
     output,
     saveButtons({
       name: "analogy",
-      picture: () => pictureOf([drawBars(make("div"), { label: state.join(" "), rows: answers.map(({ word, cosine }) => ({ name: word, value: cosine, shown: cosine.toFixed(2) })) })], colour("paper")),
-      table: () => [["a", "b", "c", "answer", "cosine"], ...answers.map(({ word, cosine }) => [...state, word, cosine])],
+      picture: () =>
+        pictureOf(
+          [
+            drawBars(make("div"), {
+              label: state.join(" "),
+              rows: answers.map(({ word, cosine }) => ({
+                name: word,
+                value: cosine,
+                shown: cosine.toFixed(2),
+              })),
+            }),
+          ],
+          colour("paper"),
+        ),
+      table: () => [
+        ["a", "b", "c", "answer", "cosine"],
+        ...answers.map(({ word, cosine }) => [...state, word, cosine]),
+      ],
     }),
   );
 
@@ -66,12 +102,24 @@ export function analogyView(element, app) {
         const [a, b, c] = state;
         const best = answers[0]?.word ?? "";
         output.replaceChildren(
-          make("p", { className: "answer" }, `${a} is to ${b} as ${c} is to `, make("strong", { textContent: best }), "."),
-          foundList(answers.map(({ word, cosine }) => [word, cosine]), app.follow),
+          make(
+            "p",
+            { className: "answer" },
+            `${a} is to ${b} as ${c} is to `,
+            make("strong", { textContent: best }),
+            ".",
+          ),
+          foundList(
+            answers.map(({ word, cosine }) => [word, cosine]),
+            app.follow,
+          ),
         );
         output.dataset.shown = state.join(" ");
       },
-      (error) => { answers = []; output.replaceChildren(complaint(error)); },
+      (error) => {
+        answers = [];
+        output.replaceChildren(complaint(error));
+      },
     );
   }
 

@@ -42,19 +42,33 @@ export async function colouring(app, by, rank, pick) {
   if (by === "feature") {
     const column = await app.source.coordinates(app.model.id, rank, app.space.space);
     const largest = quantileOf(column.map(Math.abs), 0.995);
-    return numbered(app, column, -largest, largest, featureTitle(app.features, rank), ["one end", "the other"], true);
+    return numbered(
+      app,
+      column,
+      -largest,
+      largest,
+      featureTitle(app.features, rank),
+      ["one end", "the other"],
+      true,
+    );
   }
   if (by === "cluster") return grouped(app, pick);
   if (by === "learned") {
     const times = await app.source.learned(app.model.id);
     const [low, high] = [quantileOf(times, 0.01), quantileOf(times, 0.99)];
-    return numbered(app, times, low, high, "When the word’s vector is half grown, in units of τ₁", [low.toFixed(2), high.toFixed(2)]);
+    return numbered(app, times, low, high, "When the word’s vector is half grown, in units of τ₁", [
+      low.toFixed(2),
+      high.toFixed(2),
+    ]);
   }
   if (by === "moved") {
     const other = app.models.find((model) => model !== app.model) ?? app.model;
     const distances = await app.source.distances(app.model.id, other.id);
     const high = quantileOf(distances, 0.99);
-    return numbered(app, distances, 0, high, `Distance from the same word in ${other.name}`, ["0", high.toFixed(2)]);
+    return numbered(app, distances, 0, high, `Distance from the same word in ${other.name}`, [
+      "0",
+      high.toFixed(2),
+    ]);
   }
   const ranks = Float32Array.from(app.words, (_, row) => -Math.log10(row + 1));
   const last = -Math.log10(Math.max(2, app.words.length));
@@ -73,7 +87,8 @@ function numbered(app, values, low, high, title, ends, diverging = false) {
   const scale = scaleOf(isDark(), diverging);
   const none = parseRgb(colour("faint"));
   const span = high - low || 1;
-  const place = (/** @type {number} */ value) => (diverging ? value / (high || 1) : (value - low) / span);
+  const place = (/** @type {number} */ value) =>
+    diverging ? value / (high || 1) : (value - low) / span;
   const colours = paintAll(
     app.words.length,
     (row) => (Number.isFinite(values[row]) ? scale.at(place(values[row])) : null),
@@ -86,7 +101,13 @@ function numbered(app, values, low, high, title, ends, diverging = false) {
     "div",
     { className: "legend" },
     make("span", { className: "what", textContent: title }),
-    make("span", { className: "ramp" }, make("span", { textContent: ends[0] }), strip, make("span", { textContent: ends[1] })),
+    make(
+      "span",
+      { className: "ramp" },
+      make("span", { textContent: ends[0] }),
+      strip,
+      make("span", { textContent: ends[1] }),
+    ),
   );
   return { colours, legend };
 }
@@ -98,30 +119,44 @@ function numbered(app, values, low, high, title, ends, diverging = false) {
 async function grouped(app, pick) {
   const { clusters, labels } = await app.source.clusters(app.model.id, app.space.space);
   const dark = isDark();
-  const colours = paintAll(app.words.length, (row) => groupRgb(dark, labels[row]), [128, 128, 128], ALPHA);
+  const colours = paintAll(
+    app.words.length,
+    (row) => groupRgb(dark, labels[row]),
+    [128, 128, 128],
+    ALPHA,
+  );
   let picked = -1;
   const chips = clusters.map(({ id, size, words }) => {
     const dot = make("span", { className: "dot", "aria-hidden": "true" });
     dot.style.background = groupColour(dark, id);
-    const chip = make("button", {
-      type: "button",
-      className: "chip",
-      title: `${size.toLocaleString("en")} words: ${words.join(", ")}`,
-      "aria-pressed": "false",
-      onclick: () => {
-        picked = picked === id ? -1 : id;
-        for (const other of chips) other.setAttribute("aria-pressed", String(other === chip && picked === id));
-        const rows = new Set(/** @type {number[]} */ ([]));
-        labels.forEach((label, row) => label === id && rows.add(row));
-        pick(picked === id ? rows : null);
+    const chip = make(
+      "button",
+      {
+        type: "button",
+        className: "chip",
+        title: `${size.toLocaleString("en")} words: ${words.join(", ")}`,
+        "aria-pressed": "false",
+        onclick: () => {
+          picked = picked === id ? -1 : id;
+          for (const other of chips)
+            other.setAttribute("aria-pressed", String(other === chip && picked === id));
+          const rows = new Set(/** @type {number[]} */ ([]));
+          labels.forEach((label, row) => label === id && rows.add(row));
+          pick(picked === id ? rows : null);
+        },
       },
-    }, dot, words.slice(0, 3).join(", "));
+      dot,
+      words.slice(0, 3).join(", "),
+    );
     return chip;
   });
   const legend = make(
     "div",
     { className: "legend" },
-    make("span", { className: "what", textContent: "Clusters of similar words. Press one to see it alone." }),
+    make("span", {
+      className: "what",
+      textContent: "Clusters of similar words. Press one to see it alone.",
+    }),
     make("span", { className: "chips" }, ...chips),
   );
   return { colours, legend };

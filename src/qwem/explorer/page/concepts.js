@@ -13,10 +13,14 @@ const EXAMPLE_PAIRS = 4;
 
 /** @type {Record<string, string>} */
 const LISTS = {
-  "man → woman": "man woman, king queen, father mother, son daughter, brother sister, husband wife, boy girl, he she, uncle aunt, actor actress",
-  "country → capital": "france paris, germany berlin, italy rome, spain madrid, england london, russia moscow, japan tokyo, egypt cairo, greece athens, poland warsaw",
-  "one → many": "city cities, year years, book books, river rivers, king kings, war wars, language languages, church churches, state states, town towns",
-  "now → then": "is was, has had, make made, become became, write wrote, take took, give gave, find found, begin began, come came",
+  "man → woman":
+    "man woman, king queen, father mother, son daughter, brother sister, husband wife, boy girl, he she, uncle aunt, actor actress",
+  "country → capital":
+    "france paris, germany berlin, italy rome, spain madrid, england london, russia moscow, japan tokyo, egypt cairo, greece athens, poland warsaw",
+  "one → many":
+    "city cities, year years, book books, river rivers, king kings, war wars, language languages, church churches, state states, town towns",
+  "now → then":
+    "is was, has had, make made, become became, write wrote, take took, give gave, find found, begin began, come came",
 };
 
 /**
@@ -28,7 +32,13 @@ export function conceptView(element, app) {
   /** @type {import("./source.js").ConceptAnswer | null} */
   let answer = null;
   const use = latest();
-  const text = make("textarea", { rows: 8, cols: 26, "aria-label": "Pairs of words, one pair per line", spellcheck: false, autocapitalize: "none" });
+  const text = make("textarea", {
+    rows: 8,
+    cols: 26,
+    "aria-label": "Pairs of words, one pair per line",
+    spellcheck: false,
+    autocapitalize: "none",
+  });
   const examples = make("div", { className: "chips" });
   const output = make("div", { className: "concept", "aria-live": "polite" });
   const gram = chartBox();
@@ -36,14 +46,33 @@ export function conceptView(element, app) {
   const carried = chartBox();
   const form = make(
     "form",
-    { onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); ask(pairsOf(text.value)); } },
-    make("label", { className: "stack" }, make("span", { textContent: "Pairs of words, one pair per line" }), text),
+    {
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        ask(pairsOf(text.value));
+      },
+    },
+    make(
+      "label",
+      { className: "stack" },
+      make("span", { textContent: "Pairs of words, one pair per line" }),
+      text,
+    ),
     make("button", { type: "submit", className: "main", textContent: "Test this relation" }),
   );
   form.hidden = !app.source.canAsk;
   element.append(
-    headed("Concepts", "Does the model know a relation, such as that between a country and its capital? If it does, the differences between the words of all pairs point the same way." + (app.source.canAsk ? " Paste pairs, or take an example." : " Take an example.")),
-    make("div", { className: "split wide" }, make("div", { className: "asking" }, examples, form), output),
+    headed(
+      "Concepts",
+      "Does the model know a relation, such as that between a country and its capital? If it does, the differences between the words of all pairs point the same way." +
+        (app.source.canAsk ? " Paste pairs, or take an example." : " Take an example."),
+    ),
+    make(
+      "div",
+      { className: "split wide" },
+      make("div", { className: "asking" }, examples, form),
+      output,
+    ),
     saveButtons({
       name: "concept",
       picture: () => pictureOf([...output.querySelectorAll("svg")], colour("paper")),
@@ -51,7 +80,11 @@ export function conceptView(element, app) {
         ["from", "to", "cosine with the mean difference"],
         ...(answer?.test.pairs ?? []).map(({ source, target, cosine }) => [source, target, cosine]),
         ["dimension", "signal to noise", "analogies answered"],
-        ...(answer?.analysis?.dims ?? []).map((d, i) => [d, answer?.analysis?.snr[i], answer?.analysis?.accuracy[i]]),
+        ...(answer?.analysis?.dims ?? []).map((d, i) => [
+          d,
+          answer?.analysis?.snr[i],
+          answer?.analysis?.accuracy[i],
+        ]),
       ],
     }),
   );
@@ -65,10 +98,14 @@ export function conceptView(element, app) {
     app.keep({ pairs: pairs.map((pair) => pair.join(" ")).join(","), name });
     output.replaceChildren(make("p", { className: "waiting", textContent: "Testing…" }));
     delete output.dataset.shown;
-    return use(app.source.concept(app.model.id, { pairs, name, space: undefined }), show, (error) => {
-      answer = null;
-      output.replaceChildren(complaint(error));
-    });
+    return use(
+      app.source.concept(app.model.id, { pairs, name, space: undefined }),
+      show,
+      (error) => {
+        answer = null;
+        output.replaceChildren(complaint(error));
+      },
+    );
   }
 
   /** @param {import("./source.js").ConceptAnswer} found */
@@ -78,39 +115,80 @@ export function conceptView(element, app) {
     /** @type {Record<string, string>} */
     const verdicts = {
       relation: "Yes: the model knows this relation.",
-      groups: "In part: the model tells the two groups of words apart, but not who belongs to whom.",
+      groups:
+        "In part: the model tells the two groups of words apart, but not who belongs to whom.",
       association: "In part: partners are close to each other, but the pairs share no direction.",
       none: "No: these pairs share no direction in the model.",
     };
     const best = test.dims.indexOf(test.best_dim);
-    const part = (/** @type {(number | null)[]} */ shares) => `${(100 * (shares[best] ?? 0)).toFixed(0)}%`;
+    const part = (/** @type {(number | null)[]} */ shares) =>
+      `${(100 * (shares[best] ?? 0)).toFixed(0)}%`;
     const share = `The pairs have ${part(test.share)} of their differences in common in ${test.best_dim} dimensions, where this is clearest; chance would give ${part(test.expected_share)}.`;
-    const sure = `p = ${showP(test.p_value)} for a shared direction` + (test.pairing_p_value === null ? "." : `, ${showP(test.pairing_p_value)} for who belongs to whom.`);
-    const some = found.pairs.slice(0, EXAMPLE_PAIRS).map((pair) => pair.join(" → ")).join(", ");
+    const sure =
+      `p = ${showP(test.p_value)} for a shared direction` +
+      (test.pairing_p_value === null
+        ? "."
+        : `, ${showP(test.pairing_p_value)} for who belongs to whom.`);
+    const some = found.pairs
+      .slice(0, EXAMPLE_PAIRS)
+      .map((pair) => pair.join(" → "))
+      .join(", ");
     const told = `${found.pairs.length} pairs${found.pairs.length > EXAMPLE_PAIRS ? ", such as" : ":"} ${some}.`;
-    const missing = found.dropped.length ? make("p", { className: "note", textContent: `Left out, because a word is unknown: ${found.dropped.map((one) => [one].flat().join(" ")).join(", ")}.` }) : null;
+    const missing = found.dropped.length
+      ? make("p", {
+          className: "note",
+          textContent: `Left out, because a word is unknown: ${found.dropped.map((one) => [one].flat().join(" ")).join(", ")}.`,
+        })
+      : null;
     /** @type {(Node | null)[]} */
     const parts = [
       make("p", { className: "verdict", textContent: verdicts[test.verdict] ?? test.meaning }),
       make("p", { textContent: test.meaning }),
       make("p", { className: "note", textContent: `${told} ${share} ${sure}` }),
       missing,
-      make("h2", { textContent: "Features that carry it" }), carried,
+      make("h2", { textContent: "Features that carry it" }),
+      carried,
     ];
     if (analysis) {
       const times = (analysis.spike / analysis.edge).toFixed(1);
       parts.push(
         make("h2", { textContent: "Spike and noise" }),
-        make("p", { className: "note", textContent: `Differences of unrelated words would have eigenvalues under the orange curve. The spike is at ${times} times its edge; ${(100 * analysis.signal_in_mean).toFixed(0)}% of the spike is the mean difference.` }),
+        make("p", {
+          className: "note",
+          textContent: `Differences of unrelated words would have eigenvalues under the orange curve. The spike is at ${times} times its edge; ${(100 * analysis.signal_in_mean).toFixed(0)}% of the spike is the mean difference.`,
+        }),
         gram,
-        make("h2", { textContent: "Signal to noise, by dimension" }), snr,
+        make("h2", { textContent: "Signal to noise, by dimension" }),
+        snr,
       );
-    } else parts.push(make("p", { className: "note", textContent: "With six known pairs or more, this page also shows the spectrum of their differences." }));
-    const worst = test.pairs.map(({ source, target, cosine }) => [`${source} → ${target}`, cosine.toFixed(2)]);
-    parts.push(make("details", {}, make("summary", { textContent: "How well each pair fits" }), tableOf(["pair", "cosine with the mean difference"], worst, "How well each pair fits, the worst first")));
+    } else
+      parts.push(
+        make("p", {
+          className: "note",
+          textContent:
+            "With six known pairs or more, this page also shows the spectrum of their differences.",
+        }),
+      );
+    const worst = test.pairs.map(({ source, target, cosine }) => [
+      `${source} → ${target}`,
+      cosine.toFixed(2),
+    ]);
+    parts.push(
+      make(
+        "details",
+        {},
+        make("summary", { textContent: "How well each pair fits" }),
+        tableOf(
+          ["pair", "cosine with the mean difference"],
+          worst,
+          "How well each pair fits, the worst first",
+        ),
+      ),
+    );
     output.replaceChildren(...parts.filter((part) => part !== null));
     draw();
-    for (const chip of examples.children) chip.setAttribute("aria-pressed", String(chip.textContent === found.name));
+    for (const chip of examples.children)
+      chip.setAttribute("aria-pressed", String(chip.textContent === found.name));
     output.dataset.shown = found.name;
   }
 
@@ -119,7 +197,13 @@ export function conceptView(element, app) {
     const { test, analysis } = answer;
     drawBars(carried, {
       label: "Features that carry the relation",
-      rows: test.features.slice(0, 8).map(({ rank, share }) => ({ name: featureTitle(app.features, rank), value: share, shown: `${(100 * share).toFixed(0)}%` })),
+      rows: test.features
+        .slice(0, 8)
+        .map(({ rank, share }) => ({
+          name: featureTitle(app.features, rank),
+          value: share,
+          shown: `${(100 * share).toFixed(0)}%`,
+        })),
     });
     if (!analysis) return;
     const { heights, width } = histogram(analysis);
@@ -131,21 +215,66 @@ export function conceptView(element, app) {
       x: { title: "eigenvalue of the differences’ Gram matrix, G/d", low: 0, high: end },
       y: { title: "density", low: 0, high: top },
       layers: [
-        { kind: "bars", x: heights.map((/** @type {number} */ _, /** @type {number} */ i) => (i + 0.5) * width), y: heights, width, colour: "wash", edge: "cool" },
-        { kind: "line", x: analysis.density[0], y: analysis.density[1].map((value) => Math.min(value, 2 * top)), colour: "warm", width: 2.5, name: "pure noise (Marchenko–Pastur)" },
-        { kind: "line", x: [analysis.spike, analysis.spike], y: [0, 0.32 * top], colour: "cool", width: 2.5 },
-        { kind: "dots", x: [analysis.spike], y: [0.32 * top], colour: "cool", size: 5, names: ["spike"] },
+        {
+          kind: "bars",
+          x: heights.map((/** @type {number} */ _, /** @type {number} */ i) => (i + 0.5) * width),
+          y: heights,
+          width,
+          colour: "wash",
+          edge: "cool",
+        },
+        {
+          kind: "line",
+          x: analysis.density[0],
+          y: analysis.density[1].map((value) => Math.min(value, 2 * top)),
+          colour: "warm",
+          width: 2.5,
+          name: "pure noise (Marchenko–Pastur)",
+        },
+        {
+          kind: "line",
+          x: [analysis.spike, analysis.spike],
+          y: [0, 0.32 * top],
+          colour: "cool",
+          width: 2.5,
+        },
+        {
+          kind: "dots",
+          x: [analysis.spike],
+          y: [0.32 * top],
+          colour: "cool",
+          size: 5,
+          names: ["spike"],
+        },
       ],
     });
     const known = analysis.snr.map((value) => value ?? NaN);
     drawChart(snr, {
       label: "Signal to noise against the number of dimensions",
       height: 260,
-      x: { title: "number of dimensions d", low: Math.max(1, analysis.dims[0] * 0.9), high: (analysis.dims.at(-1) ?? 2) * 1.1, log: true },
-      y: { title: "signal to noise", low: 0, high: 1.1 * Math.max(0.1, ...known.filter(Number.isFinite)) },
+      x: {
+        title: "number of dimensions d",
+        low: Math.max(1, analysis.dims[0] * 0.9),
+        high: (analysis.dims.at(-1) ?? 2) * 1.1,
+        log: true,
+      },
+      y: {
+        title: "signal to noise",
+        low: 0,
+        high: 1.1 * Math.max(0.1, ...known.filter(Number.isFinite)),
+      },
       layers: [
         { kind: "line", x: analysis.dims, y: known, colour: "cool", width: 2.5 },
-        { kind: "dots", x: analysis.dims, y: known, colour: "cool", names: analysis.dims.map((d, i) => `d = ${d}: ${known[i].toFixed(2)}, ${(100 * (analysis.accuracy[i] ?? 0)).toFixed(0)}% of analogies answered`) },
+        {
+          kind: "dots",
+          x: analysis.dims,
+          y: known,
+          colour: "cool",
+          names: analysis.dims.map(
+            (d, i) =>
+              `d = ${d}: ${known[i].toFixed(2)}, ${(100 * (analysis.accuracy[i] ?? 0)).toFixed(0)}% of analogies answered`,
+          ),
+        },
       ],
     });
   }
@@ -154,13 +283,27 @@ export function conceptView(element, app) {
     async show(parameters) {
       const ready = await app.source.concepts();
       /** @type {[string, string[][]][]} */
-      const lists = ready.length ? ready.map(({ name, pairs }) => [name, pairs]) : Object.entries(LISTS).map(([name, list]) => [name, pairsOf(list.replaceAll(", ", "\n"))]);
-      const fitting = lists.filter(([, pairs]) => ready.length || pairs.filter((pair) => pair.every((word) => app.find(word) !== undefined)).length >= 4);
-      examples.replaceChildren(...fitting.map(([name, pairs]) => button(name, () => ask(pairs, name), { className: "chip", "aria-pressed": "false" })));
+      const lists = ready.length
+        ? ready.map(({ name, pairs }) => [name, pairs])
+        : Object.entries(LISTS).map(([name, list]) => [name, pairsOf(list.replaceAll(", ", "\n"))]);
+      const fitting = lists.filter(
+        ([, pairs]) =>
+          ready.length ||
+          pairs.filter((pair) => pair.every((word) => app.find(word) !== undefined)).length >= 4,
+      );
+      examples.replaceChildren(
+        ...fitting.map(([name, pairs]) =>
+          button(name, () => ask(pairs, name), { className: "chip", "aria-pressed": "false" }),
+        ),
+      );
       const given = parameters.get("pairs");
-      if (given) await ask(pairsOf(given.replaceAll(",", "\n")), parameters.get("name") ?? undefined);
+      if (given)
+        await ask(pairsOf(given.replaceAll(",", "\n")), parameters.get("name") ?? undefined);
       else if (!answer && fitting.length) await ask(fitting[0][1], fitting[0][0]);
-      else if (!answer) output.replaceChildren(make("p", { className: "note", textContent: "Type pairs of words to begin." }));
+      else if (!answer)
+        output.replaceChildren(
+          make("p", { className: "note", textContent: "Type pairs of words to begin." }),
+        );
     },
     redraw: draw,
   };
@@ -171,7 +314,11 @@ export function conceptView(element, app) {
  * @returns {string[][]}
  */
 function pairsOf(text) {
-  return text.split(/\n/).map((line) => typedWords(line.replaceAll("→", " "))).filter((pair) => pair.length >= 2).map((pair) => pair.slice(0, 2));
+  return text
+    .split(/\n/)
+    .map((line) => typedWords(line.replaceAll("→", " ")))
+    .filter((pair) => pair.length >= 2)
+    .map((pair) => pair.slice(0, 2));
 }
 
 /** @param {number} p */

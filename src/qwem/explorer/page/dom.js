@@ -92,8 +92,16 @@ export function tableOf(head, rows, caption) {
       "table",
       {},
       make("caption", { className: "hidden", textContent: caption }),
-      make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col", textContent: text })))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell))))),
+      make(
+        "thead",
+        {},
+        make("tr", {}, ...head.map((text) => make("th", { scope: "col", textContent: text }))),
+      ),
+      make(
+        "tbody",
+        {},
+        ...rows.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell)))),
+      ),
     ),
   );
 }

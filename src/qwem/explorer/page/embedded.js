@@ -68,7 +68,12 @@ export class EmbeddedSource {
   /** @param {number} _ @param {string} word @param {Dials & { n?: number }} dials @returns {Promise<{ word: string, neighbours: import("./source.js").Neighbour[], replicates: number }>} */
   async neighbours(_, word, dials) {
     const row = this.#row(word);
-    const neighbours = this.#nearest(dials, this.#vector(row, dials), new Set([row]), dials.n ?? 10);
+    const neighbours = this.#nearest(
+      dials,
+      this.#vector(row, dials),
+      new Set([row]),
+      dials.n ?? 10,
+    );
     return { word: this.data.words[row], neighbours, replicates: 0 };
   }
 
@@ -83,7 +88,14 @@ export class EmbeddedSource {
       share: square ? (coordinate * coordinate) / square : 0,
     }));
     const { words, counts } = this.data;
-    return { word: words[row], index: row, count: counts[row], rank: row + 1, length: Math.sqrt(square), features };
+    return {
+      word: words[row],
+      index: row,
+      count: counts[row],
+      rank: row + 1,
+      length: Math.sqrt(square),
+      features,
+    };
   }
 
   /** @param {number} _ @param {string} a @param {string} b @param {Dials} dials */
@@ -99,15 +111,26 @@ export class EmbeddedSource {
       cosine: part / length,
       share: product ? part / product : null,
     }));
-    return { a: this.data.words[rows[0]], b: this.data.words[rows[1]], product, cosine: product / length, features };
+    return {
+      a: this.data.words[rows[0]],
+      b: this.data.words[rows[1]],
+      product,
+      cosine: product / length,
+      features,
+    };
   }
 
   /** @param {number} _ @param {string} word @param {number} n @returns {Promise<{ collocates: import("./source.js").Collocate[] }>} */
   async collocates(_, word, n) {
     const known = this.data.words[this.#row(word)];
-    const found = this.data.collocates?.[known];
-    if (!found) throw new Error(`This page has the collocates of more frequent words only, not of “${known}”.`);
-    return { collocates: found.slice(0, n).map(([other, count, ratio]) => ({ word: other, count, ratio })) };
+    const found = ownValue(this.data.collocates ?? {}, known);
+    if (!found)
+      throw new Error(
+        `This page has the collocates of more frequent words only, not of “${known}”.`,
+      );
+    return {
+      collocates: found.slice(0, n).map(([other, count, ratio]) => ({ word: other, count, ratio })),
+    };
   }
 
   /** @param {number} _ @param {[string, string, string]} words @param {Dials} dials */
@@ -132,9 +155,14 @@ export class EmbeddedSource {
       percentile: 100 * (1 - place / last),
     });
     const ends = Math.min(10, Math.floor(order.length / 2));
-    const places = [...Array(ends).keys(), ...Array.from({ length: ends }, (_, i) => order.length - ends + i)];
-    const unknown = (/** @type {string[]} */ words) => words.filter((word) => this.find(word) === undefined);
-    const known = (/** @type {string[]} */ words) => words.filter((word) => this.find(word) !== undefined);
+    const places = [
+      ...Array(ends).keys(),
+      ...Array.from({ length: ends }, (_, i) => order.length - ends + i),
+    ];
+    const unknown = (/** @type {string[]} */ words) =>
+      words.filter((word) => this.find(word) === undefined);
+    const known = (/** @type {string[]} */ words) =>
+      words.filter((word) => this.find(word) !== undefined);
     return {
       positive: known(asked.positive),
       negative: known(asked.negative),
@@ -146,7 +174,9 @@ export class EmbeddedSource {
   /** @param {number} _ @param {import("./source.js").AxisWords} asked */
   async axisCoordinates(_, asked) {
     const dials = { space: asked.space };
-    const [positive, negative] = [asked.positive, asked.negative].map((words) => this.#mean(words, dials));
+    const [positive, negative] = [asked.positive, asked.negative].map((words) =>
+      this.#mean(words, dials),
+    );
     const wanted = positive.map((value, k) => value - negative[k]);
     return this.#cosines(dials, wanted);
   }
@@ -154,7 +184,10 @@ export class EmbeddedSource {
   /** @param {number} _ @param {{ pairs: string[][], name?: string }} asked */
   async concept(_, asked) {
     const found = this.data.concepts.find(({ name }) => name === asked.name);
-    if (!found) throw new Error("An exported page has the listed relations only; for others start qwem explore.");
+    if (!found)
+      throw new Error(
+        "An exported page has the listed relations only; for others start qwem explore.",
+      );
     return found;
   }
   async concepts() {
@@ -174,7 +207,9 @@ export class EmbeddedSource {
   /** @param {number} _m @param {string} _s */
   async clusters(_m, _s) {
     if (!this.data.clusters) throw new Error("This page was written without clusters.");
-    const labels = Uint8Array.from(atob(this.data.clusters.labels), (character) => character.charCodeAt(0));
+    const labels = Uint8Array.from(atob(this.data.clusters.labels), (character) =>
+      character.charCodeAt(0),
+    );
     return { clusters: this.data.clusters.answer.clusters, labels };
   }
   /** @param {number} _ @returns {Promise<import("./source.js").Trace>} */
@@ -194,8 +229,11 @@ export class EmbeddedSource {
   }
   /** @param {number} _a @param {number} _b @param {string} word */
   async thenAndNow(_a, _b, word) {
-    const found = this.#compared().neighbours[word];
-    if (!found) throw new Error(`This page has the neighbours in both models of the listed words only, not of “${word}”.`);
+    const found = ownValue(this.#compared().neighbours, word);
+    if (!found)
+      throw new Error(
+        `This page has the neighbours in both models of the listed words only, not of “${word}”.`,
+      );
     return found;
   }
   /** @param {number} _a @param {number} _b @returns {Promise<Float32Array>} */
@@ -222,7 +260,9 @@ export class EmbeddedSource {
       for (const part of this.data.spaces[space].parts) {
         const packed = unpack(part);
         for (let k = 0; k < packed.columns; k++) {
-          columns[part.first + k] = Float32Array.from({ length: packed.rows }, (_, row) => entry(packed, row, k));
+          columns[part.first + k] = Float32Array.from({ length: packed.rows }, (_, row) =>
+            entry(packed, row, k),
+          );
         }
       }
       this.#columns.set(space, columns);
@@ -249,7 +289,10 @@ export class EmbeddedSource {
     const space = this.#space(dials);
     const columns = this.#rows(space.space);
     const dim = Math.min(dials.d ?? space.dim, columns.length);
-    return Float64Array.from({ length: dim }, (_, k) => columns[k][row] * weightAt(space, k, dials.t));
+    return Float64Array.from(
+      { length: dim },
+      (_, k) => columns[k][row] * weightAt(space, k, dials.t),
+    );
   }
 
   /** @param {string[]} words @param {Dials} dials */
@@ -257,7 +300,9 @@ export class EmbeddedSource {
     const known = words.filter((word) => this.find(word) !== undefined);
     if (!known.length) throw new Error("Give at least one known word for either end.");
     const vectors = known.map((word) => unitVector(this.#vector(this.#row(word), dials)));
-    return vectors[0].map((_, k) => vectors.reduce((sum, vector) => sum + vector[k], 0) / vectors.length);
+    return vectors[0].map(
+      (_, k) => vectors.reduce((sum, vector) => sum + vector[k], 0) / vectors.length,
+    );
   }
 
   /** @param {Dials} dials @param {Float64Array} wanted */
@@ -276,7 +321,9 @@ export class EmbeddedSource {
       }
     }
     const length = Math.hypot(...wanted) || 1;
-    return Float32Array.from(products, (product, row) => (squares[row] ? product / Math.sqrt(squares[row]) / length : 0));
+    return Float32Array.from(products, (product, row) =>
+      squares[row] ? product / Math.sqrt(squares[row]) / length : 0,
+    );
   }
 
   /**
@@ -289,7 +336,9 @@ export class EmbeddedSource {
     const cosines = this.#cosines(dials, wanted);
     const rows = Array.from(cosines, (_, row) => row).filter((row) => !excluded.has(row));
     rows.sort((i, j) => cosines[j] - cosines[i]);
-    return rows.slice(0, n).map((row) => ({ word: this.data.words[row], index: row, cosine: cosines[row] }));
+    return rows
+      .slice(0, n)
+      .map((row) => ({ word: this.data.words[row], index: row, cosine: cosines[row] }));
   }
 }
 
@@ -303,6 +352,17 @@ export function weightAt(space, k, time) {
   const { eigenvalues, start, rates, unit } = space;
   if (time === undefined || !start || !rates || !unit) return space.weights[k];
   return singularValue({ eigenvalues, start, rates }, k, time * unit);
+}
+
+/**
+ * The value under a word, which may be called “constructor”.
+ * @template T
+ * @param {Record<string, T>} values
+ * @param {string} word
+ * @returns {T | undefined}
+ */
+function ownValue(values, word) {
+  return Object.hasOwn(values, word) ? values[word] : undefined;
 }
 
 /** @param {Float64Array} vector */

@@ -18,7 +18,13 @@ const FIRST = 24;
  */
 export function featureView(element, app) {
   const cards = make("div", { className: "cards" });
-  const search = make("input", { type: "search", placeholder: "word or name", autocapitalize: "none", spellcheck: false, oninput: () => show(true) });
+  const search = make("input", {
+    type: "search",
+    placeholder: "word or name",
+    autocapitalize: "none",
+    spellcheck: false,
+    oninput: () => show(true),
+  });
   const said = make("span", { className: "said", role: "status" });
   const more = button("Show more features", () => {
     count += FIRST;
@@ -27,12 +33,19 @@ export function featureView(element, app) {
   let count = FIRST;
   const spectrum = chartBox();
   element.append(
-    headed("Features", "Each card is a feature: a direction along which the model distinguishes words. The first ones explain most of the text and are learned first. Which end is called which has no meaning."),
+    headed(
+      "Features",
+      "Each card is a feature: a direction along which the model distinguishes words. The first ones explain most of the text and are learned first. Which end is called which has no meaning.",
+    ),
     make("div", { className: "controls" }, labelled("Search", search), said),
     cards,
     make("div", { className: "save" }, more),
     make("h2", { textContent: "The spectrum" }),
-    make("p", { className: "note", textContent: "Each dot is a feature: the higher it is, the more of the text it explains. Point at a dot to see its words. Orange dots have a negative eigenvalue: words at one end occur near words of the other end." }),
+    make("p", {
+      className: "note",
+      textContent:
+        "Each dot is a feature: the higher it is, the more of the text it explains. Point at a dot to see its words. Orange dots have a negative eigenvalue: words at one end occur near words of the other end.",
+    }),
     spectrum,
     saveButtons({
       name: "features",
@@ -40,8 +53,13 @@ export function featureView(element, app) {
       table: () => [
         ["feature", "name", "eigenvalue", "share", "learned at t/τ₁", "one end", "the other end"],
         ...app.features.map((one) => [
-          one.rank, one.name, one.eigenvalue, one.share, one.learning_time,
-          one.positive.map(({ word }) => word).join(" "), one.negative.map(({ word }) => word).join(" "),
+          one.rank,
+          one.name,
+          one.eigenvalue,
+          one.share,
+          one.learning_time,
+          one.positive.map(({ word }) => word).join(" "),
+          one.negative.map(({ word }) => word).join(" "),
         ]),
       ],
     }),
@@ -51,7 +69,9 @@ export function featureView(element, app) {
   function show(typed) {
     const wanted = search.value.trim().toLowerCase();
     const fitting = app.features.filter(({ name, positive, negative }) =>
-      [name, ...[...positive, ...negative].map(({ word }) => word)].some((text) => text.toLowerCase().includes(wanted)),
+      [name, ...[...positive, ...negative].map(({ word }) => word)].some((text) =>
+        text.toLowerCase().includes(wanted),
+      ),
     );
     cards.replaceChildren(...fitting.slice(0, count).map((feature) => card(app, feature)));
     more.hidden = fitting.length <= count;
@@ -62,14 +82,32 @@ export function featureView(element, app) {
   function draw() {
     const sizes = app.space.eigenvalues.map(Math.abs);
     const dots = (/** @type {boolean} */ negative) => {
-      const ranks = sizes.map((_, k) => k + 1).filter((rank) => app.space.eigenvalues[rank - 1] < 0 === negative);
-      return { kind: /** @type {const} */ ("dots"), x: ranks, y: ranks.map((rank) => sizes[rank - 1]), colour: negative ? "warm" : "cool", names: ranks.map((rank) => featureTitle(app.features, rank)) };
+      const ranks = sizes
+        .map((_, k) => k + 1)
+        .filter((rank) => app.space.eigenvalues[rank - 1] < 0 === negative);
+      return {
+        kind: /** @type {const} */ ("dots"),
+        x: ranks,
+        y: ranks.map((rank) => sizes[rank - 1]),
+        colour: negative ? "warm" : "cool",
+        names: ranks.map((rank) => featureTitle(app.features, rank)),
+      };
     };
     drawChart(spectrum, {
       label: "Eigenvalues of all features, the largest first",
       height: 300,
-      x: { title: "feature, in order of its eigenvalue", low: 0.9, high: 1.1 * sizes.length, log: true },
-      y: { title: "eigenvalue |λ|", low: 0.85 * Math.min(...sizes), high: 1.15 * Math.max(...sizes), log: true },
+      x: {
+        title: "feature, in order of its eigenvalue",
+        low: 0.9,
+        high: 1.1 * sizes.length,
+        log: true,
+      },
+      y: {
+        title: "eigenvalue |λ|",
+        low: 0.85 * Math.min(...sizes),
+        high: 1.15 * Math.max(...sizes),
+        log: true,
+      },
       layers: [dots(false), dots(true)],
     });
   }
@@ -94,42 +132,95 @@ function card(app, feature) {
   const { rank } = feature;
   const heading = make("h2", {});
   const said = make("span", { className: "said", role: "status" });
-  const showName = () => (heading.textContent = feature.name ? `${rank}: ${feature.name}` : `Feature ${rank}`);
+  const showName = () =>
+    (heading.textContent = feature.name ? `${rank}: ${feature.name}` : `Feature ${rank}`);
   showName();
-  const facts = [`${(100 * feature.share).toFixed(1)}% of the spectrum`, `λ = ${shortNumber(feature.eigenvalue)}`];
-  if (feature.learning_time !== null) facts.push(`learned at ${feature.learning_time.toFixed(2)} τ₁`);
-  if (feature.participation) facts.push(`carried by about ${Math.round(feature.participation).toLocaleString("en")} words`);
-  const end = (/** @type {string} */ side, /** @type {string} */ label, /** @type {import("./source.js").Found[]} */ found) =>
+  const facts = [
+    `${(100 * feature.share).toFixed(1)}% of the spectrum`,
+    `λ = ${shortNumber(feature.eigenvalue)}`,
+  ];
+  if (feature.learning_time !== null)
+    facts.push(`learned at ${feature.learning_time.toFixed(2)} τ₁`);
+  if (feature.participation)
+    facts.push(`carried by about ${Math.round(feature.participation).toLocaleString("en")} words`);
+  const end = (
+    /** @type {string} */ side,
+    /** @type {string} */ label,
+    /** @type {import("./source.js").Found[]} */ found,
+  ) =>
     make(
-      "div", { className: side }, make("h3", { textContent: label }),
-      make("ol", {}, ...found.map(({ word, cosine }) =>
-        make("li", {}, wordElement(word, app.follow), make("span", { className: "cosine", textContent: Math.abs(cosine).toFixed(2) })),
-      )),
+      "div",
+      { className: side },
+      make("h3", { textContent: label }),
+      make(
+        "ol",
+        {},
+        ...found.map(({ word, cosine }) =>
+          make(
+            "li",
+            {},
+            wordElement(word, app.follow),
+            make("span", { className: "cosine", textContent: Math.abs(cosine).toFixed(2) }),
+          ),
+        ),
+      ),
     );
-  const field = make("input", { type: "text", value: feature.name, maxLength: 80, placeholder: "give it a name", "aria-label": `Name of feature ${rank}` });
-  const form = make("form", {
-    className: "naming",
-    onsubmit: async (/** @type {Event} */ event) => {
-      event.preventDefault();
-      try {
-        const { name } = await app.source.nameFeature(app.model.id, app.space.space, rank, field.value.trim());
-        feature.name = name;
-        showName();
-        said.replaceChildren(name ? "Name kept with the model." : "Name removed.");
-      } catch (error) {
-        said.replaceChildren(complaint(error));
-      }
+  const field = make("input", {
+    type: "text",
+    value: feature.name,
+    maxLength: 80,
+    placeholder: "give it a name",
+    "aria-label": `Name of feature ${rank}`,
+  });
+  const form = make(
+    "form",
+    {
+      className: "naming",
+      onsubmit: async (/** @type {Event} */ event) => {
+        event.preventDefault();
+        try {
+          const { name } = await app.source.nameFeature(
+            app.model.id,
+            app.space.space,
+            rank,
+            field.value.trim(),
+          );
+          feature.name = name;
+          showName();
+          said.replaceChildren(name ? "Name kept with the model." : "Name removed.");
+        } catch (error) {
+          said.replaceChildren(complaint(error));
+        }
+      },
     },
-  }, field, make("button", { type: "submit", textContent: "Keep" }), said);
+    field,
+    make("button", { type: "submit", textContent: "Keep" }),
+    said,
+  );
   return make(
-    "article", { className: "card", "data-rank": String(rank) },
+    "article",
+    { className: "card", "data-rank": String(rank) },
     heading,
     make("p", { className: "facts", textContent: facts.join(" · ") }),
-    make("div", { className: "ends" }, end("positive", "one end", feature.positive), end("negative", "the other end", feature.negative)),
     make(
-      "div", { className: "save" },
-      button("Across the map", () => app.go("map", { x: rank, y: rank === 1 ? Math.min(2, app.space.dim) : 1 }), { "aria-label": `Show feature ${rank} across the map` }),
-      button("Up the map", () => app.go("map", { x: rank === 1 ? Math.min(2, app.space.dim) : 1, y: rank }), { "aria-label": `Show feature ${rank} up the map` }),
+      "div",
+      { className: "ends" },
+      end("positive", "one end", feature.positive),
+      end("negative", "the other end", feature.negative),
+    ),
+    make(
+      "div",
+      { className: "save" },
+      button(
+        "Across the map",
+        () => app.go("map", { x: rank, y: rank === 1 ? Math.min(2, app.space.dim) : 1 }),
+        { "aria-label": `Show feature ${rank} across the map` },
+      ),
+      button(
+        "Up the map",
+        () => app.go("map", { x: rank === 1 ? Math.min(2, app.space.dim) : 1, y: rank }),
+        { "aria-label": `Show feature ${rank} up the map` },
+      ),
     ),
     app.model.can_name ? form : null,
   );

@@ -64,6 +64,8 @@ let app = null;
 /** @type {Map<string, { element: HTMLElement, view: View }>} */
 const made = new Map();
 let shown = "";
+/** @type {Map<string, string>} the address that each view had when it was left */
+const visited = new Map();
 let changing = false; // while another model is read, no view may write its state into the address
 
 async function start() {
@@ -105,7 +107,14 @@ async function choose(source, models, compare, number, wanted, hash) {
   let index = null;
   /** @type {App} */
   const mine = {
-    source, models, compare, model, space, words, counts, features,
+    source,
+    models,
+    compare,
+    model,
+    space,
+    words,
+    counts,
+    features,
     choosable: Math.min(FEATURES, space.dim),
     find(typed) {
       index ??= new Map(words.map((word, row) => [word, row]));
@@ -116,8 +125,9 @@ async function choose(source, models, compare, number, wanted, hash) {
     },
     keep: (values) => {
       const { view } = readAddress(location.hash);
-      if (app !== mine || changing || (view in VIEWS && view !== shown)) return;
-      history.replaceState(null, "", writeAddress(shown, { ...kept(), ...values }));
+      if (app !== mine || changing || (Object.hasOwn(VIEWS, view) && view !== shown)) return;
+      visited.set(shown, writeAddress(shown, { ...kept(), ...values }));
+      history.replaceState(null, "", visited.get(shown));
     },
     follow: (word) => mine.go("word", { word }),
   };
@@ -125,6 +135,7 @@ async function choose(source, models, compare, number, wanted, hash) {
   changing = false;
   for (const { view } of made.values()) view.leave?.();
   made.clear();
+  visited.clear();
   shown = "";
   content.replaceChildren();
   showHeader(app);
@@ -160,8 +171,9 @@ async function follow(hash) {
   if (other || (space !== app.space.space && app.model.spaces.some((one) => one.space === space))) {
     return choose(app.source, app.models, app.compare, number, space, hash);
   }
-  const fitting = VIEWS[view] && (VIEWS[view].fits?.(app) ?? true);
+  const fitting = Object.hasOwn(VIEWS, view) && (VIEWS[view].fits?.(app) ?? true);
   const name = fitting ? view : "map";
+  visited.set(name, hash);
   if (shown !== name) {
     made.get(shown)?.view.leave?.();
     for (const { element } of made.values()) element.hidden = true;
@@ -170,7 +182,9 @@ async function follow(hash) {
   let one = made.get(name);
   if (one) one.element.hidden = false;
   else {
-    const element = content.appendChild(make("section", { className: `view ${name}`, "aria-label": VIEWS[name].title }));
+    const element = content.appendChild(
+      make("section", { className: `view ${name}`, "aria-label": VIEWS[name].title }),
+    );
     one = { element, view: VIEWS[name].make(element, app) };
     made.set(name, one);
   }
@@ -189,8 +203,7 @@ function showHeader(now) {
     .map(([name, { title }]) => {
       const open = (/** @type {Event} */ event) => {
         event.preventDefault();
-        if (shown === name) return;
-        now.go(name);
+        if (shown !== name) location.hash = visited.get(name) ?? writeAddress(name, kept());
       };
       return make("a", { href: `#${name}`, textContent: title, onclick: open });
     });
@@ -200,14 +213,28 @@ function showHeader(now) {
   };
   const parts = [];
   if (now.models.length > 1) {
-    const names = now.models.map(({ name }, i) => /** @type {[string, string]} */ ([String(i), name]));
+    const names = now.models.map(
+      ({ name }, i) => /** @type {[string, string]} */ ([String(i), name]),
+    );
     const number = now.models.indexOf(now.model);
-    parts.push(labelled("Model", menu(names, String(number), (value) => again(Number(value), ""))));
+    parts.push(
+      labelled(
+        "Model",
+        menu(names, String(number), (value) => again(Number(value), "")),
+      ),
+    );
   }
   if (now.model.spaces.length > 1) {
-    const names = now.model.spaces.map(({ space, title }) => /** @type {[string, string]} */ ([space, title]));
+    const names = now.model.spaces.map(
+      ({ space, title }) => /** @type {[string, string]} */ ([space, title]),
+    );
     const number = now.models.indexOf(now.model);
-    parts.push(labelled("Vectors", menu(names, now.space.space, (value) => again(number, value))));
+    parts.push(
+      labelled(
+        "Vectors",
+        menu(names, now.space.space, (value) => again(number, value)),
+      ),
+    );
   }
   document.getElementById("which")?.replaceChildren(...parts);
 }
@@ -218,15 +245,17 @@ function showAbout(now) {
     make("div", {}, make("dt", { textContent: label }), make("dd", { textContent: number })),
   );
   const story = now.model.story.map((text) => make("p", { textContent: text }));
-  document.getElementById("about")?.replaceChildren(
-    make(
-      "details",
-      {},
-      make("summary", { textContent: `About this model: ${now.model.name}` }),
-      make("dl", { className: "tiles" }, ...tiles),
-      ...story,
-    ),
-  );
+  document
+    .getElementById("about")
+    ?.replaceChildren(
+      make(
+        "details",
+        {},
+        make("summary", { textContent: `About this model: ${now.model.name}` }),
+        make("dl", { className: "tiles" }, ...tiles),
+        ...story,
+      ),
+    );
 }
 
 function redrawShown() {

@@ -20,67 +20,134 @@ const LISTED = 60; // selected words that are listed; all of them are in the tab
 export function mapView(element, app) {
   const { source, words } = app;
   const state = {
-    by: "features", x: 1, y: Math.min(2, app.space.dim), xf: "", xt: "", yf: "", yt: "",
-    colour: "frequency", feature: 1, find: "", chosen: /** @type {number[]} */ ([]),
+    by: "features",
+    x: 1,
+    y: Math.min(2, app.space.dim),
+    xf: "",
+    xt: "",
+    yf: "",
+    yt: "",
+    colour: "frequency",
+    feature: 1,
+    find: "",
+    chosen: /** @type {number[]} */ ([]),
   };
   let places = new Float32Array(0);
   let placed = ""; // what the map shows now, so that a change of colour does not move it
 
   // Controls.
-  const by = menu([["features", "two features"], ["axes", "two axes of my words"], ["neighbours", "their neighbours"]], "features", (value) => {
-    state.by = value;
-    update();
-  });
+  const by = menu(
+    [
+      ["features", "two features"],
+      ["axes", "two axes of my words"],
+      ["neighbours", "their neighbours"],
+    ],
+    "features",
+    (value) => {
+      state.by = value;
+      update();
+    },
+  );
   const across = menu(featureChoices(app.features), "1", (value) => change({ x: Number(value) }));
   const up = menu(featureChoices(app.features), "2", (value) => change({ y: Number(value) }));
   const field = (/** @type {"xf" | "xt" | "yf" | "yt"} */ name, /** @type {string} */ label) =>
-    make("input", { type: "text", size: 12, "aria-label": label, autocapitalize: "none", spellcheck: false, autocomplete: "off", onchange: () => change({ [name]: fields[name].value }) });
+    make("input", {
+      type: "text",
+      size: 12,
+      "aria-label": label,
+      autocapitalize: "none",
+      spellcheck: false,
+      autocomplete: "off",
+      onchange: () => change({ [name]: fields[name].value }),
+    });
   /** @type {Record<"xf" | "xt" | "yf" | "yt", HTMLInputElement>} */
   const fields = {
-    xf: field("xf", "Words at the left"), xt: field("xt", "Words at the right"),
-    yf: field("yf", "Words at the bottom"), yt: field("yt", "Words at the top"),
+    xf: field("xf", "Words at the left"),
+    xt: field("xt", "Words at the right"),
+    yf: field("yf", "Words at the bottom"),
+    yt: field("yt", "Words at the top"),
   };
-  const ofFeatures = make("span", { className: "group" }, labelled("Across", across), labelled("Up", up));
+  const ofFeatures = make(
+    "span",
+    { className: "group" },
+    labelled("Across", across),
+    labelled("Up", up),
+  );
   const ofWords = make(
-    "span", { className: "group" },
+    "span",
+    { className: "group" },
     make("span", { className: "group" }, "Across from", fields.xf, "to", fields.xt),
     make("span", { className: "group" }, "Up from", fields.yf, "to", fields.yt),
   );
   const colours = menu(colourChoices(app), "frequency", (value) => change({ colour: value }));
-  const ofColour = menu(featureChoices(app.features), "1", (value) => change({ feature: Number(value) }));
+  const ofColour = menu(featureChoices(app.features), "1", (value) =>
+    change({ feature: Number(value) }),
+  );
   const search = make("input", {
-    type: "search", placeholder: "part of a word", autocapitalize: "none", spellcheck: false, autocomplete: "off",
-    oninput: () => { state.find = search.value; showSearch(true); },
+    type: "search",
+    placeholder: "part of a word",
+    autocapitalize: "none",
+    spellcheck: false,
+    autocomplete: "off",
+    oninput: () => {
+      state.find = search.value;
+      showSearch(true);
+    },
+    onkeydown: (/** @type {KeyboardEvent} */ event) => {
+      const wanted = state.find.trim().toLowerCase();
+      const first =
+        words.find((word) => word.toLowerCase() === wanted) ??
+        words.find((word) => word.toLowerCase().includes(wanted));
+      if (event.key === "Enter" && wanted && first !== undefined) jump(first);
+    },
   });
   const matches = make("span", { className: "said", role: "status" });
   const controls = make(
-    "div", { className: "controls" },
-    labelled("Place words by", by), ofFeatures, ofWords, labelled("Colour by", colours), ofColour,
-    labelled("Search", search), matches,
+    "div",
+    { className: "controls" },
+    labelled("Place words by", by),
+    ofFeatures,
+    ofWords,
+    labelled("Colour by", colours),
+    ofColour,
+    labelled("Search", search),
+    matches,
   );
 
   // The map itself.
   const box = make("div", {
-    className: "words", tabIndex: 0, role: "application",
-    "aria-label": "Map of words. Arrow keys move it, plus and minus zoom, zero shows all. Search finds words.",
+    className: "words",
+    tabIndex: 0,
+    role: "application",
+    "aria-label":
+      "Map of words. Arrow keys move it, plus and minus zoom, zero shows all. Search finds words.",
   });
   const tip = make("div", { className: "tip", hidden: true, "aria-hidden": "true" });
   const bottom = make("div", { className: "axis across" });
   const left = make("div", { className: "axis up" });
-  const lasso = button("Select words", () => {
-    map.lassoing = !map.lassoing;
-    lasso.setAttribute("aria-pressed", String(map.lassoing));
-    lasso.textContent = map.lassoing ? "Draw a loop around words" : "Select words";
-  }, { "aria-pressed": "false" });
+  const lasso = button(
+    "Select words",
+    () => {
+      map.lassoing = !map.lassoing;
+      lasso.setAttribute("aria-pressed", String(map.lassoing));
+      lasso.textContent = map.lassoing ? "Draw a loop around words" : "Select words";
+    },
+    { "aria-pressed": "false" },
+  );
   const zoom = make(
-    "div", { className: "zoom" },
+    "div",
+    { className: "zoom" },
     button("+", () => map.zoomBy(1.6), { "aria-label": "Zoom in" }),
     button("−", () => map.zoomBy(1 / 1.6), { "aria-label": "Zoom out" }),
     button("All", () => map.fit(), { "aria-label": "Show all words" }),
     lasso,
   );
   const legend = make("div", {});
-  const aside = make("aside", { className: "aside", "aria-live": "polite", "aria-label": "Selected words" });
+  const aside = make("aside", {
+    className: "aside",
+    "aria-live": "polite",
+    "aria-label": "Selected words",
+  });
   const waiting = make("p", { className: "waiting", role: "status", hidden: true });
   const stage = make("div", { className: "stage" }, left, box, zoom, tip, waiting);
   const saves = saveButtons({
@@ -88,13 +155,26 @@ export function mapView(element, app) {
     picture: () => map.picture(),
     table: () => [
       ["word", "count", "x", "y"],
-      ...(state.chosen.length > 1 ? state.chosen : inSight()).map((row) => [words[row], app.counts[row], places[2 * row], places[2 * row + 1]]),
+      ...(state.chosen.length > 1 ? state.chosen : inSight()).map((row) => [
+        words[row],
+        app.counts[row],
+        places[2 * row],
+        places[2 * row + 1],
+      ]),
     ],
   });
   element.append(
-    headed("Map", "Every dot is a word. Words that are used alike lie close together. Drag to move, scroll to zoom: more words get labels."),
+    headed(
+      "Map",
+      "Every dot is a word. Words that are used alike lie close together. Drag to move, scroll to zoom: more words get labels.",
+    ),
     controls,
-    make("div", { className: "split" }, make("div", { className: "large" }, stage, bottom, legend, saves), aside),
+    make(
+      "div",
+      { className: "split" },
+      make("div", { className: "large" }, stage, bottom, legend, saves),
+      aside,
+    ),
   );
   const map = new WordMap(box, { hover, choose: (row) => select([row]), loop: select }, mapLook());
   map.setWords(words);
@@ -116,7 +196,8 @@ export function mapView(element, app) {
     nameFeatures();
     ofFeatures.hidden = state.by !== "features";
     ofWords.hidden = state.by !== "axes";
-    for (const [name, input] of Object.entries(fields)) input.value = state[/** @type {"xf"} */ (name)];
+    for (const [name, input] of Object.entries(fields))
+      input.value = state[/** @type {"xf"} */ (name)];
     colours.value = state.colour;
     ofColour.hidden = state.colour !== "feature";
     remember();
@@ -133,24 +214,34 @@ export function mapView(element, app) {
 
   /** Where words are: ask for places if they are other ones than shown. */
   function move() {
-    const wanted = JSON.stringify([state.by, state.x, state.y, state.xf, state.xt, state.yf, state.yt]);
-    if (wanted === placed) return undefined;
-    waiting.textContent = state.by === "neighbours" ? "Looking for a map of neighbours. The first time this takes a while…" : "Placing words…";
+    const wanted = JSON.stringify([
+      state.by,
+      state.x,
+      state.y,
+      state.xf,
+      state.xt,
+      state.yf,
+      state.yt,
+    ]);
+    if (wanted === placed) {
+      look();
+      return undefined;
+    }
+    waiting.textContent =
+      state.by === "neighbours"
+        ? "Looking for a map of neighbours. The first time this takes a while…"
+        : "Placing words…";
     waiting.className = "waiting";
     waiting.hidden = false;
     return usePlaces(
       placesOf(),
       ({ found, titles, equal }) => {
         places = found;
-        const before = placed;
         placed = wanted;
         waiting.hidden = true;
         [bottom.textContent, left.textContent] = titles;
-        const sight = map.sight;
         map.place(places, { equal });
-        if (!before && pending) map.sight = pending;
-        else if (before === placed) map.sight = sight;
-        pending = null;
+        look();
         box.dataset.shown = wanted;
       },
       (error) => {
@@ -170,22 +261,49 @@ export function mapView(element, app) {
         found[2 * row] = layout[row];
         found[2 * row + 1] = layout[words.length + row];
       }
-      return { found, titles: ["Near words are neighbours; directions have no meaning", ""], equal: true };
+      return {
+        found,
+        titles: ["Near words are neighbours; directions have no meaning", ""],
+        equal: true,
+      };
     }
     if (state.by === "axes") {
-      const ends = [[state.xf, state.xt], [state.yf, state.yt]].map((two) => two.map(typedWords));
+      const ends = [
+        [state.xf, state.xt],
+        [state.yf, state.yt],
+      ].map((two) => two.map(typedWords));
       if (!ends.flat().every(({ length }) => length)) {
-        throw new Error("Type words for both ends of both axes, for example bad to good, and poor to rich.");
+        throw new Error(
+          "Type words for both ends of both axes, for example bad to good, and poor to rich.",
+        );
       }
       const [xs, ys] = await Promise.all(
-        ends.map(([negative, positive]) => source.axisCoordinates(m, { positive, negative, space: app.space.space })),
+        ends.map(([negative, positive]) =>
+          source.axisCoordinates(m, { positive, negative, space: app.space.space }),
+        ),
       );
       interleave(found, xs, ys, 1, 1);
-      return { found, titles: [`← ${state.xf} · ${state.xt} →`, `← ${state.yf} · ${state.yt} →`], equal: false };
+      return {
+        found,
+        titles: [`← ${state.xf} · ${state.xt} →`, `← ${state.yf} · ${state.yt} →`],
+        equal: false,
+      };
     }
-    const [xs, ys] = await Promise.all([state.x, state.y].map((k) => source.coordinates(m, k, app.space.space)));
+    const [xs, ys] = await Promise.all(
+      [state.x, state.y].map((k) => source.coordinates(m, k, app.space.space)),
+    );
     interleave(found, xs, ys, app.space.weights[state.x - 1], app.space.weights[state.y - 1]);
-    return { found, titles: [axisTitle(app.features, state.x), axisTitle(app.features, state.y)], equal: false };
+    return {
+      found,
+      titles: [axisTitle(app.features, state.x), axisTitle(app.features, state.y)],
+      equal: false,
+    };
+  }
+
+  /** Look where the address says, once. */
+  function look() {
+    if (pending) map.sight = pending;
+    pending = null;
   }
 
   function paint() {
@@ -220,8 +338,13 @@ export function mapView(element, app) {
   function hover(row, x, y) {
     tip.hidden = row < 0;
     if (row < 0) return;
-    const count = app.counts[row] ? `${app.counts[row].toLocaleString("en")} times` : `word ${(row + 1).toLocaleString("en")}`;
-    tip.replaceChildren(make("b", { textContent: words[row] }), make("span", { textContent: count }));
+    const count = app.counts[row]
+      ? `${app.counts[row].toLocaleString("en")} times`
+      : `word ${(row + 1).toLocaleString("en")}`;
+    tip.replaceChildren(
+      make("b", { textContent: words[row] }),
+      make("span", { textContent: count }),
+    );
     tip.style.left = `${Math.min(x + box.offsetLeft + 12, stage.clientWidth - 150)}px`;
     tip.style.top = `${y + 12}px`;
   }
@@ -238,7 +361,12 @@ export function mapView(element, app) {
   function showSelected() {
     const rows = state.chosen;
     if (!rows.length) {
-      aside.replaceChildren(make("p", { className: "note", textContent: "Click a word to see its neighbours, or select several with a loop." }));
+      aside.replaceChildren(
+        make("p", {
+          className: "note",
+          textContent: "Click a word to see its neighbours, or select several with a loop.",
+        }),
+      );
     } else if (rows.length === 1) {
       const word = words[rows[0]];
       useAside(
@@ -246,20 +374,45 @@ export function mapView(element, app) {
         ({ neighbours }) => {
           aside.replaceChildren(
             make("h2", { textContent: word }),
-            make("p", { className: "note", textContent: `Its nearest words in all ${app.space.dim} dimensions:` }),
-            foundList(neighbours.map((one) => [one.word, one.cosine]), (other) => jump(other)),
-            make("div", { className: "save" }, button("More about this word", () => app.follow(word)), button("Clear", () => select([]))),
+            make("p", {
+              className: "note",
+              textContent: `Its nearest words in all ${app.space.dim} dimensions:`,
+            }),
+            foundList(
+              neighbours.map((one) => [one.word, one.cosine]),
+              (other) => jump(other),
+            ),
+            make(
+              "div",
+              { className: "save" },
+              button("More about this word", () => app.follow(word)),
+              button("Clear", () => select([])),
+            ),
           );
         },
         (error) => aside.replaceChildren(complaint(error)),
       );
     } else {
-      const list = rows.slice(0, LISTED).map((row) => make("li", {}, button(words[row], () => select([row]), { className: "word" })));
+      const list = rows.slice(0, LISTED).map((row) =>
+        make(
+          "li",
+          {},
+          button(words[row], () => select([row]), { className: "word" }),
+        ),
+      );
       aside.replaceChildren(
         make("h2", { textContent: `${rows.length.toLocaleString("en")} words` }),
         make("ul", { className: "several" }, ...list),
-        make("p", { className: "note", textContent: rows.length > LISTED ? "These are the most frequent; Save table has all of them." : "" }),
-        make("div", { className: "save" }, button("Clear", () => select([]))),
+        make("p", {
+          className: "note",
+          textContent:
+            rows.length > LISTED ? "These are the most frequent; Save table has all of them." : "",
+        }),
+        make(
+          "div",
+          { className: "save" },
+          button("Clear", () => select([])),
+        ),
       );
     }
   }
@@ -314,7 +467,8 @@ export function mapView(element, app) {
       state.by = places.includes(wanted) ? wanted : "features";
       state.x = Math.round(numberIn(parameters.get("x"), state.x, 1, ranks));
       state.y = Math.round(numberIn(parameters.get("y"), state.y, 1, ranks));
-      for (const name of /** @type {const} */ (["xf", "xt", "yf", "yt"])) state[name] = parameters.get(name) ?? state[name];
+      for (const name of /** @type {const} */ (["xf", "xt", "yf", "yt"]))
+        state[name] = parameters.get(name) ?? state[name];
       const shade = parameters.get("colour") ?? "frequency";
       state.colour = colourChoices(app).some(([value]) => value === shade) ? shade : "frequency";
       state.feature = Math.round(numberIn(parameters.get("feature"), 1, 1, ranks));

@@ -11,8 +11,34 @@ const DIVERGING = {
   dark: ["#ffab6b", "#b5713f", "#4a4d55", "#4d7fc4", "#9cc6ff"],
 };
 const GROUPS = {
-  light: ["#2b5fad", "#c2571a", "#2e8b57", "#8e4fb3", "#b3872a", "#1d8aa0", "#c2407e", "#6b7a1e", "#7a5a44", "#4f59c9", "#d0453b", "#4b6472"],
-  dark: ["#8db6f5", "#f0a368", "#7fd3a2", "#cda2ec", "#e6c66a", "#74cfe2", "#f297c2", "#c3d16b", "#cfae96", "#aab1ff", "#ff9b91", "#a9c0cd"],
+  light: [
+    "#2b5fad",
+    "#c2571a",
+    "#2e8b57",
+    "#8e4fb3",
+    "#b3872a",
+    "#1d8aa0",
+    "#c2407e",
+    "#6b7a1e",
+    "#7a5a44",
+    "#4f59c9",
+    "#d0453b",
+    "#4b6472",
+  ],
+  dark: [
+    "#8db6f5",
+    "#f0a368",
+    "#7fd3a2",
+    "#cda2ec",
+    "#e6c66a",
+    "#74cfe2",
+    "#f297c2",
+    "#c3d16b",
+    "#cfae96",
+    "#aab1ff",
+    "#ff9b91",
+    "#a9c0cd",
+  ],
 };
 
 /** @param {string} hex @returns {Rgb} */
@@ -29,7 +55,9 @@ function between(stops, part) {
   const place = Math.min(1, Math.max(0, part)) * (stops.length - 1);
   const before = Math.min(stops.length - 2, Math.floor(place));
   const [low, high] = [rgb(stops[before]), rgb(stops[before + 1])];
-  return /** @type {Rgb} */ (low.map((value, i) => Math.round(value + (high[i] - value) * (place - before))));
+  return /** @type {Rgb} */ (
+    low.map((value, i) => Math.round(value + (high[i] - value) * (place - before)))
+  );
 }
 
 /**
@@ -44,7 +72,8 @@ export function scaleOf(dark, diverging) {
     gradient: `linear-gradient(90deg, ${stops.join(", ")})`,
     stops,
     /** @param {number} value @returns {Rgb} */
-    at: (value) => table[Math.round(255 * Math.min(1, Math.max(0, diverging ? (value + 1) / 2 : value)))],
+    at: (value) =>
+      table[Math.round(255 * Math.min(1, Math.max(0, diverging ? (value + 1) / 2 : value)))],
   };
 }
 

@@ -22,7 +22,10 @@ export function saveButtons({ name, table, picture }) {
   if (table) {
     buttons.push(
       button("Save table", () => {
-        download(new Blob(["\ufeff", csv(table())], { type: "text/csv;charset=utf-8" }), `${name}.csv`);
+        download(
+          new Blob(["\ufeff", csv(table())], { type: "text/csv;charset=utf-8" }),
+          `${name}.csv`,
+        );
         said.textContent = "Table saved.";
       }),
     );

@@ -85,7 +85,9 @@ export class ServedSource {
   }
   /** @param {number} m @param {number} rank @param {string} space @returns {Promise<Float32Array>} */
   coordinates(m, rank, space) {
-    return this.#keep(`/api/models/${m}/coordinates/${rank}${query({ space })}`, (path) => this.#floats(path));
+    return this.#keep(`/api/models/${m}/coordinates/${rank}${query({ space })}`, (path) =>
+      this.#floats(path),
+    );
   }
   /** @param {number} m @param {string} space @param {number} count @returns {Promise<{ features: FeatureFacts[] }>} */
   features(m, space, count) {

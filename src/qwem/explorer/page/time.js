@@ -26,13 +26,22 @@ const FEATURES_TO_CHOOSE = 100;
  * @returns {import("./main.js").View}
  */
 export function timeView(element, app) {
-  const space = app.space.time ? app.space : (app.model.spaces.find(({ time }) => time) ?? app.space);
+  const space = app.space.time
+    ? app.space
+    : (app.model.spaces.find(({ time }) => time) ?? app.space);
   const words = app.words.slice(0, MOVING);
   const { eigenvalues, start, rates, unit } = space;
-  const run = { eigenvalues, start: start ?? [], rates: rates ?? [], learningTimes: [], unit: unit ?? 1 };
+  const run = {
+    eigenvalues,
+    start: start ?? [],
+    rates: rates ?? [],
+    learningTimes: [],
+    unit: unit ?? 1,
+  };
   const learning = space.learning_times ?? [];
   const curves = Math.min(CURVES, space.dim);
-  const end = 1.15 * Math.max(...learning.slice(0, Math.min(space.dim, 24)).filter(Number.isFinite));
+  const end =
+    1.15 * Math.max(...learning.slice(0, Math.min(space.dim, 24)).filter(Number.isFinite));
   const state = { t: end, d: space.dim, x: 1, y: Math.min(2, space.dim), word: "" };
   /** @type {[Float32Array, Float32Array] | null} */
   let columns = null;
@@ -44,15 +53,42 @@ export function timeView(element, app) {
   let bounds;
 
   const play = button("▶ Play", () => (playing ? stop() : begin()), { className: "main" });
-  const time = make("input", { type: "range", min: "0", max: String(end), step: String(end / 2000), oninput: () => { stop(); set({ t: Number(time.value) }); } });
-  const dim = make("input", { type: "range", min: "1", max: String(space.dim), step: "1", oninput: () => set({ d: Number(dim.value) }) });
+  const time = make("input", {
+    type: "range",
+    min: "0",
+    max: String(end),
+    step: String(end / 2000),
+    oninput: () => {
+      stop();
+      set({ t: Number(time.value) });
+    },
+  });
+  const dim = make("input", {
+    type: "range",
+    min: "1",
+    max: String(space.dim),
+    step: "1",
+    oninput: () => set({ d: Number(dim.value) }),
+  });
   const now = make("output", { role: "status" });
   /** @type {import("./source.js").FeatureFacts[]} those of the closed form, which has the time */
   let features = app.space === space ? app.features : [];
   const across = menu([], "", (value) => axesChanged({ x: Number(value) }));
   const up = menu([], "", (value) => axesChanged({ y: Number(value) }));
-  const followed = wordField("", { size: 12, onchange: () => { state.word = followed.value; follow(); remember(); } });
-  const box = make("div", { className: "words", tabIndex: 0, role: "application", "aria-label": "Words at the chosen time. Arrow keys move the picture, plus and minus zoom." });
+  const followed = wordField("", {
+    size: 12,
+    onchange: () => {
+      state.word = followed.value;
+      follow();
+      remember();
+    },
+  });
+  const box = make("div", {
+    className: "words",
+    tabIndex: 0,
+    role: "application",
+    "aria-label": "Words at the chosen time. Arrow keys move the picture, plus and minus zoom.",
+  });
   const tip = make("div", { className: "tip", hidden: true, "aria-hidden": "true" });
   const bottom = make("div", { className: "axis across" });
   const left = make("div", { className: "axis up" });
@@ -66,24 +102,67 @@ export function timeView(element, app) {
     picture: () => map.picture(),
     table: () => [
       ["feature", "eigenvalue", "learned at t/τ₁", `strength at t/τ₁ = ${state.t.toFixed(3)}`],
-      ...eigenvalues.slice(0, state.d).map((value, k) => [k + 1, value, learning[k], weightAt(space, k, state.t)]),
+      ...eigenvalues
+        .slice(0, state.d)
+        .map((value, k) => [k + 1, value, learning[k], weightAt(space, k, state.t)]),
     ],
   });
-  const chartSaves = saveButtons({ name: "training", picture: () => pictureOf(charts.map(({ svg }) => svg), colour("paper")) });
+  const chartSaves = saveButtons({
+    name: "training",
+    picture: () =>
+      pictureOf(
+        charts.map(({ svg }) => svg),
+        colour("paper"),
+      ),
+  });
   element.append(
-    headed("Time and dimension", "Training learns one feature after the other, the strongest first. Move the dials, or press play: words start together and part as features are learned. A model of d dimensions learns the first d features and no more."),
-    make(
-      "div", { className: "controls dials" }, play,
-      labelled("Time t/τ₁", time, "grow"), labelled("Dimension d", dim, "grow"), now,
+    headed(
+      "Time and dimension",
+      "Training learns one feature after the other, the strongest first. Move the dials, or press play: words start together and part as features are learned. A model of d dimensions learns the first d features and no more.",
     ),
-    make("div", { className: "controls" }, labelled("Across", across), labelled("Up", up), labelled("Follow a word", followed)),
     make(
-      "div", { className: "split even" },
+      "div",
+      { className: "controls dials" },
+      play,
+      labelled("Time t/τ₁", time, "grow"),
+      labelled("Dimension d", dim, "grow"),
+      now,
+    ),
+    make(
+      "div",
+      { className: "controls" },
+      labelled("Across", across),
+      labelled("Up", up),
+      labelled("Follow a word", followed),
+    ),
+    make(
+      "div",
+      { className: "split even" },
       make("div", { className: "large" }, stage, bottom, saves),
-      make("div", { className: "aside charts" }, make("h2", { textContent: "Strength of features" }), strengths, make("h2", { textContent: "Loss" }), losses, chartSaves),
+      make(
+        "div",
+        { className: "aside charts" },
+        make("h2", { textContent: "Strength of features" }),
+        strengths,
+        make("h2", { textContent: "Loss" }),
+        losses,
+        chartSaves,
+      ),
     ),
   );
-  const map = new WordMap(box, { hover, choose: (row) => { state.word = words[row]; followed.value = state.word; follow(); remember(); } }, mapLook());
+  const map = new WordMap(
+    box,
+    {
+      hover,
+      choose: (row) => {
+        state.word = words[row];
+        followed.value = state.word;
+        follow();
+        remember();
+      },
+    },
+    mapLook(),
+  );
   map.setWords(words);
 
   /** @param {Partial<typeof state>} values */
@@ -108,7 +187,9 @@ export function timeView(element, app) {
   async function load() {
     const wanted = `${state.x} ${state.y}`;
     if (wanted === shownAxes) return;
-    const [xs, ys] = await Promise.all([state.x, state.y].map((k) => app.source.coordinates(app.model.id, k, space.space)));
+    const [xs, ys] = await Promise.all(
+      [state.x, state.y].map((k) => app.source.coordinates(app.model.id, k, space.space)),
+    );
     columns = [xs, ys];
     shownAxes = wanted;
     fillPlaces(Infinity, space.dim);
@@ -146,7 +227,11 @@ export function timeView(element, app) {
   function follow() {
     const row = app.find(state.word);
     const known = row !== undefined && row < words.length;
-    followed.setCustomValidity(state.word.trim() && !known ? `This word is not among the ${words.length.toLocaleString("en")} that move here.` : "");
+    followed.setCustomValidity(
+      state.word.trim() && !known
+        ? `This word is not among the ${words.length.toLocaleString("en")} that move here.`
+        : "",
+    );
     followed.reportValidity();
     map.setChosen(known ? [row] : []);
   }
@@ -157,25 +242,54 @@ export function timeView(element, app) {
     const top = 1.06 * Math.sqrt(Math.max(...eigenvalues.slice(0, curves).map(Math.abs)));
     /** @type {import("./chart.js").Layer[]} */
     const layers = [];
-    const shade = (/** @type {number} */ k) => (k + 1 === state.x ? "cool" : k + 1 === state.y ? "warm" : "faint");
+    const shade = (/** @type {number} */ k) =>
+      k + 1 === state.x ? "cool" : k + 1 === state.y ? "warm" : "faint";
     for (let k = count - 1; k >= 0; k--) {
-      layers.push({ kind: "line", x: grid, y: grid.map((t) => weightAt(space, k, t)), colour: shade(k), width: shade(k) === "faint" ? 1.3 : 3, name: `Feature ${k + 1}` });
+      layers.push({
+        kind: "line",
+        x: grid,
+        y: grid.map((t) => weightAt(space, k, t)),
+        colour: shade(k),
+        width: shade(k) === "faint" ? 1.3 : 3,
+        name: `Feature ${k + 1}`,
+      });
     }
     if (trace?.times && trace.singular_values) {
       const { times } = trace;
       for (let k = 0; k < Math.min(count, trace.singular_values[0]?.length ?? 0); k++) {
-        layers.push({ kind: "dots", x: times, y: trace.singular_values.map((row) => row[k]), colour: "ink", size: 1.8 });
+        layers.push({
+          kind: "dots",
+          x: times,
+          y: trace.singular_values.map((row) => row[k]),
+          colour: "ink",
+          size: 1.8,
+        });
       }
     }
     const label = `Strength of the first ${count} features over training time`;
     const across = { title: "training time, t/τ₁", low: 0, high: end };
-    const first = drawChart(strengths, { label, height: 260, x: across, y: { title: "strength s", low: 0, high: top }, layers });
+    const first = drawChart(strengths, {
+      label,
+      height: 260,
+      x: across,
+      y: { title: "strength s", low: 0, high: top },
+      layers,
+    });
     const loss = grid.map((t) => lossAt(run, t * run.unit, state.d));
     /** @type {import("./chart.js").Layer[]} */
-    const lines = [{ kind: "line", x: grid, y: loss, colour: "cool", width: 2.5, name: "closed form" }];
+    const lines = [
+      { kind: "line", x: grid, y: loss, colour: "cool", width: 2.5, name: "closed form" },
+    ];
     const least = Math.min(...loss, lossAt(run, end * run.unit, space.dim));
-    if (trace?.times && trace.losses) lines.push({ kind: "dots", x: trace.times, y: trace.losses, colour: "ink", size: 1.8 });
-    const second = drawChart(losses, { label: "Loss over training time", height: 200, x: across, y: { title: "loss, from its start", low: 1.05 * least, high: 0 }, layers: lines });
+    if (trace?.times && trace.losses)
+      lines.push({ kind: "dots", x: trace.times, y: trace.losses, colour: "ink", size: 1.8 });
+    const second = drawChart(losses, {
+      label: "Loss over training time",
+      height: 200,
+      x: across,
+      y: { title: "loss, from its start", low: 1.05 * least, high: 0 },
+      layers: lines,
+    });
     charts = [first, second];
     markNow();
   }
@@ -237,7 +351,13 @@ export function timeView(element, app) {
     clearTimeout(later);
     later = setTimeout(() => {
       if (element.hidden || playing) return;
-      app.keep({ t: Number(state.t.toFixed(4)), d: state.d, x: state.x, y: state.y, word: state.word });
+      app.keep({
+        t: Number(state.t.toFixed(4)),
+        d: state.d,
+        x: state.x,
+        y: state.y,
+        word: state.word,
+      });
     }, 150);
   }
 
@@ -250,7 +370,11 @@ export function timeView(element, app) {
       state.t = numberIn(parameters.get("t"), state.t, 0, end);
       state.d = Math.round(numberIn(parameters.get("d"), state.d, 1, space.dim));
       if (features.length < Math.min(FEATURES_TO_CHOOSE, space.dim)) {
-        ({ features } = await app.source.features(app.model.id, space.space, Math.min(FEATURES_TO_CHOOSE, space.dim)));
+        ({ features } = await app.source.features(
+          app.model.id,
+          space.space,
+          Math.min(FEATURES_TO_CHOOSE, space.dim),
+        ));
       }
       state.x = Math.round(numberIn(parameters.get("x"), state.x, 1, features.length));
       state.y = Math.round(numberIn(parameters.get("y"), state.y, 1, features.length));

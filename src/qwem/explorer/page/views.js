@@ -12,7 +12,12 @@ import { parseRgb } from "./palette.js";
  * @param {string} text
  */
 export function headed(title, text) {
-  return make("div", { className: "intro" }, make("h1", { textContent: title }), make("p", { textContent: text }));
+  return make(
+    "div",
+    { className: "intro" },
+    make("h1", { textContent: title }),
+    make("p", { textContent: text }),
+  );
 }
 
 /**
@@ -24,7 +29,12 @@ export function featureTitle(features, rank) {
   const feature = features[rank - 1];
   if (!feature) return `Feature ${rank}`;
   if (feature.name) return `${rank}: ${feature.name}`;
-  const ends = [feature.negative, feature.positive].map((end) => end.slice(0, 2).map(({ word }) => word).join(", "));
+  const ends = [feature.negative, feature.positive].map((end) =>
+    end
+      .slice(0, 2)
+      .map(({ word }) => word)
+      .join(", "),
+  );
   return `${rank}: ${ends.filter(Boolean).join(" ↔ ")}`;
 }
 
@@ -45,7 +55,12 @@ export function featureChoices(features) {
 export function axisTitle(features, rank) {
   const feature = features[rank - 1];
   if (!feature) return `feature ${rank}`;
-  const [low, high] = [feature.negative, feature.positive].map((end) => end.slice(0, 2).map(({ word }) => word).join(", "));
+  const [low, high] = [feature.negative, feature.positive].map((end) =>
+    end
+      .slice(0, 2)
+      .map(({ word }) => word)
+      .join(", "),
+  );
   return `← ${low} · ${feature.name || `feature ${rank}`} · ${high} →`;
 }
 

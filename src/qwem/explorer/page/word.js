@@ -27,25 +27,66 @@ export function wordView(element, app) {
   const found = { neighbours: [], facts: null, why: null, collocates: [] };
 
   const field = wordField(state.word, { name: "word", "aria-label": "Word" });
-  const form = make("form", { className: "controls", onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); set({ word: field.value, other: "" }); } },
-    labelled("Word", field), make("button", { type: "submit", className: "main", textContent: "Show" }));
-  const dim = make("input", { type: "range", min: "1", max: String(space.dim), oninput: () => set({ d: Number(dim.value) }) });
-  const time = make("input", { type: "range", min: "0", max: String(end), step: String(end / 500 || 1), oninput: () => set({ t: Number(time.value) }) });
+  const form = make(
+    "form",
+    {
+      className: "controls",
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        set({ word: field.value, other: "" });
+      },
+    },
+    labelled("Word", field),
+    make("button", { type: "submit", className: "main", textContent: "Show" }),
+  );
+  const dim = make("input", {
+    type: "range",
+    min: "1",
+    max: String(space.dim),
+    oninput: () => set({ d: Number(dim.value) }),
+  });
+  const time = make("input", {
+    type: "range",
+    min: "0",
+    max: String(end),
+    step: String(end / 500 || 1),
+    oninput: () => set({ t: Number(time.value) }),
+  });
   const now = make("output", { role: "status" });
-  const dials = make("div", { className: "controls dials" }, labelled("Dimension d", dim, "grow"), space.time ? labelled("Time t/τ₁", time, "grow") : null, now);
+  const dials = make(
+    "div",
+    { className: "controls dials" },
+    labelled("Dimension d", dim, "grow"),
+    space.time ? labelled("Time t/τ₁", time, "grow") : null,
+    now,
+  );
   const heading = make("h2", { className: "theword" });
   const facts = make("p", { className: "note" });
   const neighbours = make("div", { "aria-live": "polite", id: "word-neighbours" });
   const collocates = make("div", { "aria-live": "polite", id: "word-collocates" });
   const coordinates = chartBox();
   const otherField = wordField("", { name: "other", "aria-label": "Another word" });
-  const otherForm = make("form", { className: "controls", onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); set({ other: otherField.value }); } },
-    labelled("Why is it similar to", otherField), make("button", { type: "submit", className: "main", textContent: "Explain" }));
+  const otherForm = make(
+    "form",
+    {
+      className: "controls",
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        set({ other: otherField.value });
+      },
+    },
+    labelled("Why is it similar to", otherField),
+    make("button", { type: "submit", className: "main", textContent: "Explain" }),
+  );
   const why = make("p", { className: "answer", role: "status" });
   const parts = chartBox();
   const saves = saveButtons({
     name: "word",
-    picture: () => pictureOf([...coordinates.querySelectorAll("svg"), ...parts.querySelectorAll("svg")], colour("paper")),
+    picture: () =>
+      pictureOf(
+        [...coordinates.querySelectorAll("svg"), ...parts.querySelectorAll("svg")],
+        colour("paper"),
+      ),
     table: () => [
       ["word", state.word, `d = ${state.d}`],
       ["neighbour", "cosine", "lowest", "highest"],
@@ -57,16 +98,43 @@ export function wordView(element, app) {
     ],
   });
   element.append(
-    headed("Word", "Neighbours are words that are used alike: they occur near the same other words. The words that it occurs with are another matter; see both side by side."),
-    form, dials,
+    headed(
+      "Word",
+      "Neighbours are words that are used alike: they occur near the same other words. The words that it occurs with are another matter; see both side by side.",
+    ),
+    form,
+    dials,
     make("div", { className: "titleline" }, heading, facts),
     make(
-      "div", { className: "columns" },
-      make("section", { "aria-label": "Neighbours" }, make("h3", { textContent: "Used like" }), neighbours),
-      make("section", { "aria-label": "Collocates" }, make("h3", { textContent: "Occurs with" }), collocates),
-      make("section", { "aria-label": "Features" }, make("h3", { textContent: "Its strongest features" }), coordinates),
+      "div",
+      { className: "columns" },
+      make(
+        "section",
+        { "aria-label": "Neighbours" },
+        make("h3", { textContent: "Used like" }),
+        neighbours,
+      ),
+      make(
+        "section",
+        { "aria-label": "Collocates" },
+        make("h3", { textContent: "Occurs with" }),
+        collocates,
+      ),
+      make(
+        "section",
+        { "aria-label": "Features" },
+        make("h3", { textContent: "Its strongest features" }),
+        coordinates,
+      ),
     ),
-    make("section", { "aria-label": "Why two words are similar" }, make("h3", { textContent: "Why are two words similar?" }), otherForm, why, parts),
+    make(
+      "section",
+      { "aria-label": "Why two words are similar" },
+      make("h3", { textContent: "Why are two words similar?" }),
+      otherForm,
+      why,
+      parts,
+    ),
     saves,
   );
 
@@ -78,14 +146,25 @@ export function wordView(element, app) {
   /** @param {Partial<typeof state>} values */
   function set(values) {
     Object.assign(state, values);
-    if (app.find(state.word) !== undefined) state.word = app.words[/** @type {number} */ (app.find(state.word))];
+    if (app.find(state.word) !== undefined)
+      state.word = app.words[/** @type {number} */ (app.find(state.word))];
     update("word" in values);
-    app.keep({ word: state.word, with: state.other, d: state.d === space.dim ? undefined : state.d, t: atEnd() ? undefined : Number(state.t.toFixed(4)) });
+    app.keep({
+      word: state.word,
+      with: state.other,
+      d: state.d === space.dim ? undefined : state.d,
+      t: atEnd() ? undefined : Number(state.t.toFixed(4)),
+    });
   }
 
   const atEnd = () => !space.time || state.t >= end * 0.9999;
-  const asked = () => ({ space: space.space, d: state.d === space.dim ? undefined : state.d, t: atEnd() ? undefined : state.t });
-  const fail = (/** @type {Element} */ place) => (/** @type {unknown} */ error) => place.replaceChildren(complaint(error));
+  const asked = () => ({
+    space: space.space,
+    d: state.d === space.dim ? undefined : state.d,
+    t: atEnd() ? undefined : state.t,
+  });
+  const fail = (/** @type {Element} */ place) => (/** @type {unknown} */ error) =>
+    place.replaceChildren(complaint(error));
 
   /** @param {boolean} other whether the word is another one */
   function update(other) {
@@ -98,8 +177,20 @@ export function wordView(element, app) {
     time.setAttribute("aria-valuetext", moment);
     askVectors();
     if (other) {
-      if (app.model.collocates) useCollocates(source.collocates(app.model.id, state.word, SHOWN), showCollocates, fail(collocates));
-      else collocates.replaceChildren(make("p", { className: "note", textContent: "This model doesn’t keep the counts of word pairs. Start the explorer with its counts (--counts) to see them." }));
+      if (app.model.collocates)
+        useCollocates(
+          source.collocates(app.model.id, state.word, SHOWN),
+          showCollocates,
+          fail(collocates),
+        );
+      else
+        collocates.replaceChildren(
+          make("p", {
+            className: "note",
+            textContent:
+              "This model doesn’t keep the counts of word pairs. Start the explorer with its counts (--counts) to see them.",
+          }),
+        );
     }
     if (!state.other.trim()) {
       found.why = null;
@@ -114,7 +205,11 @@ export function wordView(element, app) {
     const m = app.model.id;
     const shown = JSON.stringify([word, state.d, atEnd() ? null : state.t]);
     const answers = [
-      useNeighbours(source.neighbours(m, word, { ...asked(), n: SHOWN }), (answer) => showNeighbours(answer, shown), fail(neighbours)),
+      useNeighbours(
+        source.neighbours(m, word, { ...asked(), n: SHOWN }),
+        (answer) => showNeighbours(answer, shown),
+        fail(neighbours),
+      ),
       useFacts(source.word(m, word, asked()), showFacts, (error) => {
         heading.textContent = "";
         facts.textContent = "";
@@ -122,10 +217,16 @@ export function wordView(element, app) {
       }),
     ];
     if (other.trim()) {
-      answers.push(useWhy(source.why(m, word, other, asked()), (answer) => state.other && showWhy(answer), (error) => {
-        parts.replaceChildren();
-        why.replaceChildren(complaint(error));
-      }));
+      answers.push(
+        useWhy(
+          source.why(m, word, other, asked()),
+          (answer) => state.other && showWhy(answer),
+          (error) => {
+            parts.replaceChildren();
+            why.replaceChildren(complaint(error));
+          },
+        ),
+      );
     }
     return Promise.all(answers);
   });
@@ -138,16 +239,33 @@ export function wordView(element, app) {
     found.neighbours = answer.neighbours;
     const list = make("ol", { className: "found with" });
     for (const one of answer.neighbours) {
-      const range = one.low !== undefined && one.high !== undefined ? ` (${one.low.toFixed(2)} to ${one.high.toFixed(2)})` : "";
-      list.append(make(
-        "li", {},
-        wordElement(one.word, (word) => set({ word, other: "" })),
-        barElement(one.cosine, `${one.cosine.toFixed(2)}${range}`),
-        make("button", { type: "button", className: "quiet", textContent: "why?", "aria-label": `Why is ${one.word} similar?`, onclick: () => set({ other: one.word }) }),
-      ));
+      const range =
+        one.low !== undefined && one.high !== undefined
+          ? ` (${one.low.toFixed(2)} to ${one.high.toFixed(2)})`
+          : "";
+      list.append(
+        make(
+          "li",
+          {},
+          wordElement(one.word, (word) => set({ word, other: "" })),
+          barElement(one.cosine, `${one.cosine.toFixed(2)}${range}`),
+          make("button", {
+            type: "button",
+            className: "quiet",
+            textContent: "why?",
+            "aria-label": `Why is ${one.word} similar?`,
+            onclick: () => set({ other: one.word }),
+          }),
+        ),
+      );
     }
-    const sure = answer.replicates && answer.neighbours.some(({ low }) => low !== undefined)
-      ? make("p", { className: "note", textContent: `In brackets: where the number lies in 95% of ${answer.replicates} replicates of the text.` }) : "";
+    const sure =
+      answer.replicates && answer.neighbours.some(({ low }) => low !== undefined)
+        ? make("p", {
+            className: "note",
+            textContent: `In brackets: where the number lies in 95% of ${answer.replicates} replicates of the text.`,
+          })
+        : "";
     neighbours.replaceChildren(list, sure);
     neighbours.dataset.shown = shown;
   }
@@ -158,11 +276,29 @@ export function wordView(element, app) {
     const most = Math.max(1, ...answer.collocates.map(({ count }) => count));
     const list = make("ol", { className: "found" });
     for (const one of answer.collocates) {
-      const follow = app.find(one.word) === undefined ? undefined : (/** @type {string} */ word) => set({ word, other: "" });
-      list.append(make("li", { title: `${one.count.toLocaleString("en")} counted, ${one.ratio.toFixed(1)} times as many as by chance` },
-        wordElement(one.word, follow), barElement(one.count / most, `${one.ratio.toFixed(1)}×`)));
+      const follow =
+        app.find(one.word) === undefined
+          ? undefined
+          : (/** @type {string} */ word) => set({ word, other: "" });
+      list.append(
+        make(
+          "li",
+          {
+            title: `${one.count.toLocaleString("en")} counted, ${one.ratio.toFixed(1)} times as many as by chance`,
+          },
+          wordElement(one.word, follow),
+          barElement(one.count / most, `${one.ratio.toFixed(1)}×`),
+        ),
+      );
     }
-    collocates.replaceChildren(list, make("p", { className: "note", textContent: "How many times more often than by chance; long bars are pairs that were counted often." }));
+    collocates.replaceChildren(
+      list,
+      make("p", {
+        className: "note",
+        textContent:
+          "How many times more often than by chance; long bars are pairs that were counted often.",
+      }),
+    );
   }
 
   /** @param {import("./source.js").WordFacts} answer */
@@ -174,21 +310,31 @@ export function wordView(element, app) {
     const top = [...answer.features].sort((a, b) => b.share - a.share).slice(0, SHOWN);
     drawBars(coordinates, {
       label: `Features that make up ${answer.word}`,
-      rows: top.map(({ rank, coordinate, share }) => ({ name: featureTitle(app.features, rank), value: coordinate, shown: `${(100 * share).toFixed(1)}%` })),
+      rows: top.map(({ rank, coordinate, share }) => ({
+        name: featureTitle(app.features, rank),
+        value: coordinate,
+        shown: `${(100 * share).toFixed(1)}%`,
+      })),
     });
   }
 
   /** @param {import("./source.js").Why} answer */
   function showWhy(answer) {
     found.why = answer;
-    const top = [...answer.features].sort((a, b) => Math.abs(b.cosine) - Math.abs(a.cosine)).slice(0, SHOWN);
+    const top = [...answer.features]
+      .sort((a, b) => Math.abs(b.cosine) - Math.abs(a.cosine))
+      .slice(0, SHOWN);
     const told = top.reduce((sum, { cosine }) => sum + cosine, 0);
     why.replaceChildren(
       `The cosine of “${answer.a}” and “${answer.b}” is ${answer.cosine.toFixed(3)}. It is a sum over features; these ${top.length} contribute ${told.toFixed(3)} of it, the others ${(answer.cosine - told).toFixed(3)}. Features that pull the two apart are orange.`,
     );
     drawBars(parts, {
       label: `Contributions of features to the cosine of ${answer.a} and ${answer.b}`,
-      rows: top.map(({ rank, cosine }) => ({ name: featureTitle(app.features, rank), value: cosine, shown: `${cosine < 0 ? "−" : "+"}${Math.abs(cosine).toFixed(3)}` })),
+      rows: top.map(({ rank, cosine }) => ({
+        name: featureTitle(app.features, rank),
+        value: cosine,
+        shown: `${cosine < 0 ? "−" : "+"}${Math.abs(cosine).toFixed(3)}`,
+      })),
     });
   }
 
@@ -216,5 +362,8 @@ export function wordView(element, app) {
  * @param {App} app
  */
 export function startingWord(app) {
-  return ["king", "music", "water", "good"].find((word) => app.find(word) !== undefined) ?? app.words[Math.floor(app.words.length / 3)];
+  return (
+    ["king", "music", "water", "good"].find((word) => app.find(word) !== undefined) ??
+    app.words[Math.floor(app.words.length / 3)]
+  );
 }

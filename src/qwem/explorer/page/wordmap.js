@@ -242,7 +242,8 @@ export class WordMap {
     const ratio = this.canvas.width / width;
     const camera = this.camera;
     const shown = { ...camera };
-    for (const part of /** @type {(keyof typeof shown)[]} */ (Object.keys(shown))) shown[part] *= ratio;
+    for (const part of /** @type {(keyof typeof shown)[]} */ (Object.keys(shown)))
+      shown[part] *= ratio;
     const size = diameter(this.words.length) * ratio * Math.min(3, Math.max(1, this.#zoom) ** 0.3);
     this.#layer.draw(this.positions, this.#shades, size, shown, this.look.paper());
     const { text } = this;
@@ -263,7 +264,9 @@ export class WordMap {
    */
   #drawAxes(camera, width, height) {
     const { text } = this;
-    const [x, y] = [this.#range.x, this.#range.y].map(([low, high]) => -(low + high) / (high - low || 1));
+    const [x, y] = [this.#range.x, this.#range.y].map(
+      ([low, high]) => -(low + high) / (high - low || 1),
+    );
     text.strokeStyle = this.look.rule();
     text.globalAlpha = 0.55; // points show through
     text.lineWidth = 1;
@@ -289,7 +292,14 @@ export class WordMap {
     const frame = { width, height, most, line: LABEL + 3 };
     const room = new Room();
     text.font = `600 ${LABEL}px system-ui, sans-serif`;
-    const first = placeLabels(this.#chosen, positions, camera, frame, (row) => this.#width(row), room);
+    const first = placeLabels(
+      this.#chosen,
+      positions,
+      camera,
+      frame,
+      (row) => this.#width(row),
+      room,
+    );
     const rest = this.#found ? [...this.#found] : everyRow(words.length);
     const others = placeLabels(rest, positions, camera, frame, (row) => this.#width(row), room);
     this.labels = [...first, ...others]; // a chosen word takes its own place, so none comes twice
@@ -310,7 +320,10 @@ export class WordMap {
     }
     text.strokeStyle = this.look.accent();
     text.lineWidth = 2;
-    const rings = this.#hovered >= 0 ? [...this.#chosen.slice(0, 200), this.#hovered] : this.#chosen.slice(0, 200);
+    const rings =
+      this.#hovered >= 0
+        ? [...this.#chosen.slice(0, 200), this.#hovered]
+        : this.#chosen.slice(0, 200);
     for (const row of rings) {
       const [x, y] = this.pixel(row);
       text.beginPath();
