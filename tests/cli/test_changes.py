@@ -34,6 +34,26 @@ def test_changes_between_two_texts(tmp_path: Path, capsys: pytest.CaptureFixture
     assert len(lines) == 3
 
 
+def test_paths_along_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    texts = {}
+    for name in ("old", "new"):
+        lines = [" ".join(f"w{'abcdefgh'[i]}" for i in rng.integers(0, 8, 20)) for _ in range(30)]
+        texts[name] = tmp_path / f"{name}.txt"
+        texts[name].write_text("\n".join(lines))
+    arguments = [*map(str, texts.values()), "--folds", "2", "--dim", "2"]
+    path = ["--path", "wa,wb", "--positive", "wc", "--negative", "wd,we"]
+    assert main(["changes", *arguments, *path, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    compared = compare_corpora(texts, folds=2, permutations=0, dim=2)
+    expected = compared.path(["wa", "wb"], ["wc"], ["wd", "we"])
+    assert found == json.loads(json.dumps(expected.to_dict()))
+    assert main(["changes", *arguments, *path, "--figure", str(tmp_path / "path.png")]) == 0
+    assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["changes", *arguments, "--figure", str(tmp_path / "path.png")]) == 2
+    assert "needs --path, --positive and --negative" in capsys.readouterr().err
+
+
 def test_one_text_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "old.txt").write_text("a b\n")
     assert main(["changes", str(tmp_path / "old.txt")]) == 2

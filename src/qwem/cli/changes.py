@@ -1,7 +1,8 @@
 """List the words that two or more texts use differently, the surest first.
 
 Each TEXT is a file, a directory or an encoded corpus; give them in the order of time, if they have
-one. Differences are listed between the first and the last.
+one. Differences are listed between the first and the last. With --path the command shows where
+words lie on an axis instead, in one text after another.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qwem.cli.figure import add_figure_option, check_figure, draw
 from qwem.cli.inputs import source_of
 from qwem.cli.options import Option, add_options, add_settings, given, given_settings, whole
 from qwem.cli.output import emit
 from qwem.cli.vectors import add_topn_option
+from qwem.cli.word_lists import word_list
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -36,12 +39,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_topn_option(parser, "words", 20)
     add_options(parser, COMPARING)
     add_settings(parser, "embedding", "reading", "counting")
+    parser.add_argument(
+        "--path", type=word_list, metavar="WORDS", help="words to place on an axis in each text"
+    )
+    for end in ("positive", "negative"):
+        parser.add_argument(
+            f"--{end}", type=word_list, metavar="WORDS",
+            help=f"the words of the {end} end of that axis: she,woman or @FILE",
+        )  # fmt: skip
+    add_figure_option(parser, "the paths of these words")
 
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem changes``."""
     from qwem.comparison import compare_corpora
 
+    ends = options.positive, options.negative
+    if any((options.path, options.figure, *ends)) and not all((options.path, *ends)):
+        raise SettingError("A path along an axis needs --path, --positive and --negative.")
+    check_figure(options)
+    if options.path and options.permutations is None:
+        options.permutations = 0  # no p-value is shown
     names = [Path(item).stem for item in options.inputs]
     if len(set(names)) < len(names):
         names = options.inputs
@@ -54,4 +72,9 @@ def run(options: argparse.Namespace) -> None:
         **given(options, COMPARING),
         **given_settings(options),
     )
+    if options.path:
+        path = found.path(options.path, *ends)
+        emit(options, path.to_dict(), path.to_text())
+        draw(options, "path_plot", path, *(", ".join(words) for words in ends))
+        return
     emit(options, found.to_dict(), found.to_text(options.topn))

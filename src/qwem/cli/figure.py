@@ -41,9 +41,9 @@ def check_figure(options: argparse.Namespace, *, stability: bool = False) -> Non
     require_writable_file(options.figure)
 
 
-def draw(options: argparse.Namespace, function: str, result: Any) -> None:
+def draw(options: argparse.Namespace, function: str, *arguments: Any) -> None:
     """Draw a result by a function of `qwem.figures`, if a figure is asked for."""
     if options.figure is not None:
         from qwem import figures
 
-        figures.write_figure(getattr(figures, function)(result), options.figure)
+        figures.write_figure(getattr(figures, function)(*arguments), options.figure)
