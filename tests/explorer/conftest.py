@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from qwem.explorer import Explored
 
 TOKEN, PORT = "a-token-of-the-tests", 8765
-HOSTILE = ("<img src=x onerror=alert(1)>", "</script>", "a&b", "it's")
+HOSTILE = ("<img src=x onerror=alert(1)>", "</script>", "a&b", "it's", "constructor", "__proto__")
 """Words that a page must show and never obey."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import pytest
 
 from explorer.conftest import HOSTILE, TOKEN
 from in_browser import PHONE, WIDE, entries, resize
-from qwem.comparison import axis
+from qwem.comparison import axis, stability
 from qwem.dynamics import closed_form
 from qwem.explorer import build_app, load_models, write_page
 from qwem.explorer.server import listen
@@ -40,7 +41,7 @@ def opened(
     counts: qwem.Cooccurrence,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> list[Explored]:
-    """Two models that were loaded from disk, the first with counts and with a training run."""
+    """Three models from disk: one with counts and a training run, another, and a stable one."""
     directory = tmp_path_factory.mktemp("models")
     polished.save(directory / "polished")
     closed.save(directory / "closed")
@@ -50,7 +51,9 @@ def opened(
         polished.vocabulary, {}, np.arange(9), times, run.loss(times), run.singular_values(times),
         np.full(9, np.nan), {8: (np.zeros((len(polished.vocabulary), 8)),)},
     ).save(directory / "run")  # fmt: skip
-    models = [directory / "polished", directory / "closed"]
+    texts = ["the king and the queen", "the duke and the lady", "a cat and a dog"] * 9
+    stability(texts, folds=4, dim=2).save(directory / "stable")
+    models = [directory / name for name in ("polished", "closed", "stable")]
     found = load_models(models, trace=directory / "run")
     found[0].counts = counts
     return found
@@ -461,12 +464,27 @@ def test_a_word_has_collocates_features_and_reasons(page: Page, polished: Model)
     )  # fmt: skip
     page.wait("document.querySelector('.word .answer').textContent.includes('word8')")
     cosine = polished.embedding().similarity("word7", "word8")
-    assert f"is {cosine:.2f}" in page.text(".word .answer")
+    found = re.search(r"is (−?[\d.]+)\. It", page.text(".word .answer"))
+    assert found is not None
+    assert float(found[1].replace("−", "-")) == pytest.approx(cosine, abs=0.01)
     page.wait("document.querySelectorAll('#word-collocates .word').length > 2")
     rows = page.saved("Save table", "word").splitlines()
     shares = [row.split(",") for row in rows[rows.index("feature,coordinate,share") + 1 :]]
     assert sum(float(row[2]) for row in shares) == pytest.approx(1)
     assert "<svg" in page.saved("Save picture", "word")
+
+
+def test_neighbours_say_how_sure_they_are(served: Page) -> None:
+    near = "document.querySelector('#word-neighbours .note')?.textContent.includes('4 replicates')"
+    served.show("word", near, model=2, word="king")
+    bars = served.texts("#word-neighbours .bar")
+    assert bars
+    for bar in bars:
+        found = re.fullmatch(r"(-?[\d.]+) \((-?[\d.]+) to (-?[\d.]+)\)", bar)
+        assert found is not None, bar
+        cosine, low, high = map(float, found.groups())
+        assert low <= cosine <= high
+    served.show("map", "document.querySelector('#which select').value === '0'")
 
 
 def test_analogies_are_the_librarys(page: Page, polished: Model) -> None:
@@ -544,6 +562,10 @@ def test_hostile_words_are_text_in_every_view(page: Page) -> None:
     )
     assert image in page.text("#analogy-answers")
     assert page.run("return document.querySelectorAll('main img, main script').length") == 0
+    for name in ("constructor", "__proto__"):
+        ready = "document.querySelector('.theword')?.textContent === arguments[0]"
+        page.show("word", ready, name, word=name)
+        page.wait("document.querySelectorAll('#word-collocates .word').length > 2")
 
 
 def test_every_view_can_be_used_by_keyboard_and_on_a_telephone(page: Page) -> None:

@@ -197,13 +197,11 @@ export function conceptView(element, app) {
     const { test, analysis } = answer;
     drawBars(carried, {
       label: "Features that carry the relation",
-      rows: test.features
-        .slice(0, 8)
-        .map(({ rank, share }) => ({
-          name: featureTitle(app.features, rank),
-          value: share,
-          shown: `${(100 * share).toFixed(0)}%`,
-        })),
+      rows: test.features.slice(0, 8).map(({ rank, share }) => ({
+        name: featureTitle(app.features, rank),
+        value: share,
+        shown: `${(100 * share).toFixed(0)}%`,
+      })),
     });
     if (!analysis) return;
     const { heights, width } = histogram(analysis);

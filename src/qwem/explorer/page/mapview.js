@@ -2,15 +2,13 @@
 
 import { numberIn } from "./address.js";
 import { colourChoices, colouring } from "./colouring.js";
-import { foundList } from "./components/words.js";
 import { button, complaint, fillMenu, labelled, make, menu } from "./dom.js";
 import { saveButtons } from "./saving.js";
+import { selectionPanel } from "./selection.js";
 import { axisTitle, featureChoices, headed, latest, mapLook, typedWords } from "./views.js";
 import { WordMap } from "./wordmap.js";
 
 /** @typedef {import("./main.js").App} App */
-
-const LISTED = 60; // selected words that are listed; all of them are in the table
 
 /**
  * @param {HTMLElement} element
@@ -143,11 +141,7 @@ export function mapView(element, app) {
     lasso,
   );
   const legend = make("div", {});
-  const aside = make("aside", {
-    className: "aside",
-    "aria-live": "polite",
-    "aria-label": "Selected words",
-  });
+  const panel = selectionPanel(app, select, jump);
   const waiting = make("p", { className: "waiting", role: "status", hidden: true });
   const stage = make("div", { className: "stage" }, left, box, zoom, tip, waiting);
   const saves = saveButtons({
@@ -173,7 +167,7 @@ export function mapView(element, app) {
       "div",
       { className: "split" },
       make("div", { className: "large" }, stage, bottom, legend, saves),
-      aside,
+      panel.element,
     ),
   );
   const map = new WordMap(box, { hover, choose: (row) => select([row]), loop: select }, mapLook());
@@ -182,7 +176,6 @@ export function mapView(element, app) {
 
   const usePlaces = latest();
   const useColours = latest();
-  const useAside = latest();
 
   /** @param {Partial<typeof state>} values */
   function change(values) {
@@ -355,66 +348,7 @@ export function mapView(element, app) {
     map.setChosen(rows);
     if (map.lassoing) lasso.click();
     remember();
-    showSelected();
-  }
-
-  function showSelected() {
-    const rows = state.chosen;
-    if (!rows.length) {
-      aside.replaceChildren(
-        make("p", {
-          className: "note",
-          textContent: "Click a word to see its neighbours, or select several with a loop.",
-        }),
-      );
-    } else if (rows.length === 1) {
-      const word = words[rows[0]];
-      useAside(
-        source.neighbours(app.model.id, word, { space: app.space.space, n: 12 }),
-        ({ neighbours }) => {
-          aside.replaceChildren(
-            make("h2", { textContent: word }),
-            make("p", {
-              className: "note",
-              textContent: `Its nearest words in all ${app.space.dim} dimensions:`,
-            }),
-            foundList(
-              neighbours.map((one) => [one.word, one.cosine]),
-              (other) => jump(other),
-            ),
-            make(
-              "div",
-              { className: "save" },
-              button("More about this word", () => app.follow(word)),
-              button("Clear", () => select([])),
-            ),
-          );
-        },
-        (error) => aside.replaceChildren(complaint(error)),
-      );
-    } else {
-      const list = rows.slice(0, LISTED).map((row) =>
-        make(
-          "li",
-          {},
-          button(words[row], () => select([row]), { className: "word" }),
-        ),
-      );
-      aside.replaceChildren(
-        make("h2", { textContent: `${rows.length.toLocaleString("en")} words` }),
-        make("ul", { className: "several" }, ...list),
-        make("p", {
-          className: "note",
-          textContent:
-            rows.length > LISTED ? "These are the most frequent; Save table has all of them." : "",
-        }),
-        make(
-          "div",
-          { className: "save" },
-          button("Clear", () => select([])),
-        ),
-      );
-    }
+    panel.show(state.chosen);
   }
 
   /** @param {string} word */
@@ -479,7 +413,7 @@ export function mapView(element, app) {
       pending = sight.length === 3 ? [sight[0], sight[1], sight[2]] : null;
       map.setChosen(state.chosen);
       showSearch(false);
-      showSelected();
+      panel.show(state.chosen);
       await update();
     },
     refresh() {

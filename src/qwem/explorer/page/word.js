@@ -325,8 +325,13 @@ export function wordView(element, app) {
       .sort((a, b) => Math.abs(b.cosine) - Math.abs(a.cosine))
       .slice(0, SHOWN);
     const told = top.reduce((sum, { cosine }) => sum + cosine, 0);
+    const rest =
+      answer.features.length > top.length
+        ? `; these ${top.length} contribute ${signed(told)}, the others ${signed(answer.cosine - told)}`
+        : "";
     why.replaceChildren(
-      `The cosine of “${answer.a}” and “${answer.b}” is ${answer.cosine.toFixed(3)}. It is a sum over features; these ${top.length} contribute ${told.toFixed(3)} of it, the others ${(answer.cosine - told).toFixed(3)}. Features that pull the two apart are orange.`,
+      `The cosine of “${answer.a}” and “${answer.b}” is ${signed(answer.cosine)}. It is a sum over ` +
+        `features${rest}. Features that pull the two apart are orange.`,
     );
     drawBars(parts, {
       label: `Contributions of features to the cosine of ${answer.a} and ${answer.b}`,
@@ -355,6 +360,14 @@ export function wordView(element, app) {
     if (found.facts) showFacts(found.facts);
     if (found.why) showWhy(found.why);
   }
+}
+
+/**
+ * A number with three digits and a proper minus, without a minus zero.
+ * @param {number} value
+ */
+function signed(value) {
+  return (Math.round(1000 * value) / 1000 + 0).toFixed(3).replace("-", "−");
 }
 
 /**

@@ -1,6 +1,7 @@
 // A map of words: points, labels, and the pointer and keys that move it.
 
 import { PointLayer } from "./points.js";
+import { moveByHand } from "./gestures.js";
 import { Room, placeLabels } from "./labels.js";
 import { Nearby, boundsOf, inside } from "./nearby.js";
 
@@ -70,7 +71,19 @@ export class WordMap {
     this.#layer = new PointLayer(this.canvas);
     this.text = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
     new ResizeObserver(() => this.#resize()).observe(element);
-    this.#listen();
+    moveByHand(element, {
+      pan: (right, down) => this.pan(right, down),
+      zoomBy: (factor, x, y) => this.zoomBy(factor, x, y),
+      fit: () => this.fit(),
+      hover: (x, y) => this.#hover(x, y),
+      click: (x, y) => this.#click(x, y),
+      drawing: () => this.lassoing,
+      draw: (loop) => {
+        this.#loop = loop;
+        this.redraw();
+      },
+      enclose: (loop) => this.#enclose(loop),
+    });
     this.#resize();
   }
 
@@ -393,89 +406,6 @@ export class WordMap {
     return [two[0], two[1]];
   }
 
-  #listen() {
-    const { element } = this;
-    /** @type {Map<number, { x: number, y: number }>} */
-    const fingers = new Map();
-    let moved = 0;
-    const place = (/** @type {PointerEvent | WheelEvent} */ event) => {
-      const box = element.getBoundingClientRect();
-      return { x: event.clientX - box.left, y: event.clientY - box.top };
-    };
-    element.addEventListener("pointerdown", (event) => {
-      element.setPointerCapture(event.pointerId);
-      fingers.set(event.pointerId, place(event));
-      moved = 0;
-      if (this.lassoing || event.shiftKey) this.#loop = [place(event).x, place(event).y];
-    });
-    element.addEventListener("pointermove", (event) => {
-      const now = place(event);
-      const before = fingers.get(event.pointerId);
-      if (!before) return this.#hover(now.x, now.y);
-      moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
-      if (this.#loop.length) {
-        this.#loop.push(now.x, now.y);
-        this.redraw();
-      } else if (fingers.size === 1) {
-        this.pan(now.x - before.x, now.y - before.y);
-      } else {
-        const other = [...fingers].find(([id]) => id !== event.pointerId)?.[1] ?? now;
-        const wider = Math.hypot(now.x - other.x, now.y - other.y);
-        const narrow = Math.hypot(before.x - other.x, before.y - other.y) || 1;
-        this.zoomBy(wider / narrow, (now.x + other.x) / 2, (now.y + other.y) / 2);
-      }
-      fingers.set(event.pointerId, now);
-    });
-    const lift = (/** @type {PointerEvent} */ event) => {
-      if (!fingers.delete(event.pointerId)) return;
-      const loop = this.#loop;
-      this.#loop = [];
-      if (loop.length > 4 && moved > 10) {
-        const points = [];
-        for (let i = 0; i < loop.length; i += 2) points.push(...this.at(loop[i], loop[i + 1]));
-        this.events.loop?.(inside(this.positions, points));
-        this.redraw();
-      } else if (moved < 5 && event.type === "pointerup") {
-        const { x, y } = place(event);
-        const row = this.wordAt(x, y);
-        if (row >= 0) this.events.choose?.(row);
-      }
-    };
-    element.addEventListener("pointerup", lift);
-    element.addEventListener("pointercancel", lift);
-    element.addEventListener("pointerleave", () => this.#hover(-1e9, -1e9));
-    element.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        const { x, y } = place(event);
-        this.zoomBy(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0018)), x, y);
-      },
-      { passive: false },
-    );
-    element.addEventListener("dblclick", (event) => {
-      const { x, y } = place(/** @type {PointerEvent} */ (event));
-      this.zoomBy(2, x, y);
-    });
-    element.addEventListener("keydown", (event) => {
-      const step = 60;
-      /** @type {Record<string, () => void>} */
-      const keys = {
-        ArrowLeft: () => this.pan(step, 0),
-        ArrowRight: () => this.pan(-step, 0),
-        ArrowUp: () => this.pan(0, step),
-        ArrowDown: () => this.pan(0, -step),
-        "+": () => this.zoomBy(1.5),
-        "=": () => this.zoomBy(1.5),
-        "-": () => this.zoomBy(1 / 1.5),
-        0: () => this.fit(),
-      };
-      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
-      event.preventDefault();
-      keys[event.key]();
-    });
-  }
-
   /**
    * @param {number} x
    * @param {number} y
@@ -488,6 +418,22 @@ export class WordMap {
     }
     const [left, top] = row >= 0 ? this.pixel(row) : [0, 0];
     this.events.hover?.(row, left, top);
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
+  #click(x, y) {
+    const row = this.wordAt(x, y);
+    if (row >= 0) this.events.choose?.(row);
+  }
+
+  /** @param {number[]} loop pixels, x and y in turn */
+  #enclose(loop) {
+    const points = [];
+    for (let i = 0; i < loop.length; i += 2) points.push(...this.at(loop[i], loop[i + 1]));
+    this.events.loop?.(inside(this.positions, points));
   }
 }
 
