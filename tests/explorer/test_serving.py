@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import qwem
+from qwem.explorer.server import HOST, MOST_HEADER_BYTES, listen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +43,16 @@ def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Any, str]]
             process.kill()
 
 
+def is_refused(port: int, header: bytes) -> bool:
+    """Return whether the server ends a request whose header does not end."""
+    with socket.create_connection((HOST, port)) as connection:
+        try:
+            connection.sendall(b"GET / HTTP/1.1\r\nX-Long: " + header)
+            return connection.recv(100).startswith(b"HTTP/1.1 400 ")
+        except ConnectionError:  # the server is gone before all was sent
+            return True
+
+
 def test_many_clients_at_once_and_an_orderly_end(saved: Path) -> None:
     with serving(str(saved)) as (process, address, token):
         assert address.hostname == "127.0.0.1"
@@ -63,6 +75,7 @@ def test_many_clients_at_once_and_an_orderly_end(saved: Path) -> None:
         for thread in threads:
             thread.join()
         assert failures == []
+        assert is_refused(address.port, b"x" * (MOST_HEADER_BYTES + 1))
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0
         assert process.stderr is not None
@@ -70,8 +83,6 @@ def test_many_clients_at_once_and_an_orderly_end(saved: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_a_sentence(saved: Path) -> None:
-    from qwem.explorer.server import listen
-
     with listen() as taken:
         port = str(taken.getsockname()[1])
         command = [sys.executable, "-m", "qwem.cli", "explore", str(saved), "--port", port]

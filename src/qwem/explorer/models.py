@@ -123,7 +123,7 @@ def load_models(
     if trace is not None:
         from qwem.training import Trace
 
-        if models[0].first.run is None and "closed" not in models[0].spaces:
+        if "closed" not in models[0].spaces:
             raise SettingError("A trace is compared with a closed form, and this model has none.")
         models[0].trace, models[0].trace_name = Trace.load(trace), Path(trace).name
     return models

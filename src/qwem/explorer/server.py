@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from qwem.explorer.models import Explored
 
 HOST = "127.0.0.1"
+MOST_HEADER_BYTES = 32 << 10
 STATUS: tuple[tuple[type[Exception], int], ...] = (
     (UnsupportedTypeError, 415),
     (BadRequestError, 400),
@@ -177,15 +178,16 @@ def serve(
         chosen = int(listening.getsockname()[1])
         config = uvicorn.Config(
             build_app(models, token=token, port=chosen),
-            log_level="warning",
+            log_level="error",
             access_log=False,
             lifespan="off",
             server_header=False,
             date_header=False,
+            http="h11",  # it bounds the length of an address and its headers
             ws="none",
             limit_concurrency=512,
             timeout_keep_alive=15,
-            h11_max_incomplete_event_size=32 << 10,
+            h11_max_incomplete_event_size=MOST_HEADER_BYTES,
             timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
