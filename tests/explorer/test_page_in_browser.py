@@ -261,6 +261,12 @@ def test_labels_never_overlap_and_grow_in_number(served: Page) -> None:
     far = served.drawn("map")["labels"]
     assert len(far) >= 10
     assert not overlapping(far)
+    buttons = served.run(
+        "const box = document.querySelector('.map .words').getBoundingClientRect();"
+        "const { x, y, width, height } = document.querySelector('.zoom').getBoundingClientRect();"
+        "return { word: '', x: x - box.x, y: y - box.y, width, height };"
+    )
+    assert not overlapping([*far, buttons])
     assert far[0]["word"] == served.drawn("map")["words"][0], "the most frequent word comes first"
     shown = {each["word"] for each in far}
     for _ in range(4):
@@ -316,7 +322,7 @@ def test_a_word_is_chosen_by_a_click_and_several_by_a_loop(served: Page, polishe
 
 @pytest.mark.parametrize(
     ("colour", "legend"),
-    [("frequency", "How often"), ("feature", "one end"), ("cluster", "Clusters"),
+    [("frequency", "How often"), ("feature", "Feature 1"), ("cluster", "Clusters"),
      ("learned", "half grown"), ("moved", "Distance from the same word in closed")],
 )  # fmt: skip
 def test_colours_are_explained(served: Page, colour: str, legend: str) -> None:

@@ -3,7 +3,6 @@
 import { colour, isDark } from "./components/theme.js";
 import { make } from "./dom.js";
 import { groupColour, groupRgb, paintAll, parseRgb, scaleOf } from "./palette.js";
-import { featureTitle } from "./views.js";
 
 /** @typedef {import("./main.js").App} App */
 
@@ -42,15 +41,11 @@ export async function colouring(app, by, rank, pick) {
   if (by === "feature") {
     const column = await app.source.coordinates(app.model.id, rank, app.space.space);
     const largest = quantileOf(column.map(Math.abs), 0.995);
-    return numbered(
-      app,
-      column,
-      -largest,
-      largest,
-      featureTitle(app.features, rank),
-      ["one end", "the other"],
-      true,
-    );
+    const { name, negative, positive } = app.features[rank - 1] ?? {};
+    const title = name ? `Feature ${rank}: ${name}` : `Feature ${rank}`;
+    /** @type {[string, string]} */
+    const ends = [negative?.[0]?.word ?? "one end", positive?.[0]?.word ?? "the other end"];
+    return numbered(app, column, -largest, largest, title, ends, true);
   }
   if (by === "cluster") return grouped(app, pick);
   if (by === "learned") {

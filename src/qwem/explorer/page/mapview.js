@@ -170,7 +170,16 @@ export function mapView(element, app) {
       panel.element,
     ),
   );
-  const map = new WordMap(box, { hover, choose: (row) => select([row]), loop: select }, mapLook());
+  const map = new WordMap(
+    box,
+    {
+      hover,
+      choose: (row) => select([row]),
+      loop: select,
+      covered: () => [zoom.getBoundingClientRect()],
+    },
+    mapLook(),
+  );
   map.setWords(words);
   box.addEventListener("drawn", remember);
 
@@ -418,6 +427,7 @@ export function mapView(element, app) {
     },
     refresh() {
       nameFeatures();
+      if (state.colour === "feature") paint();
       if (state.by !== "features") return;
       bottom.textContent = axisTitle(app.features, state.x);
       left.textContent = axisTitle(app.features, state.y);

@@ -16,6 +16,7 @@ const MOST_LABELS = 220;
  * @property {(row: number, x: number, y: number) => void} [hover] the word under the pointer, or −1
  * @property {(row: number) => void} [choose] a word was clicked
  * @property {(rows: number[]) => void} [loop] words were enclosed
+ * @property {() => DOMRect[]} [covered] asked for what lies over the map, where no label can be read
  */
 
 /**
@@ -304,6 +305,10 @@ export class WordMap {
     const most = Math.min(MOST_LABELS, Math.round((width * height) / 3200));
     const frame = { width, height, most, line: LABEL + 3 };
     const room = new Room();
+    const corner = this.element.getBoundingClientRect();
+    for (const { x, y, width: wide, height: tall } of this.events.covered?.() ?? []) {
+      room.take({ row: -1, x: x - corner.x, y: y - corner.y, width: wide, height: tall });
+    }
     text.font = `600 ${LABEL}px system-ui, sans-serif`;
     const first = placeLabels(
       this.#chosen,
