@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy import sparse
 
 import qwem
 from qwem.cooccurrence import Cooccurrence
-from qwem.model import Model
+from qwem.model import Kept, Model
 from qwem.spectrum import factorize, singular_triplets
 from qwem.target import Target, mstar, rank_one, setting31
 from qwem.training import Trace, population, train, train_seeds
@@ -34,6 +34,8 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
     word, context = spectrum.embedding(), spectrum.context_embedding()
     trainer = population(counts, dim=2, rate=0.01)
     settings = {"target": "mstar", "window": 3}
+    waiting = qwem.Vocabulary(("later",), np.array([1]))
+    kept = replace(Kept.of(counts, corpus.vocabulary, corpus, 2), waiting=waiting)
     artefacts: dict[str, Any] = {
         "corpus": corpus,
         "dense-counts": counts,
@@ -46,6 +48,8 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
         "embedding": word,
         "model": Model(spectrum, settings, {}),
         "polished-model": Model(spectrum, settings, {}, (word, context)),
+        "kept-counts": kept,
+        "updatable-model": Model(spectrum, settings, {}, kept=kept),
     }
     run, reload = _trained(counts, directory / "checkpoint")
     artefacts["trace"] = run

@@ -29,6 +29,7 @@ from qwem.cli import (
     similar,
     stability,
     train,
+    update,
     weat,
 )
 from qwem.cli.completion import SHELLS, PrintCompletion
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     demo,
     fit,
+    update,
     report,
     explore,
     similar,

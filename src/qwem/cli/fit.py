@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from qwem.cli.clusters import on_cluster, wants_cluster
 from qwem.cli.inputs import add_files, source_of
-from qwem.cli.options import add_settings, given_settings
+from qwem.cli.options import KEEPING, add_settings, given, given_settings
 from qwem.cli.output import emit_run
+from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem fit``."""
     add_files(parser, "text (- is standard input), one encoded corpus, or saved counts", "MODEL")
-    add_settings(parser, "embedding", "reading", "counting", "cluster")
+    add_settings(parser, "embedding", "reading", "counting", "keeping", "cluster")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -29,16 +30,21 @@ def run(options: argparse.Namespace) -> None:
     from qwem.model import Settings, fit
 
     require_replaceable(options.output, "model")
-    given = given_settings(options)
+    changes, kept = given_settings(options), given(options, KEEPING)
     if wants_cluster(options):
         from qwem.cluster import fit_files
 
-        settings = Settings.of(options.preset, **given)
+        if kept.get("keep_counts"):
+            raise SettingError(
+                "A model that is fitted on a cluster does not keep its counts; leave out "
+                "--keep-counts."
+            )
+        settings = Settings.of(options.preset, **changes)
         with on_cluster(options) as there:
             model = fit_files(*there, settings, threads=options.threads)
     else:
         source = source_of(options.inputs)
-        model = fit(source, preset=options.preset, threads=options.threads, **given)
+        model = fit(source, preset=options.preset, threads=options.threads, **kept, **changes)
     model.save(options.output)
     spectrum = model.spectrum
     report = {

@@ -172,13 +172,27 @@ RUNNING = {
     ),
     "threads": Option(whole, "number of threads (default: all cores)", "N"),
 }
+GROUPING = {
+    "group_column": Option(
+        str, "keep documents with the same value of this column, such as author, together", "NAME"
+    ),
+}
+KEEPING = {
+    "keep_counts": Option(bool, "keep the counts, so that the model can be updated (default: no)"),
+}
 CLUSTER = {
     "cluster": Option(
         str, "work on the Dask cluster at this address, such as tcp://host:8786", "ADDRESS"
     ),
     "local_cluster": Option(whole, "work in N processes on this machine", "N"),
 }
-STAGES = {"embedding": EMBEDDING, "reading": READING, "counting": COUNTING, "cluster": CLUSTER}
+STAGES = {
+    "embedding": EMBEDDING,
+    "reading": READING,
+    "counting": COUNTING,
+    "keeping": KEEPING,
+    "cluster": CLUSTER,
+}
 
 
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:

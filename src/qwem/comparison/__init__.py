@@ -11,6 +11,7 @@ from qwem.comparison.corpora import (
     compare_corpora,
 )
 from qwem.comparison.estimates import Estimates, Interval
+from qwem.comparison.moved import Moved, MovedFeature, MovedWord, what_moved
 from qwem.comparison.regression import Coefficient, ContextRegression, context_regression
 from qwem.comparison.stability import Stability, StableNeighbour, StableNeighbours, stability
 
@@ -23,6 +24,9 @@ __all__ = [
     "CorpusComparison",
     "Estimates",
     "Interval",
+    "Moved",
+    "MovedFeature",
+    "MovedWord",
     "Projection",
     "Projections",
     "Stability",
@@ -38,4 +42,5 @@ __all__ = [
     "sc_weat",
     "stability",
     "weat",
+    "what_moved",
 ]

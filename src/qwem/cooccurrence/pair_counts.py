@@ -228,10 +228,11 @@ def _survey(matrix: NDArray[Any], threads: int) -> tuple[int, int]:
     return sum(stored for stored, _ in found), max((largest for _, largest in found), default=0)
 
 
-def _plus_sparse(dense: NDArray[Any], rows: sparse.csr_array) -> NDArray[np.uint64]:
-    total = dense.astype(np.uint64)
+def _plus_sparse(dense: NDArray[Any], rows: sparse.csr_array) -> Any:
+    fits = int(dense.max(initial=0)) + int(rows.data.max(initial=0)) < 2**32
+    total: Any = dense.astype(np.uint32 if fits else np.uint64)
     for block in _row_blocks(dense):
-        total[block] += rows[block].astype(np.uint64).toarray()
+        total[block] += rows[block].astype(total.dtype).toarray()
     return total
 
 

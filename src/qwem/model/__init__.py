@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from qwem.model.choices import Settled, settle
     from qwem.model.embed import NewWord
     from qwem.model.embedding_rows import EmbeddedRows
-    from qwem.model.fitting import Solvers, build_target, count, fit, read
+    from qwem.model.fitting import count, fit, read
+    from qwem.model.keeping import Kept
+    from qwem.model.learning import Solvers, build_target
     from qwem.model.model import Model, Offsets
     from qwem.model.provenance import refuse_settled
     from qwem.model.settings import PRESETS, Preset, SettingChanges, Settings
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PRESETS",
     "EmbeddedRows",
+    "Kept",
     "Model",
     "NewWord",
     "Offsets",
@@ -43,7 +46,9 @@ __getattr__, __dir__ = lazy_names(
         "choices": ("Settled", "settle"),
         "embed": ("NewWord",),
         "embedding_rows": ("EmbeddedRows",),
-        "fitting": ("Solvers", "build_target", "count", "fit", "read"),
+        "fitting": ("count", "fit", "read"),
+        "keeping": ("Kept",),
+        "learning": ("Solvers", "build_target"),
         "model": ("Model", "Offsets"),
         "provenance": ("refuse_settled",),
         "settings": ("PRESETS", "Preset", "SettingChanges", "Settings"),

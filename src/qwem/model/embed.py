@@ -10,6 +10,7 @@ import numpy as np
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Vocabulary, occurrences
 from qwem.errors import CorpusError, SettingError
+from qwem.model.thinning import thinning_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,7 +108,7 @@ def _row(
     tokens[places] = size
     stream = tokens[kept]
     present = np.concatenate(([0], np.cumsum(stream >= 0)))
-    subsample, frequency = _subsampling(model, settings)
+    subsample, frequency = thinning_of(model.vocabulary, settings["sources"])
     new = Vocabulary((*model.vocabulary.words, "\n"), np.append(frequency, 1))
     small = Corpus(
         stream[stream >= 0].astype(np.uint32),
@@ -125,21 +126,3 @@ def _row(
     )
     row = counts.pair_counts.tocsr()[[size]].toarray()[0, :size].astype(np.int64)
     return row if subsample else row * draws
-
-
-def _subsampling(model: Model, settings: Any) -> tuple[float | None, NDArray[np.int64]]:
-    """Return the threshold of the model's subsampling, and how frequent words were before it.
-
-    A word of n occurrences among N that is thinned out has √(tNn) + tN left.
-    """
-    left = model.vocabulary.counts.astype(np.float64)
-    sources = [source for source in settings["sources"] if "subsample" in source]
-    if not sources:
-        return None, model.vocabulary.counts
-    draws = sum(source["draws"] for source in sources) / len(sources)
-    threshold, scaled = sources[0]["subsample"], sources[0]["subsample"] * sources[0]["words"]
-    left = left / draws
-    full = np.where(left > scaled, (left - scaled) ** 2 / scaled, left)
-    before = np.maximum(full, left)
-    # Acceptance takes shares; a word that is not counted makes them those of the whole text.
-    return threshold, np.rint(before * sources[0]["words"] / before.sum()).astype(np.int64)

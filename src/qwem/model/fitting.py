@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from qwem._internal.resources import blas_threads
 from qwem._internal.stopwatch import Stopwatch
 from qwem._internal.urls import is_url
 from qwem.cooccurrence import Cooccurrence
-from qwem.corpus import Corpus
+from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 from qwem.model.choices import cut_to_memory, describe, require_enough, settle
-from qwem.model.model import Model, Offsets
+from qwem.model.keeping import Kept
+from qwem.model.learning import learn
+from qwem.model.model import Model
 from qwem.model.provenance import refuse_settled, settings_of
 from qwem.model.settings import Settings
+from qwem.model.thinning import thinning_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from qwem.model.choices import Settled
+    from qwem.model.learning import Solvers
     from qwem.model.settings import Preset, SettingChanges
-    from qwem.polish import Polished
-    from qwem.spectrum import Spectrum
-    from qwem.target import Target
 
 # No space, and an ending that files of text have.
 _FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
-
-
-class Solvers(NamedTuple):
-    """What factorizes and polishes in place of `qwem.factorize` and `qwem.polish.polish`."""
-
-    factorize: Callable[..., Spectrum]
-    polish: Callable[..., Polished]
 
 
 def fit(
@@ -42,6 +32,7 @@ def fit(
     settings: Settings | None = None,
     *,
     preset: Preset | None = None,
+    keep_counts: bool = False,
     threads: int | None = None,
     solvers: Solvers | None = None,
     **changes: Unpack[SettingChanges],
@@ -58,6 +49,8 @@ def fit(
     preset
         ``"practical"``, the default: the best vectors that are known for the text at hand;
         ``"paper"``: the paper's model.
+    keep_counts
+        Whether the model has its counts, so that it can be updated: see `Model.update`.
     threads
         How many to use; all cores by default.
     solvers
@@ -92,42 +85,30 @@ def fit(
         settled = settle(settings, corpus.vocabulary)
         with watch.stage("count"):
             counts = count(corpus, settled, threads)
-    with watch.stage("target"):
-        target = build_target(counts, settled, threads)
-    solvers = _here() if solvers is None else solvers
-    with watch.stage("factorize"), blas_threads(threads):
-        spectrum = solvers.factorize(
-            target, settled.dim, signed=settled.signed, tol=settled.tol, seed=settled.seed
-        )
-    polished = offsets = None
-    if settled.polish:
-        with watch.stage("polish"), blas_threads(threads):
-            result = solvers.polish(spectrum, counts, threads=threads)
-            polished = result.embedding, result.context
-            offsets = Offsets(result.bias, result.centre)
-        if settled.ngrams:
-            with watch.stage("ngrams"):
-                from qwem.embedding import spell
-
-                evidence = result.settings["evidence"]
-                word = spell(result.embedding, evidence=evidence, threads=threads)
-                polished = word, result.context
+    learned = learn(counts, settled, threads, watch, solvers=solvers)
     about: dict[str, Any] = {"counts": list(counts.sources)}
     if corpus is not None:
         about |= {"fingerprint": corpus.fingerprint, **corpus.settings}
-    made = settings_of(corpus, counts, spectrum, settled)
+    made = settings_of(corpus, counts, learned.spectrum, settled)
     # Subsampled counts have fewer words than the text that the choice was made for.
     vocabulary = counts.vocabulary if corpus is None else corpus.vocabulary
     chosen = describe(settled, settings, vocabulary, corpus, found)
-    phrases = None if corpus is None else corpus.phrases
-    return Model(spectrum, made, about, polished, offsets, phrases, chosen, watch.seconds)
-
-
-def _here() -> Solvers:
-    from qwem.polish import polish
-    from qwem.spectrum import factorize
-
-    return Solvers(factorize, polish)
+    kept = None
+    if keep_counts:
+        chosen_here = corpus is not source and settings.vocab_size is None
+        least = about.get("min_count") if chosen_here and len(vocabulary) == found else None
+        kept = _kept(counts, corpus, least)
+    return Model(
+        learned.spectrum,
+        made,
+        about,
+        learned.polished,
+        learned.offsets,
+        None if corpus is None else corpus.phrases,
+        kept,
+        chosen,
+        watch.seconds,
+    )
 
 
 def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:
@@ -153,24 +134,17 @@ def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Coo
     )
 
 
-def build_target(counts: Cooccurrence, settings: Settled, threads: int | None = None) -> Target:
-    """Build the target of counts."""
-    from qwem.target import mstar, pmi, ppmi, rank_one, setting31, word_probability
+def _kept(counts: Cooccurrence, corpus: Corpus | None, least: int | None) -> Kept:
+    """Return what an update of the model will need.
 
-    if settings.target == "pmi":
-        return pmi(counts, threads=threads)
-    if settings.target == "ppmi":
-        return ppmi(counts, threads=threads)
-    reweighting = setting31()
-    if settings.coupling:
-        reweighting *= rank_one(word_probability(counts) ** settings.coupling)
-    return mstar(
-        counts,
-        negatives=settings.negatives,
-        shrinkage=settings.shrinkage,
-        reweighting=reweighting,
-        threads=threads,
-    )
+    A new word enters when it has occurred `least` times, or else as often as the rarest word.
+    """
+    if corpus is None:
+        frequencies = thinning_of(counts.vocabulary, counts.sources).frequencies
+        words = Vocabulary(counts.vocabulary.words, frequencies)
+    else:
+        words = corpus.vocabulary
+    return Kept.of(counts, words, corpus, least or max(1, int(words.counts.min())))
 
 
 def _are_paths(source: Any) -> bool:

@@ -12,6 +12,7 @@ from qwem._internal import artefact
 from qwem.corpus import Phrases
 from qwem.embedding import Embedding, write_hub
 from qwem.errors import SettingError
+from qwem.model.keeping import Kept
 from qwem.spectrum import Spectrum
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from qwem.corpus import Documents, Vocabulary
+    from qwem.corpus import Documents, Errors, Vocabulary
     from qwem.embedding import StoredType
     from qwem.model.embed import NewWord
     from qwem.model.embedding_rows import Counts, EmbeddedRows
@@ -29,6 +30,7 @@ KIND = "model"
 _POLISHED = ("word-vectors", "context-vectors")
 _OFFSETS = "offsets.safetensors"
 _PHRASES = "phrases"
+_KEPT = "kept-counts"
 
 
 class Offsets(NamedTuple):
@@ -60,6 +62,8 @@ class Model:
     """The bias and centre of polished vectors, which new words need."""
     phrases: Phrases | None = None
     """The phrases that are single words here, so that new text is joined in the same way."""
+    kept: Kept | None = field(default=None, repr=False)
+    """The counts, where the fit kept them: what `update` needs."""
     chosen: str = ""
     """What was chosen for this text and why, in one line."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -206,6 +210,65 @@ class Model:
         )
         return embed(self, word, contexts, reading, draws, threads)
 
+    def update(
+        self,
+        more: Any = None,
+        *,
+        remove: Any = None,
+        tokenizer: Any = None,
+        documents: Documents = "line",
+        text_column: str = "text",
+        errors: Errors = "strict",
+        threads: int | None = None,
+    ) -> Model:
+        """Return the model of more text, or of less, without reading the old text again.
+
+        It needs the counts of the model: ``qwem.fit(…, keep_counts=True)``. They add and subtract
+        exactly. The factorization starts from this spectrum and polishing from these vectors, and
+        features keep their signs. `qwem.comparison.what_moved` says what moved.
+
+        More text is counted as the first was: frequent words are thinned out by their frequencies
+        in the first text. A word that the first text did not have often enough enters when it has
+        occurred `min_count` times in the texts added since; its earlier occurrences are not
+        counted. Words that no longer occur leave.
+
+        Parameters
+        ----------
+        more
+            Text to add, as `qwem.fit` takes it: texts, paths, a `Corpus` of every word
+            (``min_count=1``), or counts.
+        remove
+            Text to take away, given in the same ways. Its documents must be documents of the model.
+        tokenizer
+            What a word is; by default, what it was in the text of the model.
+        documents, text_column, errors
+            As in `qwem.Settings`.
+        threads
+            How many to use; all cores by default.
+
+        >>> import qwem
+        >>> texts = ["the king and the queen", "a cat and a dog"] * 20
+        >>> model = qwem.fit(texts, dim=2, keep_counts=True)
+        >>> "fox" in model.update(["a fox and a cat"] * 20).vocabulary
+        True
+        """
+        from qwem.corpus import tokenizer_named
+        from qwem.model.settings import Settings
+        from qwem.model.updating import update
+
+        if tokenizer is None:
+            tokenizer = tokenizer_named(self.settings.get("tokenizer"))
+        reading = Settings(
+            tokenizer=tokenizer,
+            min_count=1,
+            min_tokens=self.settings.get("min_tokens", 0),
+            phrases=self.phrases or False,
+            documents=documents,
+            text_column=text_column,
+            errors=errors,
+        )
+        return update(self, more, remove, reading, threads)
+
     def fixed_contexts(self) -> FixedContexts:
         """Return the context side of a polished model, against which a word's row is solved."""
         from qwem.polish import FixedContexts
@@ -240,6 +303,8 @@ class Model:
                 artefact.write_arrays(directory / _OFFSETS, self.offsets._asdict())
             if self.phrases is not None:
                 self.phrases.save(directory / _PHRASES)
+            if self.kept is not None:
+                self.kept.save(directory / _KEPT)
             metadata = {
                 "settings": self.settings,
                 "corpus": self.corpus,
@@ -286,7 +351,8 @@ class Model:
             phrases = Phrases.load(saved.child(_PHRASES)) if saved.has(_PHRASES) else None
             spectrum = Spectrum.load(saved.child("spectrum"))
             settings, corpus = saved.metadata["settings"], saved.metadata["corpus"]
+            kept = Kept.load(saved.child(_KEPT)) if saved.has(_KEPT) else None
             chosen = saved.metadata["chosen"]
-            return cls(spectrum, settings, corpus, polished, offsets, phrases, chosen)
+            return cls(spectrum, settings, corpus, polished, offsets, phrases, kept, chosen)
 
         return artefact.load(path, KIND, build)

@@ -1,0 +1,116 @@
+"""What a model keeps of its text so that it can be updated: the counts, and how they were made."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem.cooccurrence import Cooccurrence
+from qwem.corpus import Vocabulary
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from qwem.corpus import Corpus
+
+    Digests: TypeAlias = NDArray[np.uint64]
+
+KIND = "kept counts"
+_ARRAYS, _WORDS, _WAITING, _COUNTS = "kept.safetensors", "words.txt", "waiting.txt", "counts"
+
+REMOVED = np.uint64(0)
+"""What stands in place of the digest of a document that was taken away."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The counts of a model's text, and what is needed to count more text in the same way."""
+
+    counts: Cooccurrence
+    words: Vocabulary = field(repr=False)
+    """All words that were counted, those of the first text and then others as they entered, with
+    the counts by which frequent ones are thinned out: those of the first text."""
+    waiting: Vocabulary = field(repr=False)
+    """Words that occurred in later texts, but not often enough yet."""
+    documents: Digests = field(repr=False)
+    """A digest of each document, in the order in which they were counted."""
+    batches: NDArray[np.int64] = field(repr=False)
+    """One row for each text that was counted: the number of its first document, where thinning
+    starts, and how many of the words were known then."""
+    enters_at: int = 1
+    """How often a new word must occur in later texts before it is counted."""
+    oov: Literal["drop", "mask"] = "drop"
+    """What becomes of other words: see `qwem.corpus.Reading`."""
+
+    @classmethod
+    def of(cls, counts: Cooccurrence, words: Vocabulary, corpus: Corpus | None, least: int) -> Kept:
+        """Return what is kept of a first text."""
+        documents = np.empty(0, np.uint64)
+        batches = np.array([[0 if corpus is None else corpus.first_document, len(words)]])
+        oov: Literal["drop", "mask"] = "drop"
+        if corpus is not None and corpus.mask_id is not None:
+            oov = "mask"
+        kept = cls(counts, words, no_words(), documents, batches, least, oov)
+        return kept if corpus is None else replace(kept, documents=kept.digests_of(corpus))
+
+    def words_of_batch(self, batch: int) -> Vocabulary:
+        """Return the words that a text was counted with."""
+        return self.words.restrict(int(self.batches[batch, 1]))
+
+    def digests_of(self, corpus: Corpus) -> Digests:
+        """Return a digest of each document's words, as far as the first text had them."""
+        first = self.words_of_batch(0)
+        if corpus.vocabulary.words != first.words:
+            corpus = corpus.recode(first, oov=self.oov)
+        tokens = np.ascontiguousarray(corpus.tokens).view(np.uint8)
+        size = corpus.tokens.itemsize
+        digests = b"".join(
+            hashlib.blake2b(tokens[size * begin : size * end].data, digest_size=8).digest()
+            for begin, end in pairwise(corpus.offsets.tolist())
+        )
+        return np.maximum(np.frombuffer(digests, np.uint64), 1)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a directory."""
+        with artefact.writing(path, KIND) as directory:
+            self.counts.save(directory / _COUNTS)
+            arrays = {
+                "words": self.words.counts,
+                "waiting": self.waiting.counts,
+                "documents": self.documents,
+                "batches": self.batches,
+            }
+            artefact.write_arrays(directory / _ARRAYS, arrays)
+            artefact.write_words(directory / _WORDS, self.words.words)
+            artefact.write_words(directory / _WAITING, self.waiting.words)
+            artefact.write_metadata(directory, KIND, {"enters_at": self.enters_at, "oov": self.oov})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Kept:
+        """Read what `save` wrote."""
+
+        def build(saved: artefact.Saved) -> Kept:
+            arrays = saved.arrays(_ARRAYS)
+            return cls(
+                Cooccurrence.load(saved.child(_COUNTS)),
+                Vocabulary(saved.words(_WORDS), arrays["words"]),
+                Vocabulary(saved.words(_WAITING), arrays["waiting"]),
+                arrays["documents"],
+                arrays["batches"],
+                saved.metadata["enters_at"],
+                saved.metadata["oov"],
+            )
+
+        return artefact.load(path, KIND, build)
+
+
+def no_words() -> Vocabulary:
+    """Return a vocabulary of no words."""
+    return Vocabulary((), np.empty(0, np.int64))

@@ -1,0 +1,237 @@
+"""Updating a model: counts of more text added, or of some taken away, and a warm start."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from qwem._internal.results import listed
+from qwem._internal.stopwatch import Stopwatch
+from qwem.cooccurrence import Cooccurrence, PairCounts
+from qwem.corpus import Corpus, Vocabulary
+from qwem.errors import CorpusError, CountError, SettingError
+from qwem.model.choices import Settled
+from qwem.model.keeping import REMOVED, Kept, no_words
+from qwem.model.learning import learn
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem.model.model import Model
+    from qwem.model.settings import Settings
+
+
+def update(
+    model: Model, more: Any, remove: Any, reading: Settings, threads: int | None = None
+) -> Model:
+    """Return the model of more or less text, read in this way; see `Model.update`."""
+    from qwem.model.fitting import read
+
+    kept = model.kept
+    if kept is None:
+        raise SettingError(
+            "This model can't be updated, because it does not have its counts; fit it with "
+            "keep_counts=True (qwem fit --keep-counts)."
+        )
+    if more is None and remove is None:
+        raise SettingError("There is nothing to update with; give text to add or to remove.")
+    watch = Stopwatch()
+    for source, change in ((more, _with), (remove, _without)):
+        if source is None:
+            continue
+        if not isinstance(source, Corpus | Cooccurrence):
+            with watch.stage("read"):
+                source = read(source, reading, threads)
+        with watch.stage("count"):
+            kept = change(kept, source, threads)
+    learned = learn(kept.counts, _settings_of(model), threads, watch, earlier=model)
+    words = len(kept.counts.vocabulary)
+    return replace(
+        model,
+        spectrum=learned.spectrum,
+        settings={**model.settings, "vocab_size": words},
+        corpus={**model.corpus, "counts": list(kept.counts.sources)},
+        polished=learned.polished,
+        offsets=learned.offsets,
+        kept=kept,
+        chosen=f"{words:,} words; dimension {learned.spectrum.dim}; updated.",
+        seconds=watch.seconds,
+    )
+
+
+def _with(kept: Kept, source: Corpus | Cooccurrence, threads: int | None) -> Kept:
+    """Return what is kept, with the counts of more text. New words come last."""
+    own = kept.counts.vocabulary
+    if isinstance(source, Cooccurrence):
+        words = (*own.words, *(word for word in source.vocabulary if word not in own))
+        total = _arranged(kept.counts, words) + _arranged(source, words)
+        return replace(kept, counts=_occurring(total))
+    waiting = Counter(_occurrences(kept.waiting))
+    waiting.update(_occurrences(source.vocabulary))
+    known = {*kept.words, *own}
+    entering = [
+        word for word, often in waiting.items() if often >= kept.enters_at and word not in known
+    ]
+    of_added_counts = [word for word in own if word not in kept.words]
+    entering += of_added_counts
+    known.update(entering)
+    counted = Vocabulary(
+        (*kept.words.words, *entering),
+        np.append(kept.words.counts, np.zeros(len(entering), np.int64)),
+    )
+    number = int(kept.batches[0, 0]) + len(kept.documents)
+    more = _count(kept, source.recode(counted, oov=kept.oov), number, threads)
+    rest = {word: count for word, count in waiting.items() if word not in known}
+    return replace(
+        kept,
+        counts=_occurring(_arranged(kept.counts, counted.words) + more),
+        words=counted,
+        waiting=_vocabulary(rest),
+        documents=np.append(kept.documents, kept.digests_of(source)),
+        batches=np.vstack([kept.batches, [number, len(counted)]]),
+    )
+
+
+def _without(kept: Kept, source: Corpus | Cooccurrence, threads: int | None) -> Kept:
+    """Return what is kept, without the counts of some text."""
+    if isinstance(source, Cooccurrence):
+        return replace(kept, counts=_occurring(_minus(kept.counts, source)))
+    places = _places(kept, source)
+    counts, documents = kept.counts, kept.documents.copy()
+    waiting = Counter(_occurrences(kept.waiting))
+    documents[places] = REMOVED
+    numbers = places + kept.batches[0, 0]
+    batch_of = np.searchsorted(kept.batches[:, 0], numbers, side="right") - 1
+    for batch in np.unique(batch_of):
+        chosen = np.flatnonzero(batch_of == batch)
+        part = _spread(source, chosen, numbers[chosen])
+        if batch > 0:
+            waiting -= Counter(_occurring_words(part))
+        part = part.recode(kept.words_of_batch(batch), oov=kept.oov)
+        counts = _minus(counts, _count(kept, part, int(numbers[chosen].min()), threads))
+    return replace(
+        kept, counts=_occurring(counts), documents=documents, waiting=_vocabulary(waiting)
+    )
+
+
+def _count(kept: Kept, corpus: Corpus, first_document: int, threads: int | None) -> Cooccurrence:
+    """Count a text as the first was: the same window, and frequent words thinned out alike."""
+    if kept.counts.weights is None:
+        raise SettingError(
+            "The window of this model's counts is not known, so text can't be counted as it was; "
+            "count it yourself, and give the counts."
+        )
+    source = kept.counts.sources[0]
+    thinning = {name: source[name] for name in ("subsample", "seed", "draws") if name in source}
+    return Cooccurrence.count(
+        replace(corpus, first_document=first_document),
+        len(kept.counts.weights),
+        kept.counts.weights,
+        threads=threads,
+        **thinning,
+    )
+
+
+def _occurrences(vocabulary: Vocabulary) -> dict[str, int]:
+    return dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
+
+
+def _occurring_words(corpus: Corpus) -> dict[str, int]:
+    """Return how often each word occurs in a part of a corpus."""
+    numbers = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary)).tolist()
+    return dict(zip(corpus.vocabulary.words, numbers, strict=False))
+
+
+def _vocabulary(occurrences: dict[str, int]) -> Vocabulary:
+    return Vocabulary.from_counts(occurrences) if occurrences else no_words()
+
+
+def _places(kept: Kept, corpus: Corpus) -> NDArray[np.int64]:
+    """Return which of the documents that were counted those of a corpus are."""
+    places: dict[int, list[int]] = defaultdict(list)
+    for place, digest in enumerate(kept.documents.tolist()):
+        places[digest].append(place)
+    found = []
+    for number, digest in enumerate(kept.digests_of(corpus).tolist()):
+        if not places[digest]:
+            tokens = corpus.tokens[corpus.offsets[number] : corpus.offsets[number + 1]][:8]
+            text = " ".join(corpus.vocabulary.words[token] for token in tokens)
+            raise CorpusError(
+                f"Document {number + 1:,} of the text to remove ({text} …) is not in the text of "
+                "the model; give documents as they were when they were counted."
+            )
+        found.append(places[digest].pop())
+    return np.array(found, dtype=np.int64)
+
+
+def _spread(corpus: Corpus, chosen: NDArray[np.int64], numbers: NDArray[np.int64]) -> Corpus:
+    """Return some documents of a corpus as a run, each at its number, with empty ones between."""
+    order = np.argsort(numbers)
+    chosen, places = chosen[order], numbers[order] - numbers.min()
+    begins, ends = corpus.offsets[:-1][chosen], corpus.offsets[1:][chosen]
+    tokens: list[Any] = [
+        corpus.tokens[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)
+    ]
+    lengths = np.zeros(int(places[-1]) + 1, np.int64)
+    lengths[places] = ends - begins
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return replace(corpus, tokens=np.concatenate(tokens), offsets=offsets)
+
+
+def _minus(counts: Cooccurrence, part: Cooccurrence) -> Cooccurrence:
+    """Subtract the counts of a part, whose words may stand in another order."""
+    part = _occurring(part)
+    unknown = [word for word in part.vocabulary if word not in counts.vocabulary]
+    if unknown:
+        raise CountError(
+            f"The counts to remove have words that the model does not have, {listed(unknown, 3)}; "
+            "they are not a part of its counts."
+        )
+    return counts - _arranged(part, counts.vocabulary.words)
+
+
+def _arranged(counts: Cooccurrence, words: tuple[str, ...]) -> Cooccurrence:
+    """Return counts with these words in this order, which are all of its own and maybe more."""
+    if counts.vocabulary.words == words:
+        return counts
+    place = Vocabulary(words, np.zeros(len(words), np.int64)).indices(counts.vocabulary)
+    occurrences = np.zeros(len(words), np.int64)
+    occurrences[place] = counts.word_counts
+    pairs = counts.pair_counts.tocsr().tocoo()
+    matrix = sparse.csr_array(
+        (pairs.data, (place[pairs.row], place[pairs.col])), shape=(len(words), len(words))
+    )
+    return replace(
+        counts,
+        vocabulary=Vocabulary(words, occurrences),
+        pair_counts=PairCounts.from_exact(matrix),
+    )
+
+
+def _occurring(counts: Cooccurrence) -> Cooccurrence:
+    """Return counts without the words that no longer occur."""
+    left = np.flatnonzero(counts.word_counts > 0)
+    if left.size == len(counts.vocabulary):
+        return counts
+    matrix = counts.pair_counts.tocsr()[left][:, left]
+    words = tuple(counts.vocabulary.words[row] for row in left)
+    return replace(
+        counts,
+        vocabulary=Vocabulary(words, counts.word_counts[left]),
+        pair_counts=PairCounts.from_exact(matrix),
+    )
+
+
+def _settings_of(model: Model) -> Settled:
+    """Return the settings of the target and of all after it, as the model records them."""
+    names = ("target", "negatives", "shrinkage", "coupling", "dim", "signed", "tol", "seed")
+    made = {
+        name: model.settings[name]
+        for name in (*names, "polish", "ngrams")
+        if name in model.settings
+    }
+    return Settled(**{"subsample": None, "shrinkage": 0.0, "coupling": 0.0, **made})

@@ -1,0 +1,36 @@
+"""``qwem update``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from model.topics import topic_documents
+from qwem.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_text_is_added_and_taken_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new, model = tmp_path / "old.txt", tmp_path / "new.txt", tmp_path / "model"
+    old.write_text("\n".join(topic_documents(1000)))
+    new.write_text("\n".join(["a unicorn in the rain of a tree"] * 20))
+    fit = ["fit", str(old), "-o", str(model), "--dim", "6"]
+    assert main([*fit, "--keep-counts"]) == 0
+    capsys.readouterr()
+    assert main(["update", str(model), str(new), "-n", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 word entered: unicorn" in shown
+    assert "features are the same" in shown
+    assert main(["update", str(model), "--remove", str(new), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["moved"]["left"] == ["unicorn"]
+    assert main(["update", str(model), "--remove", str(new)]) == 2
+    assert "is not in the text of the model" in capsys.readouterr().err
+    assert main(fit) == 0
+    capsys.readouterr()
+    assert main(["update", str(model), str(new)]) == 2
+    assert "--keep-counts" in capsys.readouterr().err

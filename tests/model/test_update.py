@@ -1,0 +1,174 @@
+"""Updates: more text or less, without another fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import qwem
+from model.topics import topic_documents
+from qwem import Cooccurrence, Corpus, Model
+from qwem.comparison import what_moved
+from qwem.dynamics import requiv_distance
+from qwem.errors import CorpusError, CountError, SettingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from qwem.model import Kept
+
+DIM = 8
+OLD, NEW = topic_documents(3000), topic_documents(150, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return qwem.fit(OLD, dim=DIM, subsample=0.02, polish=False, keep_counts=True)
+
+
+def kept(model: Model) -> Kept:
+    assert model.kept is not None
+    return model.kept
+
+
+def test_counts_are_those_of_all_text_together(model: Model) -> None:
+    """With the words and the thinning of the first text, bit by bit."""
+    updated = model.update(NEW)
+    whole = Corpus.from_documents([*OLD, *NEW]).recode(kept(model).words)
+    expected = Cooccurrence.count(whole, 5, subsample=0.02)
+    assert kept(updated).counts == expected
+    assert len(kept(updated).documents) == 3150
+
+
+@pytest.mark.parametrize("polish", [False, True])
+def test_it_is_nearly_a_fresh_fit(polish: bool) -> None:
+    settings: dict[str, Any] = {"dim": DIM, "subsample": 0.02, "polish": polish, "tol": 1e-5}
+    updated = qwem.fit(OLD, keep_counts=True, **settings).update(NEW)
+    fresh = qwem.fit([*OLD, *NEW], **settings)
+    words = list(fresh.vocabulary)
+    ours, theirs = updated.wv[words], fresh.wv[words]
+    size = float(np.linalg.norm(theirs))
+    # Thinned out by the frequencies of all text, a fresh fit counts a few other tokens.
+    assert requiv_distance(ours, theirs) < (0.15 if polish else 0.05) * size
+    same = qwem.fit(kept(updated).counts, dim=DIM, polish=polish, tol=1e-5)
+    distance = requiv_distance(updated.wv.vectors, same.wv[list(updated.vocabulary)])
+    # Polishing stops early, and a second one goes on where the first has stopped.
+    assert distance < (0.15 if polish else 1e-3) * size
+
+
+def test_removing_what_was_added_gives_the_counts_back(model: Model) -> None:
+    """Whatever the order of the documents, and though a word entered meanwhile."""
+    unicorns = ["a unicorn and the king", "rain on a unicorn"] * 20
+    more = model.update([*NEW, *unicorns])
+    assert "unicorn" in more.vocabulary
+    back = more.update(remove=[*unicorns[::-1], *NEW[50:], *NEW[:50]])
+    assert kept(back).counts == kept(model).counts
+    first = more.update(remove=OLD[:100])
+    rest = Corpus.from_documents(OLD).documents(100, 3000).recode(kept(model).words)
+    expected = Cooccurrence.count(rest, 5, subsample=0.02)
+    assert kept(first.update(remove=[*NEW, *unicorns])).counts == expected
+    with pytest.raises(CorpusError, match=r"Document 2 .* is not in the text of the model"):
+        model.update(remove=[OLD[0], "a king of the queen of the king of the queen"])
+    with pytest.raises(CorpusError, match="is not in the text"):
+        first.update(remove=OLD[:1])
+
+
+def test_a_word_of_the_first_text_that_enters_late_was_not_counted_there() -> None:
+    texts = [*OLD[:500], "the unicorn of the king", "a ship in the rain"]
+    model = qwem.fit(texts, dim=DIM, min_count=3, subsample=None, polish=False, keep_counts=True)
+    assert "unicorn" not in model.vocabulary
+    later = model.update(["a unicorn of the sea", "a unicorn in the rain"] * 2)
+    assert kept(later).counts.word_counts[later.vocabulary.index("unicorn")] == 4
+    without = later.update(remove=texts[500:501])
+    assert kept(without).counts.word_counts[without.vocabulary.index("unicorn")] == 4
+    assert kept(without).counts["king", "the"] == kept(later).counts["king", "the"] - 8
+
+
+def test_words_enter_at_min_count_and_leave_when_they_are_gone() -> None:
+    model = qwem.fit(OLD, dim=DIM, min_count=20, polish=False, keep_counts=True)
+    others = topic_documents(4000, seed=5)
+    texts = [text.replace("bee", "unicorn") for text in others if " bee" in text]
+    once = model.update(texts[:19])
+    assert "unicorn" not in once.vocabulary
+    twice = once.update(texts[19:])
+    assert "unicorn" in twice.vocabulary
+    assert twice.wv.similarity("unicorn", "flower") > twice.wv.similarity("unicorn", "ship")
+    found = what_moved(model, twice)
+    assert found.entered == ("unicorn",)
+    assert found.left == ()
+    assert "1 word entered: unicorn" in found.to_text()
+    gone = twice.update(remove=texts[19:])
+    assert "unicorn" not in gone.vocabulary
+    assert what_moved(twice, gone).left == ("unicorn",)
+
+
+def test_features_keep_their_signs(model: Model) -> None:
+    flipped = replace(
+        model, spectrum=replace(model.spectrum, eigenvectors=-model.spectrum.eigenvectors)
+    )
+    for start, sign in ((model, 1), (flipped, -1)):
+        updated = start.update(NEW)
+        words = list(model.vocabulary)
+        old, new = model.spectrum.embedding()[words], updated.spectrum.embedding()[words]
+        products = np.sum(old * new, axis=0)
+        cosines = products / np.linalg.norm(old, axis=0) / np.linalg.norm(new, axis=0)
+        assert np.all(sign * cosines[:4] > 0.5)
+    found = what_moved(model, updated, topn=3)
+    assert [each.before for each in found.features] == list(range(1, DIM + 1))
+    assert sorted(each.after for each in found.features) == list(range(1, DIM + 1))
+    assert found.median < 0.1
+    assert len(found.words) == 3
+    assert "features are the same" in found.to_text()
+    assert found.to_dict()["words"][0]["word"] == found.words[0].word
+
+
+def test_a_model_that_is_compared_with_itself_has_not_moved(model: Model) -> None:
+    found = what_moved(model, model)
+    assert found.median < 1e-6
+    assert all(each.before == each.after and each.overlap > 0.999 for each in found.features)
+    assert all(not each.came and not each.went for each in found.words)
+
+
+def test_counts_and_saved_models_can_be_updated(model: Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    loaded = Model.load(tmp_path / "model")
+    ours, theirs = model.update(NEW), loaded.update(NEW)
+    assert kept(theirs).counts == kept(ours).counts
+    assert np.allclose(ours.wv.vectors, theirs.wv.vectors, atol=1e-4)
+    counts = Cooccurrence.count(Corpus.from_documents(NEW), 5)
+    more = model.update(counts)
+    assert kept(more).counts["king", "the"] == sum(
+        each["king", "the"] for each in (counts, kept(model).counts)
+    )
+    assert kept(more.update(remove=counts)).counts == kept(model).counts
+    strange = Cooccurrence.from_matrix(["x", "y"], [[0, 1], [1, 0]], weights=(5, 4, 3, 2, 1))
+    with pytest.raises(CountError, match="words that the model does not have, x, y"):
+        model.update(remove=strange)
+    assert kept(model.update(strange).update(["x y x"])).counts["x", "y"] == 11
+
+
+def test_a_model_of_thinned_counts_goes_on_thinning_by_estimated_frequencies() -> None:
+    corpus = Corpus.from_documents(OLD)
+    counts = Cooccurrence.count(corpus, 5, subsample=0.02)
+    words = kept(qwem.fit(counts, dim=2, polish=False, keep_counts=True)).words
+    assert words.words == corpus.vocabulary.words
+    assert np.allclose(words.counts[:10], corpus.vocabulary.counts[:10], rtol=0.2)
+
+
+def test_models_without_counts_say_so(model: Model) -> None:
+    without = qwem.fit(OLD, dim=2, polish=False)
+    assert without.kept is None
+    with pytest.raises(SettingError, match="does not have its counts; fit it with keep_counts"):
+        without.update(NEW)
+    with pytest.raises(SettingError, match="nothing to update with"):
+        model.update()
+    matrix = Cooccurrence.from_matrix(["x", "y", "z"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    unknown = qwem.fit(matrix, dim=1, polish=False, keep_counts=True)
+    assert unknown.kept is not None
+    assert unknown.kept.words.words == ("x", "z", "y")
+    assert unknown.kept.words.counts.tolist() == [3, 3, 2]
+    with pytest.raises(SettingError, match="window of this model's counts is not known"):
+        unknown.update(["x y"])
