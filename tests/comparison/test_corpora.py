@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import qwem
 from qwem import Corpus
 from qwem.comparison import CorpusComparison, compare_corpora
-from qwem.comparison.corpora import debiased_changes, pooled_p_values
+from qwem.comparison.corpora import debiased_changes
+from qwem.comparison.fold_contexts import FoldContexts, pooled_p_values
 from qwem.comparison.slices import slices_of
 from qwem.errors import CorpusError, SettingError
 from qwem.model import Settings
@@ -101,11 +103,26 @@ def test_all_text_in_one_slice_has_the_vectors_of_the_compass() -> None:
     assert np.allclose(vectors, model.embedding().vectors, atol=1e-3)
 
 
+@pytest.mark.parametrize("alignment", ["compass", "procrustes"])
+def test_slices_can_be_polished(alignment: Literal["compass", "procrustes"]) -> None:
+    corpora = {"old": documents(1), "new": documents(2, swapped=True)}
+    found = compare_corpora(
+        corpora, dim=5, permutations=0, min_count=1, polish=True, alignment=alignment
+    )
+    changed = {word for pair in SWAPPED for word in pair}
+    assert {each.word for each in found.changes[:4]} == changed
+    far = np.mean([found[word].distance for word in changed])
+    assert far > 5 * np.median([each.distance for each in found.changes])
+    old, new = ({w for w, _ in near} for near in found.neighbours("w03", 5).neighbours.values())
+    other = {word for word, _ in found.neighbours("w21", topn=5).neighbours["old"]}
+    assert len(new & other) > len(new & old)
+
+
 def test_procrustes_is_there_too() -> None:
     corpora = {"old": documents(1), "new": documents(2, swapped=True)}
     found = compare_corpora(corpora, dim=5, permutations=0, min_count=1, alignment="procrustes")
     assert found.changes[0].p_value is None
-    largest = {each.word for each in found.changes[:6]}
+    largest = {each.word for each in sorted(found.changes, key=lambda each: -each.distance)[:6]}
     assert len(largest & {word for pair in SWAPPED for word in pair}) >= 3
 
 
@@ -118,6 +135,58 @@ def test_debiasing() -> None:
     assert abs(np.median(debiased_changes(first, opposite)) - 2) < 0.02
     noise = [rng.normal(size=(50, 3)) for _ in range(2)]
     assert np.isnan(debiased_changes(noise, noise[::-1])).any()
+
+
+def test_ratios_are_those_of_an_analysis_of_variance() -> None:
+    """Against the definition, word by word, for the observed dealing and for another."""
+    settings = Settings(dim=5, min_count=1, polish=False)
+    corpora = {"old": documents(1, 60), "new": documents(2, 60, swapped=True)}
+    slices = slices_of(corpora, settings, 4, None)
+    rng = np.random.default_rng(0)
+    context = rng.normal(size=(len(slices.all.vocabulary), 7)).astype(np.float32)
+    folds = [*slices.folds["old"], *slices.folds["new"]]
+    found = FoldContexts.of(folds[:4], folds[4:], context)
+    sums = np.array([fold.pair_counts.toarray() @ context.astype(float) for fold in folds])
+    pairs = np.array([fold.pair_counts.row_sums for fold in folds], dtype=float)
+    for inside in (np.arange(4), np.array([0, 2, 5, 7])):
+        ratios = found.ratios(np.isin(np.arange(8), inside)[None])[0]
+        parts = inside, np.setdiff1d(np.arange(8), inside)
+        for word in range(len(context)):
+            freedom = np.count_nonzero(pairs[:, word]) - 2
+            if freedom <= 0 or any(pairs[part, word].sum() == 0 for part in parts):
+                assert ratios[word] == 0
+                continue
+            centre = sums[:, word].sum(axis=0) / pairs[:, word].sum()
+            between = within = 0.0
+            for part in parts:
+                number = pairs[part, word].sum()
+                mean = sums[part, word].sum(axis=0) / number
+                between += number * ((mean - centre) ** 2).sum()
+                for fold in part:
+                    if pairs[fold, word]:
+                        own = sums[fold, word] / pairs[fold, word]
+                        within += pairs[fold, word] * ((own - mean) ** 2).sum()
+            assert np.isclose(ratios[word], between / (within / freedom), rtol=1e-3)
+    assert np.array_equal(found.ratio(), found.ratios(np.arange(8)[None] < 4)[0])
+    dealt = found.dealt_anew(5, seed=0)
+    assert dealt.shape == (5, len(context))
+    assert not np.array_equal(dealt[0], dealt[1])
+
+
+def test_documents_of_one_group_stay_in_one_fold() -> None:
+    texts = documents(3, 40)
+    groups = {"old": [number // 10 for number in range(40)], "new": list(range(40))}
+    settings = Settings(dim=5, min_count=1, polish=False, subsample=None)
+    slices = slices_of({"old": texts, "new": texts}, settings, 4, None, groups)
+    lengths = sorted(len(texts[number]) for number in range(40))
+    assert set(lengths) == {60}
+    totals = [int(fold.word_counts.sum()) for fold in slices.folds["old"]]
+    assert totals == [600] * 4
+    authors = [Corpus.from_documents(texts[10 * k : 10 * k + 10], min_count=1) for k in range(4)]
+    expected = sorted(int(each.vocabulary.counts.max()) for each in authors)
+    assert sorted(int(fold.word_counts.max()) for fold in slices.folds["old"]) == expected
+    with pytest.raises(SettingError, match="labels for every corpus"):
+        compare_corpora({"old": texts, "new": texts}, groups={"old": groups["old"]})
 
 
 def test_p_values_are_uniform_under_the_null_hypothesis() -> None:

@@ -11,8 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qwem.cli.figure import add_figure_option, check_figure, draw
-from qwem.cli.inputs import source_of
-from qwem.cli.options import Option, add_options, add_settings, given, given_settings, whole
+from qwem.cli.inputs import groups_of, source_of
+from qwem.cli.options import (
+    GROUPING,
+    Option,
+    add_options,
+    add_settings,
+    given,
+    given_settings,
+    whole,
+)
 from qwem.cli.output import emit
 from qwem.cli.vectors import add_topn_option
 from qwem.cli.word_lists import word_list
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
 COMPARING = {
     "folds": Option(whole, "number of folds that documents are dealt into (default: 10)", "K"),
     "permutations": Option(
-        whole, "random dealings for the p-values, 0 for none (default: 49)", "N"
+        whole, "random dealings for the p-values, 0 for none (default: 199)", "N"
     ),
     "alignment": Option(
         ("compass", "procrustes"),
@@ -37,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem changes``."""
     parser.add_argument("inputs", nargs="+", metavar="TEXT", help="two texts or more")
     add_topn_option(parser, "words", 20)
-    add_options(parser, COMPARING)
+    add_options(parser, {**COMPARING, **GROUPING})
     add_settings(parser, "embedding", "reading", "counting")
     parser.add_argument(
         "--path", type=word_list, metavar="WORDS", help="words to place on an axis in each text"
@@ -65,8 +73,11 @@ def run(options: argparse.Namespace) -> None:
         names = options.inputs
     if len(set(names)) < max(2, len(names)):
         raise SettingError("changes needs two different texts or more.")
+    texts = dict(zip(names, options.inputs, strict=True))
+    groups = {name: groups_of([item], options.group_column) for name, item in texts.items()}
     found = compare_corpora(
-        {name: source_of([item]) for name, item in zip(names, options.inputs, strict=True)},
+        {name: source_of([item]) for name, item in texts.items()},
+        groups=None if options.group_column is None else groups,  # type: ignore[arg-type]
         preset=options.preset,
         threads=options.threads,
         **given(options, COMPARING),

@@ -41,3 +41,13 @@ def text_paths(inputs: list[str]) -> list[str | Path]:
     return [
         item if is_url(item) else Path("/dev/stdin" if item == "-" else item) for item in inputs
     ]
+
+
+def groups_of(inputs: list[str], column: str | None) -> list[Any] | None:
+    """Return the label of each document in a column of the files; without one it is a group."""
+    from qwem.corpus import read_columns
+
+    if column is None:
+        return None
+    labels = read_columns(text_paths(inputs), [column])[column]
+    return [("alone", number) if label is None else label for number, label in enumerate(labels)]

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 import numpy as np
 
 from qwem._internal.checks import require_choice, require_whole
-from qwem._internal.progress import progress
 from qwem._internal.results import Result
 from qwem._internal.tables import text_table
 from qwem._internal.vectors import unit_rows
 from qwem.comparison.axes import axis
+from qwem.comparison.fold_contexts import FoldContexts, pooled_p_values
 from qwem.comparison.replicates import aligned
-from qwem.comparison.slices import Slices, slices_of, total
+from qwem.comparison.slices import slices_of
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.model import Settings, build_target, fit, refuse_settled
+from qwem.polish import solve_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float64]
 
 Alignment = Literal["compass", "procrustes"]
-
-CLASS_WORDS = 500
-"""Words of similar frequency whose permutations are pooled."""
 
 SHOWN = 20
 
@@ -47,8 +45,11 @@ class WordChange:
     that is used in the same way, however rare. None where there is too little text to tell."""
     distance: float
     """1 − cosine as it is, noise included."""
+    ratio: float
+    """How many times larger the difference of its contexts is than chance would make it, see
+    `qwem.comparison.fold_contexts.FoldContexts.ratio`: about 1 for a word used in the same way."""
     p_value: float | None
-    """The share of random dealings of documents with a distance at least as unusual."""
+    """The share of random dealings of documents with a ratio at least as unusual."""
     q_value: float | None
     """The share of false discoveries among words up to this p-value (Benjamini and Hochberg)."""
 
@@ -159,7 +160,8 @@ def compare_corpora(
     *,
     between: tuple[str, str] | None = None,
     folds: int = 10,
-    permutations: int = 49,
+    groups: Mapping[str, Sequence[Any]] | None = None,
+    permutations: int = 199,
     alignment: Alignment = "compass",
     threads: int | None = None,
     preset: Preset | None = None,
@@ -173,9 +175,11 @@ def compare_corpora(
     corpus with the target M_t are W_t = M_t Y (YᵀY)⁻¹, in closed form, so that they are comparable
     without a rotation; the target's shrinkage keeps words with little evidence near zero.
 
-    A word's distance between two corpora is tested by dealing the folds of both anew between them,
-    which adds and subtracts counts and counts nothing again. Distances are standardized for each
-    word, and compared with those of all words of similar frequency under all dealings.
+    Whether a word is used differently is tested by its mean context, the mean of the context
+    vectors of its neighbours: how far it is between the two corpora, compared with how far it is
+    between folds of one corpus (Anderson 2001). For p-values the folds of both are dealt anew
+    between them; mean contexts add up, and nothing is counted again. The ratios of a word are
+    standardized, and compared with those of all words of similar frequency under all dealings.
 
     Parameters
     ----------
@@ -185,6 +189,9 @@ def compare_corpora(
         The two corpora to list differences of; by default the first and the last.
     folds
         Into how many folds the documents of each corpus are dealt; even.
+    groups
+        For each corpus, a label for each document, such as its author: documents that are not
+        independent of each other stay in one fold.
     permutations
         How many random dealings; 0 leaves out p-values.
     alignment
@@ -193,7 +200,10 @@ def compare_corpora(
     threads
         How many to use; all cores by default.
     preset, settings, changes
-        As for `qwem.fit`. The vectors are those of the closed form.
+        As for `qwem.fit`, except that the vectors are those of the closed form unless
+        ``polish=True``. Then the compass is polished, and the word vectors of a corpus are the
+        minimum of word2vec's loss on its counts, given the contexts: a convex problem for each
+        word.
 
     >>> old = ["the mouse ate the cheese", "the cat ate the mouse"] * 20
     >>> new = ["the mouse has a button", "the cat ate the cheese"] * 20
@@ -215,22 +225,33 @@ def compare_corpora(
         raise SettingError("Both settings and a preset were given; pass one of the two.")
     for source in corpora.values():
         refuse_settled(source, [name for name in changes if name != "vocab_size"])
+    if groups is not None and set(groups) != set(corpora):
+        raise SettingError("groups must have labels for every corpus, under the same names.")
     chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
-    slices = slices_of(corpora, chosen.changed(polish=False, ngrams=False), folds, threads)
+    settled = chosen.changed(polish=chosen.polish is True, ngrams=False)
+    slices = slices_of(corpora, settled, folds, threads, groups)
     compass = fit(slices.all, slices.settled, threads=threads)
     vectors = _embedder(compass, slices.settled, alignment, threads)
 
-    halves = [
-        [vectors(slices.counts(name, range(half, folds, 2))) for half in (0, 1)]
-        for name in (first, last)
-    ]
+    halves = [[vectors(half) for half in slices.halves(name)] for name in (first, last)]
     embeddings = {name: vectors(slices.counts(name)) for name in corpora}
-    observed = distances(embeddings[first], embeddings[last])
-    drawn = _dealt_anew(slices, (first, last), vectors, permutations)
-    words = compass.vocabulary
-    rarest = np.minimum(*(slices.counts(name).word_counts for name in (first, last)))
-    p_values = pooled_p_values(observed, drawn, rarest) if permutations else None
-    listed = _listed(words.words, debiased_changes(*halves), observed, p_values)
+    context = (
+        compass.spectrum.context_embedding() if compass.polished is None else compass.polished[1]
+    ).vectors
+    contexts = FoldContexts.of(slices.folds[first], slices.folds[last], context, threads)
+    words, ratios = compass.vocabulary, contexts.ratio()
+    p_values = None
+    if permutations:
+        rarest = np.minimum(*(slices.counts(name).word_counts for name in (first, last)))
+        drawn = contexts.dealt_anew(permutations, slices.settled.seed)
+        p_values = pooled_p_values(ratios, drawn, rarest)
+    listed = _listed(
+        words.words,
+        debiased_changes(*halves),
+        distances(embeddings[first], embeddings[last]),
+        ratios,
+        p_values,
+    )
     made = {name: Embedding(words, each) for name, each in embeddings.items()}
     return CorpusComparison(made, (first, last), listed, permutations)
 
@@ -256,37 +277,18 @@ def debiased_changes(
     return changes
 
 
-def pooled_p_values(observed: Array, drawn: Array, counts: NDArray[np.integer]) -> Array:
-    """Return p-values of distances, given those under random dealings, one row per dealing.
-
-    Each word's distances are standardized by mean and spread of the observed and the drawn ones
-    together, so that all are treated alike. They are then compared with the standardized distances
-    of words of similar frequency under all dealings, because a few dealings give few different
-    values for one word.
-    """
-    pooled = np.vstack([observed, drawn])
-    spread = pooled.std(axis=0)
-    centred = pooled - pooled.mean(axis=0)
-    scores = np.divide(centred, spread, out=np.zeros_like(pooled), where=spread > 0)
-    p_values = np.empty(len(observed))
-    order = np.argsort(-counts, kind="stable")
-    for words in np.array_split(order, max(1, len(order) // CLASS_WORDS)):
-        chance = np.sort(scores[1:, words], axis=None)
-        larger = len(chance) - np.searchsorted(chance, scores[0, words] - 1e-12)
-        p_values[words] = (1 + larger) / (1 + len(chance))
-    return p_values
-
-
 def _embedder(
     compass: Model, settled: Settled, alignment: Alignment, threads: int | None
 ) -> Callable[[Cooccurrence], NDArray[Any]]:
     """Return the function from the counts of a corpus to its vectors."""
     spectrum = compass.spectrum
     if alignment == "procrustes":
-        whole = spectrum.embedding().vectors
+        whole = compass.embedding().vectors
         return lambda counts: (
             aligned(fit(counts, settled, threads=threads).embedding(), whole).vectors
         )
+    if compass.polished is not None and compass.offsets is not None:
+        return _polished_embedder(compass, compass.polished, compass.offsets.centre, threads)
     basis = (
         spectrum.eigenvectors * np.sign(spectrum.eigenvalues) / np.sqrt(abs(spectrum.eigenvalues))
     )
@@ -296,47 +298,50 @@ def _embedder(
     return lambda counts: build_target(counts, settled, threads) @ narrow
 
 
-def _dealt_anew(
-    slices: Slices,
-    between: tuple[str, str],
-    vectors: Callable[[Cooccurrence], NDArray[Any]],
-    permutations: int,
-) -> Array:
-    """Return the distances of all words for random dealings of the folds of two corpora."""
-    pooled = [fold for name in between for fold in slices.folds[name]]
-    rng = np.random.default_rng([slices.settled.seed, 2])
-    drawn = []
-    with progress("permutations", permutations, "dealing") as bar:
-        for _ in range(permutations):
-            order = rng.permutation(len(pooled))
-            middle = len(slices.folds[between[0]])
-            parts = [total([pooled[i] for i in half]) for half in (order[:middle], order[middle:])]
-            drawn.append(distances(*(vectors(part) for part in parts)))
-            bar.update(1)
-    return np.array(drawn)
+def _polished_embedder(
+    compass: Model,
+    polished: tuple[Embedding, Embedding],
+    centre: NDArray[np.float32],
+    threads: int | None,
+) -> Callable[[Cooccurrence], NDArray[Any]]:
+    word, context = polished
+    made, scale = word.provenance["polish"], compass.spectrum.row_scale
+
+    def vectors(counts: Cooccurrence) -> NDArray[np.float32]:
+        found = solve_words(
+            counts,
+            context.vectors,
+            word.vectors + centre,
+            negatives=made["negatives"],
+            exponent=made["exponent"],
+            evidence=made["evidence"],
+            coupling=None if scale is None else scale**-2.0,
+            threads=threads,
+        )
+        return found - centre
+
+    return vectors
 
 
 def _listed(
-    words: tuple[str, ...], changes: Array, observed: Array, p_values: Array | None
+    words: tuple[str, ...], changes: Array, distances: Array, ratios: Array, p_values: Array | None
 ) -> tuple[WordChange, ...]:
+    """Return the changes of all words, the surest first."""
     from scipy.stats import false_discovery_control
 
-    size = np.nan_to_num(changes, nan=-np.inf)
-    if p_values is None:
-        return tuple(
-            WordChange(words[i], _number(changes[i]), float(observed[i]), None, None)
-            for i in np.argsort(-size, kind="stable")
-        )
-    q_values = false_discovery_control(p_values)
+    nothing = np.full(len(words), np.nan)
+    tested = nothing if p_values is None else p_values
+    q_values = nothing if p_values is None else false_discovery_control(p_values)
     return tuple(
         WordChange(
             words[i],
             _number(changes[i]),
-            float(observed[i]),
-            float(p_values[i]),
-            float(q_values[i]),
+            float(distances[i]),
+            float(ratios[i]),
+            _number(tested[i]),
+            _number(q_values[i]),
         )
-        for i in np.lexsort((-size, p_values))
+        for i in np.lexsort((-ratios, tested))
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from qwem.comparison.folds import deal, every_word
@@ -11,7 +12,7 @@ from qwem.errors import CorpusError
 from qwem.model import count, read, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.model import Settings, Settled
@@ -24,25 +25,38 @@ class Slices:
     folds: Mapping[str, list[Cooccurrence]]
     settled: Settled
 
-    def counts(self, name: str, numbers: Iterable[int] | None = None) -> Cooccurrence:
-        """Return the counts of a slice, or of some of its folds."""
-        folds = self.folds[name]
-        return total(folds if numbers is None else [folds[number] for number in numbers])
+    @cached_property
+    def _halves(self) -> dict[str, list[Cooccurrence]]:
+        return {
+            name: [sum(folds[half + 2 :: 2], start=folds[half]) for half in (0, 1)]
+            for name, folds in self.folds.items()
+        }
+
+    @cached_property
+    def _wholes(self) -> dict[str, Cooccurrence]:
+        return {name: halves[0] + halves[1] for name, halves in self._halves.items()}
+
+    def halves(self, name: str) -> list[Cooccurrence]:
+        """Return the counts of the even folds of a slice, and of the odd ones."""
+        return [every_word(half) for half in self._halves[name]]
+
+    def counts(self, name: str) -> Cooccurrence:
+        """Return the counts of a slice."""
+        return every_word(self._wholes[name])
 
     @property
     def all(self) -> Cooccurrence:
         """The counts of all slices together."""
-        return total([fold for folds in self.folds.values() for fold in folds])
-
-
-def total(parts: list[Cooccurrence]) -> Cooccurrence:
-    """Return the sum of counts, in which every word occurs."""
-    first, *others = parts
-    return every_word(sum(others, start=first))
+        first, *others = self._wholes.values()
+        return every_word(sum(others, start=first))
 
 
 def slices_of(
-    corpora: Mapping[str, Any], settings: Settings, folds: int, threads: int | None
+    corpora: Mapping[str, Any],
+    settings: Settings,
+    folds: int,
+    threads: int | None,
+    groups: Mapping[str, Sequence[Any]] | None = None,
 ) -> Slices:
     """Return the counts of corpora by fold, of the words that all of them have.
 
@@ -59,7 +73,8 @@ def slices_of(
     settled = settle(settings.changed(vocab_size=None), vocabulary)
     counted = {}
     for name, corpus in read_ones.items():
-        dealt = deal(corpus.recode(vocabulary), folds, seed=settled.seed)
+        labels = None if groups is None else groups[name]
+        dealt = deal(corpus.recode(vocabulary), folds, labels, seed=settled.seed)
         counted[name] = [count(dealt.fold(k), settled, threads) for k in range(folds)]
     return Slices(counted, settled)
 

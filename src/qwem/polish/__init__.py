@@ -4,6 +4,7 @@ from qwem.polish.loss import RowProblem
 from qwem.polish.polishing import Polished, polish
 from qwem.polish.rows import FixedContexts, SolvedRow, solve_row
 from qwem.polish.sweep import Steps, cached_rows, row_cuts, step_rows
+from qwem.polish.words import solve_words
 
 __all__ = [
     "FixedContexts",
@@ -15,5 +16,6 @@ __all__ = [
     "polish",
     "row_cuts",
     "solve_row",
+    "solve_words",
     "step_rows",
 ]
