@@ -5,6 +5,9 @@
 The cost is that of `stability` on the whole text, counting included, divided by that of one fit,
 both from the encoded corpus and in processor seconds.
 
+With --complete, the standard errors after one sweep to four are compared with those of complete
+fits of every replicate.
+
 For the coverage, documents are dealt at random into two halves. Intervals come from one half, and
 the values that they should cover from a fit of the other. The pairs of words are random, neighbours
 in the model of the whole text, and neighbours in the model of the first half. The last were chosen
@@ -19,12 +22,27 @@ import time
 import numpy as np
 
 import qwem
-from qwem.comparison import stability
-from qwem.comparison.folds import deal
+from qwem.comparison import Stability, stability
+from qwem.comparison.folds import FoldCounts, deal
+from qwem.comparison.stability import SWEEPS
 from qwem.corpus import Vocabulary
-from qwem.model import Settings, settle
+from qwem.model import Settings, Settled, settle
 
 PAIRS = 500
+
+
+def compare_with_complete_fits(corpus: qwem.Corpus, settings: Settled, folds: int) -> None:
+    """Print standard errors after some sweeps, as a part of those of complete fits."""
+    rng = np.random.default_rng(0)
+    words = corpus.vocabulary.words
+    pairs = [(words[i], words[j]) for i, j in rng.choice(len(words), (PAIRS, 2)) if i != j]
+    found = [stability(corpus, folds=folds, sweeps=k, settings=settings) for k in (1, 2, 3, 4)]
+    counts = FoldCounts(deal(corpus, folds, seed=settings.seed), settings)
+    fits = tuple(qwem.fit(counts.without(k), settings).embedding() for k in range(folds))
+    complete = Stability(found[0].model, fits).similarities(pairs).errors
+    for sweeps, each in enumerate(found, 1):
+        share = np.median(each.similarities(pairs).errors / complete)
+        print(f"{sweeps} sweeps: standard errors are {share:.0%} of those of complete fits")
 
 
 def main() -> None:
@@ -33,9 +51,11 @@ def main() -> None:
     parser.add_argument("--vocab-size", type=int, default=10_000)
     parser.add_argument("--dim", type=int, default=200)
     parser.add_argument("--folds", type=int, default=20)
-    parser.add_argument("--sweeps", type=int, default=4)
+    parser.add_argument("--sweeps", type=int, default=SWEEPS)
     parser.add_argument("--no-polish", dest="polish", action="store_false")
     parser.add_argument("--no-cost", dest="cost", action="store_false")
+    parser.add_argument("--complete", action="store_true")
+    parser.add_argument("--no-coverage", dest="coverage", action="store_false")
     options = parser.parse_args()
 
     corpus = qwem.Corpus.from_files(options.text, vocab_size=options.vocab_size)
@@ -43,8 +63,9 @@ def main() -> None:
     stability(corpus.restrict(300), folds=2, settings=settings.changed(dim=5))  # compiles
     if options.cost:
         start = time.process_time()
-        qwem.fit(corpus, settings)
+        model = qwem.fit(corpus, settings)
         fit = time.process_time() - start
+        print("fit:", ", ".join(f"{name} {taken:.1f} s" for name, taken in model.seconds.items()))
         start = time.process_time()
         stability(corpus, folds=options.folds, sweeps=options.sweeps, settings=settings)
         replicates = time.process_time() - start
@@ -52,6 +73,10 @@ def main() -> None:
             f"fit {fit:.0f} s, stability with {options.folds} folds {replicates:.0f} s of processor"
         )
         print(f"{replicates / fit:.1f} times one fit", flush=True)
+    if options.complete:
+        compare_with_complete_fits(corpus, settings, options.folds)
+    if not options.coverage:
+        return
 
     # A word of one document is in one half only, and there is nothing to compare.
     size = len(corpus.vocabulary)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qwem.cli import main
-from qwem.comparison import Stability, weat
+from qwem.comparison import Stability, stability, weat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,3 +108,27 @@ def test_other_models_are_refused(stable: str, capsys: Capture) -> None:
     assert "has no replicates" in capsys.readouterr().err
     assert main(["similar", stable, "wa", "--stability", "--dim", "2"]) == 2
     assert "can't be combined" in capsys.readouterr().err
+
+
+def test_documents_of_one_author_stay_together(tmp_path: Path, capsys: Capture) -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{'abcdefghij'[i]}" for i in rng.integers(0, 10, 30)) for _ in range(40)]
+    authors = [None if number == 7 else number // 4 for number in range(40)]
+    file = tmp_path / "posts.jsonl"
+    file.write_text(
+        "".join(
+            json.dumps({"text": text, "author": author}) + "\n"
+            for text, author in zip(texts, authors, strict=True)
+        )
+    )
+    arguments = ["stability", str(file), "--folds", "3", "--dim", "2", "--no-polish"]
+    arguments += ["-o", str(tmp_path / "stable")]
+    assert main([*arguments, "--group-column", "author"]) == 0
+    labels = [-1 if author is None else author for author in authors]
+    expected = stability(texts, folds=3, dim=2, polish=False, groups=labels)
+    loaded = Stability.load(tmp_path / "stable")
+    for one, other in zip(loaded.replicates, expected.replicates, strict=True):
+        assert np.allclose(one.vectors, other.vectors, atol=2e-3)
+    capsys.readouterr()
+    assert main([*arguments, "--group-column", "editor"]) == 2
+    assert "editor" in capsys.readouterr().err

@@ -12,9 +12,9 @@ from scipy.linalg import orthogonal_procrustes
 import qwem
 from qwem import Cooccurrence, Corpus
 from qwem.comparison import Estimates, Stability, stability
-from qwem.comparison.folds import FoldCounts, deal, every_word
+from qwem.comparison.folds import FoldCounts, deal, every_word, subtract
 from qwem.comparison.replicates import aligned
-from qwem.errors import SettingError
+from qwem.errors import CountError, SettingError
 from qwem.model import Settings, settle
 
 if TYPE_CHECKING:
@@ -82,12 +82,18 @@ def test_counts_of_folds_add_up(corpus: Corpus) -> None:
     counts = FoldCounts(deal(corpus, 4), settings)
     folds = [counts.fold(k) for k in range(4)]
     assert sum(folds[1:], start=folds[0]) == counts.total
-    assert counts.without(2) == every_word(folds[0] + folds[1] + folds[3])
+    without, expected = counts.without(2), every_word(folds[0] + folds[1] + folds[3])
+    assert without.vocabulary == expected.vocabulary
+    assert np.array_equal(without.pair_counts.toarray(), expected.pair_counts.toarray())
+    assert np.all(without.pair_counts.tocsr().data > 0)
+    with pytest.raises(CountError, match="not a part"):
+        subtract(folds[0].pair_counts.tocsr(), counts.total.pair_counts.tocsr())
     tripled = folds[1] + folds[1] + folds[1] + folds[2]
     assert counts.weighted([0, 3, 1, 0]) == every_word(tripled)
     ready = FoldCounts(folds, settings)
     assert ready.total == counts.total
-    assert ready.without(0) == counts.without(0)
+    other, same = ready.without(0).pair_counts, counts.without(0).pair_counts
+    assert np.array_equal(other.toarray(), same.toarray())
 
 
 def test_every_word_occurs() -> None:

@@ -9,8 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qwem.cli.inputs import add_files, source_of
-from qwem.cli.options import Option, add_options, add_settings, given, given_settings, whole
+from qwem.cli.inputs import add_files, groups_of, source_of
+from qwem.cli.options import (
+    GROUPING,
+    Option,
+    add_options,
+    add_settings,
+    given,
+    given_settings,
+    whole,
+)
 from qwem.cli.output import command, emit
 
 if TYPE_CHECKING:
@@ -28,7 +36,7 @@ FOLDS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem stability``."""
     add_files(parser, "text (- is standard input), or one encoded corpus", "MODEL")
-    add_options(parser, FOLDS)
+    add_options(parser, {**FOLDS, **GROUPING})
     add_settings(parser, "embedding", "reading", "counting")
 
 
@@ -47,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
         source,
         preset=options.preset,
         threads=options.threads,
+        groups=groups_of(options.inputs, options.group_column),
         **given(options, FOLDS),
         **given_settings(options),
     )

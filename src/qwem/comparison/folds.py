@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from qwem._internal.blocks import cut_evenly, for_each
 from qwem._internal.checks import require_whole
-from qwem._internal.resources import require_memory
+from qwem._internal.resources import require_memory, thread_count
 from qwem.cooccurrence import Cooccurrence, PairCounts
 from qwem.corpus import Vocabulary
 from qwem.errors import CountError, SettingError
@@ -100,6 +101,8 @@ class FoldCounts:
     source: DealtCorpus | Sequence[Cooccurrence]
     settings: Settings
     threads: int | None = None
+    ready: Cooccurrence | None = None
+    """The counts of all folds together, if they are known."""
 
     def __post_init__(self) -> None:
         if len(self.source) < 2:
@@ -111,6 +114,8 @@ class FoldCounts:
     @cached_property
     def total(self) -> Cooccurrence:
         """The counts of all folds together."""
+        if self.ready is not None:
+            return self.ready
         if isinstance(self.source, DealtCorpus):
             return count(self.source.corpus, self.settings, self.threads)
         first, *others = self.source
@@ -122,9 +127,25 @@ class FoldCounts:
             return count(self.source.fold(number), self.settings, self.threads)
         return self.source[number]
 
+    @cached_property
+    def _pairs(self) -> sparse.csr_array:
+        return self.total.pair_counts.tocsr()
+
     def without(self, number: int) -> Cooccurrence:
-        """Return the counts of all folds but one."""
-        return every_word(self.total - self.fold(number))
+        """Return the counts of all folds but one.
+
+        The pairs are a sparse matrix however many there are, because polishing takes it so.
+        """
+        fold = self.fold(number)
+        pairs = subtract(self._pairs, fold.pair_counts.tocsr(), self.threads)
+        words = self.total.word_counts - fold.word_counts
+        return every_word(
+            replace(
+                self.total,
+                vocabulary=Vocabulary(self.total.vocabulary.words, words),
+                pair_counts=PairCounts(pairs),
+            )
+        )
 
     def weighted(self, weights: Sequence[int]) -> Cooccurrence:
         """Return the sum of the folds' counts, each as many times as its weight says."""
@@ -135,6 +156,32 @@ class FoldCounts:
         for number in chosen[1:]:
             total += _times(self.fold(number), weights[number])
         return every_word(total)
+
+
+def subtract(
+    whole: sparse.csr_array, part: sparse.csr_array, threads: int | None = None
+) -> sparse.csr_array:
+    """Return a sparse matrix of counts less a part of it, without zeros.
+
+    >>> whole = sparse.csr_array([[0, 3], [3, 2]], dtype=np.uint32)
+    >>> subtract(whole, sparse.csr_array([[0, 1], [1, 2]], dtype=np.uint32)).toarray().tolist()
+    [[0, 2], [2, 0]]
+    """
+    from qwem.comparison.kernels import close_gaps, subtract_rows
+
+    size = len(whole.indptr) - 1
+    runs = cut_evenly(whole.indptr, 8 * thread_count(threads))
+    lengths = np.empty(size, np.int64)
+    rows = np.empty_like(whole.indices), np.empty_like(whole.data)
+    of_whole = whole.indptr, whole.indices, whole.data
+    of_part = part.indptr, part.indices, part.data
+    for_each(lambda run: subtract_rows(*run, *of_whole, *of_part, lengths, *rows), runs, threads)
+    if lengths.min(initial=0) < 0:
+        raise CountError("The counts to subtract are not a part of these: some are larger.")
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(whole.indptr.dtype)
+    result = np.empty(indptr[-1], whole.indices.dtype), np.empty(indptr[-1], whole.data.dtype)
+    for_each(lambda run: close_gaps(*run, whole.indptr, *rows, indptr, *result), runs, threads)
+    return sparse.csr_array((result[1], result[0], indptr), shape=whole.shape)
 
 
 def every_word(counts: Cooccurrence) -> Cooccurrence:

@@ -9,7 +9,7 @@ import numpy as np
 from qwem._internal.resources import blas_threads
 from qwem.embedding import Embedding
 from qwem.model import build_target
-from qwem.polish import polish
+from qwem.polish import polish, solve_words
 from qwem.spectrum import factorize
 
 if TYPE_CHECKING:
@@ -24,25 +24,42 @@ def replicate(
 ) -> Embedding:
     """Return the embedding of `counts`, aligned to the model of all counts.
 
-    A polished model takes some more sweeps on the new counts from its own vectors. A closed form is
-    factorized anew, which starts from its eigenvectors. A rotation then brings the vectors as near
-    as can be to those of the model; it changes no cosine.
+    A polished model takes some more sweeps on the new counts from its own vectors, the last of them
+    for words only, because contexts come after words in a sweep. A closed form is factorized anew,
+    which starts from its eigenvectors. A rotation then brings the vectors as near as can be to
+    those of the model; it changes no cosine.
     """
     with blas_threads(threads):
         if model.polished is not None and model.offsets is not None:
             word, context = model.polished
-            made = word.provenance["polish"]
-            found = polish(
+            scale = model.spectrum.row_scale
+            made = {
+                name: word.provenance["polish"][name]
+                for name in ("negatives", "exponent", "evidence")
+            }
+            swept = polish(
                 model.spectrum,
                 counts,
-                sweeps=sweeps,
-                negatives=made["negatives"],
-                exponent=made["exponent"],
-                evidence=made["evidence"],
+                sweeps=sweeps - 1,
                 tol=0.0,
                 start=(word.vectors + model.offsets.centre, context.vectors),
                 threads=threads,
-            ).embedding
+                **made,
+            )
+            vectors = solve_words(
+                counts,
+                swept.context.vectors,
+                swept.embedding.vectors + swept.centre,
+                coupling=None if scale is None else scale**-2.0,
+                steps=1,
+                threads=threads,
+                **made,
+            )
+            weights = counts.word_counts / (counts.word_counts + made["evidence"])
+            centre = (weights @ vectors / weights.sum()).astype(np.float32)
+            found = Embedding(
+                counts.vocabulary, vectors - centre, provenance=swept.embedding.provenance
+            )
         else:
             found = factorize(
                 build_target(counts, settled, threads),
