@@ -171,6 +171,7 @@ def main() -> None:
     parser.add_argument("--moving", type=int, default=10_000, help="words that move in time")
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--size", type=int, nargs=2, default=(1200, 760))
+    parser.add_argument("--ratio", type=float, default=1, help="pixels of the screen per pixel")
     parser.add_argument("--peer", type=Path, help="node_modules with regl-scatterplot and esbuild")
     parser.add_argument("--models", nargs="+", type=Path, help="serve these, and open the page")
     options = parser.parse_args()
@@ -196,7 +197,7 @@ def report(options: argparse.Namespace, site: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
-        driver = browser(*options.size)
+        driver = browser(*options.size, options.ratio)
         try:
             driver.get(f"{address}/ours.html")
             wait(driver)
@@ -230,7 +231,7 @@ def visit(model: Path, options: argparse.Namespace) -> None:
     serving = {"ready": addresses.put}
     threading.Thread(target=serve, args=(models,), kwargs=serving, daemon=True).start()
     address = addresses.get()
-    driver = browser(*options.size)
+    driver = browser(*options.size, options.ratio)
     try:
         waits = []
         for _ in range(VISITS):
@@ -285,7 +286,7 @@ def bundle(site: Path, modules: Path) -> None:
     (site / "bundled.js").replace(site / "peer.js")
 
 
-def browser(width: int, height: int) -> Any:
+def browser(width: int, height: int, ratio: float) -> Any:
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -296,6 +297,7 @@ def browser(width: int, height: int) -> Any:
         "--disable-dev-shm-usage",
         "--enable-unsafe-swiftshader",
         f"--window-size={width + 40},{height + 160}",
+        f"--force-device-scale-factor={ratio}",
     ):
         options.add_argument(argument)
     driver = webdriver.Chrome(options, webdriver.ChromeService(str(shutil.which("chromedriver"))))

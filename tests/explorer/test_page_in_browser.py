@@ -632,6 +632,21 @@ def test_pictures_are_saved_with_their_labels(page: Page) -> None:
     assert "eigenvalue" in page.saved("Save picture", "features")
 
 
+def test_a_fine_screen_gets_a_fine_picture(served: Page) -> None:
+    served.show("map", "document.querySelector('.map .words').dataset.shown")
+    wide, tall = WIDE
+    screen = {"width": wide, "height": tall, "deviceScaleFactor": 2, "mobile": False}
+    served.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    served.run("document.querySelector('.map .words').style.width = '400px'")
+    served.drawn("map", "+")
+    # Where drawing is slow, a picture in motion is coarse, and the one at rest is fine.
+    served.wait("document.querySelector('.map .words canvas').width === 800")
+    assert served.run("return document.querySelectorAll('.map .words canvas')[1].width") == 800
+    served.run("document.querySelector('.map .words').style.width = ''")
+    resize(served.browser, *WIDE)
+    served.drawn("map")
+
+
 def test_dark_and_light(browser: Chrome, exported: str) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
     with watched(browser, exported, dark=True) as page:

@@ -9,6 +9,8 @@ const LABEL = 13; // pixels: the size of a label's letters
 const REACH = 14; // pixels: how far from a point the pointer still finds it
 const CLOSEST = 4000; // how far one can zoom in
 const MOST_LABELS = 220;
+const FAST = 8; // milliseconds: where points take longer, fine screens show them coarsely in motion
+const REST = 160; // milliseconds after the last motion, when they are drawn sharply again
 
 /**
  * What a map tells its owner.
@@ -55,6 +57,9 @@ export class WordMap {
   #asked = false;
   /** @type {number[]} */ #loop = [];
   #hovered = -1;
+  #ratio = 1;
+  #slow = false; // whether a sharp picture takes too long while the map moves
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ #later;
   #size = [1, 1];
 
   /**
@@ -233,13 +238,16 @@ export class WordMap {
     this.#asked = true;
     requestAnimationFrame(() => {
       this.#asked = false;
-      this.#draw();
+      const coarse = this.#ratio > 1 && this.#slow;
+      this.#draw(coarse ? 1 : this.#ratio);
+      clearTimeout(this.#later);
+      if (coarse) this.#later = setTimeout(() => this.#draw(this.#ratio), REST);
     });
   }
 
   /** The map as a picture on paper of its own, with its labels. */
   async picture() {
-    this.#draw();
+    this.#draw(this.#ratio);
     const both = document.createElement("canvas");
     both.width = this.canvas.width;
     both.height = this.canvas.height;
@@ -251,17 +259,24 @@ export class WordMap {
     return new Promise((/** @type {(blob: Blob | null) => void} */ done) => both.toBlob(done));
   }
 
-  #draw() {
+  /** @param {number} ratio pixels of the points' canvas per pixel of the page */
+  #draw(ratio) {
+    const began = performance.now();
     const [width, height] = this.#size;
-    const ratio = this.canvas.width / width;
+    fitCanvas(this.canvas, width * ratio, height * ratio);
+    fitCanvas(this.overlay, width * this.#ratio, height * this.#ratio);
     const camera = this.camera;
-    const shown = { ...camera };
-    for (const part of /** @type {(keyof typeof shown)[]} */ (Object.keys(shown)))
-      shown[part] *= ratio;
+    const shown = {
+      across: ratio * camera.across,
+      up: ratio * camera.up,
+      left: ratio * camera.left,
+      top: ratio * camera.top,
+    };
     const size = diameter(this.words.length) * ratio * Math.min(3, Math.max(1, this.#zoom) ** 0.3);
     this.#layer.draw(this.positions, this.#shades, size, shown, this.look.paper());
+    if (ratio > 1) this.#slow = performance.now() - began > FAST;
     const { text } = this;
-    text.setTransform(ratio, 0, 0, ratio, 0, 0);
+    text.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     text.clearRect(0, 0, width, height);
     if (!this.#equal) this.#drawAxes(camera, width, height);
     this.#drawLabels(camera, width, height);
@@ -382,11 +397,7 @@ export class WordMap {
   #resize() {
     const { clientWidth, clientHeight } = this.element;
     this.#size = [Math.max(1, clientWidth), Math.max(1, clientHeight)];
-    const ratio = Math.min(2, devicePixelRatio || 1);
-    for (const canvas of [this.canvas, this.overlay]) {
-      canvas.width = Math.round(this.#size[0] * ratio);
-      canvas.height = Math.round(this.#size[1] * ratio);
-    }
+    this.#ratio = Math.min(2, devicePixelRatio || 1);
     this.redraw();
   }
 
@@ -440,6 +451,17 @@ export class WordMap {
     for (let i = 0; i < loop.length; i += 2) points.push(...this.at(loop[i], loop[i + 1]));
     this.events.loop?.(inside(this.positions, points));
   }
+}
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ */
+function fitCanvas(canvas, width, height) {
+  const [wide, tall] = [Math.round(width), Math.round(height)];
+  if (canvas.width !== wide) canvas.width = wide;
+  if (canvas.height !== tall) canvas.height = tall;
 }
 
 /** @param {number} count */
