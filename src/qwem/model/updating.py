@@ -201,10 +201,14 @@ def _arranged(counts: Cooccurrence, words: tuple[str, ...]) -> Cooccurrence:
     place = Vocabulary(words, np.zeros(len(words), np.int64)).indices(counts.vocabulary)
     occurrences = np.zeros(len(words), np.int64)
     occurrences[place] = counts.word_counts
-    pairs = counts.pair_counts.tocsr().tocoo()
-    matrix = sparse.csr_array(
-        (pairs.data, (place[pairs.row], place[pairs.col])), shape=(len(words), len(words))
-    )
+    known, shape = counts.pair_counts.matrix, (len(words), len(words))
+    matrix: Any
+    if isinstance(known, np.ndarray) and np.array_equal(place, np.arange(len(place))):
+        matrix = np.zeros(shape, known.dtype)  # new words come last, which is the usual case
+        matrix[: len(place), : len(place)] = known
+    else:
+        pairs = counts.pair_counts.tocsr().tocoo()
+        matrix = sparse.csr_array((pairs.data, (place[pairs.row], place[pairs.col])), shape=shape)
     return replace(
         counts,
         vocabulary=Vocabulary(words, occurrences),
