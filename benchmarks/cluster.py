@@ -128,7 +128,7 @@ def constants(options: argparse.Namespace, settings: Settings, directory: str) -
         shutil.rmtree(work)
         files = copied(options.corpus, options.times, directory)
         _, taken, more = count_there(client, files, work, settings, options.piece_bytes)
-        predicted = _predicted(seconds, seen, more.tasks, options.times)
+        predicted = _predicted(seconds, seen, more.tasks, options.times, workers)
         print(
             f"{options.times} times: {predicted:.1f} s predicted, {taken:.1f} s taken, "
             f"{predicted / taken - 1:+.0%}"
@@ -156,15 +156,26 @@ def _solve(client: Any, counts: Cooccurrence, settings: Settings, work: Path, wo
     print(f"    {rate / 1e9:.2f} billion pairs times dimensions/s per worker, all included")
 
 
-def _predicted(seconds: float, seen: Stages, tasks: dict[str, int], times: int) -> float:
-    """Return the time of more text: stages grow with it, sums of counts with the tasks of counting.
+def _predicted(
+    seconds: float, seen: Stages, tasks: dict[str, int], times: int, workers: int
+) -> float:
+    """Return the time of more text, by the seconds of less and the numbers of its tasks.
 
-    The rest, what this process does, stays.
+    A stage grows with the text, and shrinks where fewer workers are idle in its last round. The
+    sum of counts grows with the tasks that count. The rest, what this process does, stays.
     """
-    sums = tasks["counting"] / seen.tasks["counting"]
-    growth = {stage: sums if stage == "adding sum" else times for stage in seen.seconds}
-    stages = sum(growth[stage] * taken for stage, taken in seen.seconds.items())
-    return seconds - sum(seen.seconds.values()) + stages
+
+    def busy(count: int) -> float:
+        return count / (workers * -(-count // workers))
+
+    total = seconds - sum(seen.seconds.values())
+    for stage, taken in seen.seconds.items():
+        if stage == "adding sum":
+            growth = tasks["counting"] / seen.tasks["counting"]
+        else:
+            growth = times * busy(seen.tasks[stage]) / busy(tasks[stage])
+        total += growth * taken
+    return total
 
 
 def _warm() -> None:
