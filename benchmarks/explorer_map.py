@@ -197,7 +197,7 @@ def report(options: argparse.Namespace, site: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
-        driver = browser(*options.size, options.ratio)
+        driver = browser(options.size, options.ratio)
         try:
             driver.get(f"{address}/ours.html")
             wait(driver)
@@ -231,7 +231,7 @@ def visit(model: Path, options: argparse.Namespace) -> None:
     serving = {"ready": addresses.put}
     threading.Thread(target=serve, args=(models,), kwargs=serving, daemon=True).start()
     address = addresses.get()
-    driver = browser(*options.size, options.ratio)
+    driver = browser(options.size, options.ratio)
     try:
         waits = []
         for _ in range(VISITS):
@@ -286,7 +286,7 @@ def bundle(site: Path, modules: Path) -> None:
     (site / "bundled.js").replace(site / "peer.js")
 
 
-def browser(width: int, height: int, ratio: float) -> Any:
+def browser(size: tuple[int, int], ratio: float) -> Any:
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -296,7 +296,7 @@ def browser(width: int, height: int, ratio: float) -> Any:
         "--no-sandbox",
         "--disable-dev-shm-usage",
         "--enable-unsafe-swiftshader",
-        f"--window-size={width + 40},{height + 160}",
+        f"--window-size={size[0] + 40},{size[1] + 160}",
         f"--force-device-scale-factor={ratio}",
     ):
         options.add_argument(argument)
