@@ -7,7 +7,7 @@ import webbrowser
 from typing import TYPE_CHECKING
 
 from qwem.cli.options import Option, add_options, given, number, whole
-from qwem.cli.output import emit
+from qwem.cli.output import emit, emit_page
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -69,15 +69,7 @@ def _export(options: argparse.Namespace, models: list[Explored]) -> None:
     from qwem.explorer import write_page
 
     page = write_page(models, options.output, **given(options, ["words"]))
-    if not page.is_file():  # a pipe, or standard output
-        emit(options, {"output": str(page)}, [("written", str(page))])
-        return
-    size = page.stat().st_size
-    emit(
-        options,
-        {"output": str(page), "bytes": size},
-        [("written", f"{page}: {size / 1e6:.1f} MB, open it in a browser")],
-    )
+    emit_page(options, page)
 
 
 def _serve(options: argparse.Namespace, models: list[Explored]) -> None:

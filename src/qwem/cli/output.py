@@ -50,6 +50,19 @@ def emit_run(
     emit(options, report, rows)
 
 
+def emit_page(options: argparse.Namespace, page: Path) -> None:
+    """Print where a page was written to, and how large it is."""
+    if not page.is_file():  # a pipe, or standard output
+        emit(options, {"output": str(page)}, [("written", str(page))])
+        return
+    size = page.stat().st_size
+    emit(
+        options,
+        {"output": str(page), "bytes": size},
+        [("written", f"{page}: {size / 1e6:.1f} MB, open it in a browser")],
+    )
+
+
 def command() -> str:
     """Return how to call this program again: by name, or by path if the shell can't find it."""
     called = sys.argv[0]

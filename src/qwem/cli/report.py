@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qwem.cli.options import Option, add_options, given, number, whole
-from qwem.cli.output import emit
+from qwem.cli.output import emit_page
 
 if TYPE_CHECKING:
     import argparse
@@ -72,12 +72,4 @@ def run(options: argparse.Namespace) -> None:
         corpus=options.corpus_stats and Corpus.load(options.corpus_stats),
         **given(options, OPTIONS),
     )
-    if not page.is_file():  # a pipe, or standard output
-        emit(options, {"output": str(page)}, [("written", str(page))])
-        return
-    size = page.stat().st_size
-    emit(
-        options,
-        {"output": str(page), "bytes": size},
-        [("written", f"{page}: {size / 1e6:.1f} MB, open it in a browser")],
-    )
+    emit_page(options, page)
