@@ -96,9 +96,11 @@ def run_each(
                 start(numbers)
                 continue
             for future in ended:
-                number = places.pop(future)
-                results[number] = future.result()
-                done(number)
+                try:
+                    results[places[future]] = future.result(LOOK_EVERY)
+                except TimeoutError:  # its worker was lost with the result, and others may be too
+                    continue
+                done(places.pop(future))
     return results
 
 
