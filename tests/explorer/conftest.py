@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import qwem
-from qwem.explorer import build_app, explored, load_models
+from explorer.page import watched
+from qwem.comparison import stability
+from qwem.dynamics import closed_form
+from qwem.explorer import build_app, explored, load_models, write_page
+from qwem.explorer.server import listen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from selenium.webdriver import Chrome
+
+    from explorer.page import Page
     from qwem import Model
     from qwem.explorer import Explored
 
@@ -86,3 +96,70 @@ def client(models: list[Explored]) -> Any:
 def saved_client(saved: Path) -> Any:
     """A client of a model that was loaded from a directory."""
     return client_of(load_models([saved]))
+
+
+@pytest.fixture(scope="session")
+def opened(
+    polished: Model,
+    closed: Model,
+    counts: qwem.Cooccurrence,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> list[Explored]:
+    """Three models from disk: one with counts and a training run, another, and a stable one."""
+    from qwem.training import Trace
+
+    directory = tmp_path_factory.mktemp("models")
+    polished.save(directory / "polished")
+    closed.save(directory / "closed")
+    run = closed_form(polished.spectrum, init_scale=1e-6)
+    times = run.time(np.linspace(0, 2, 9))
+    Trace(
+        polished.vocabulary, {}, np.arange(9), times, run.loss(times), run.singular_values(times),
+        np.full(9, np.nan), {8: (np.zeros((len(polished.vocabulary), 8)),)},
+    ).save(directory / "run")  # fmt: skip
+    texts = ["the king and the queen", "the duke and the lady", "a cat and a dog"] * 9
+    stability(texts, folds=4, dim=2).save(directory / "stable")
+    models = [directory / name for name in ("polished", "closed", "stable")]
+    found = load_models(models, trace=directory / "run")
+    found[0].counts = counts
+    return found
+
+
+@pytest.fixture(scope="session")
+def address(opened: list[Explored]) -> Iterator[str]:
+    """The address of a running server, with its token."""
+    uvicorn = pytest.importorskip("uvicorn")
+    with listen() as listening:
+        port = int(listening.getsockname()[1])
+        app = build_app(opened, token=TOKEN, port=port)
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_level="warning", lifespan="off", ws="none", access_log=False)
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield f"http://127.0.0.1:{port}/?token={TOKEN}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="session")
+def exported(opened: list[Explored], tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_page(opened, tmp_path_factory.mktemp("page") / "page.html").as_uri()
+
+
+@pytest.fixture
+def served(browser: Chrome, address: str) -> Iterator[Page]:
+    with watched(browser, address) as page:
+        yield page
+
+
+@pytest.fixture(params=["served", "exported"])
+def page(request: pytest.FixtureRequest, browser: Chrome) -> Iterator[Page]:
+    """The page from the server, and the page in a file."""
+    which = "address" if request.param == "served" else "exported"
+    with watched(browser, request.getfixturevalue(which)) as opened_page:
+        yield opened_page

@@ -42,14 +42,7 @@ const EDGE = { left: 58, right: 14, top: 12, bottom: 44 };
 export function drawChart(element, chart) {
   const width = Math.max(260, element.clientWidth || 600);
   const { height } = chart;
-  const svg = shape("svg", {
-    viewBox: `0 0 ${width} ${height}`,
-    width,
-    height,
-    role: "img",
-    "aria-label": chart.label,
-  });
-  svg.setAttribute("font-family", FONT);
+  const svg = picture(width, height, chart.label);
   const x = scale(chart.x, EDGE.left, width - EDGE.right);
   const y = scale(chart.y, height - EDGE.bottom, EDGE.top);
   svg.append(...axes(chart, width, x, y));
@@ -269,14 +262,7 @@ export function drawHeat(element, { label, cells, across, down, fill, name }) {
   const edge = { left: 46, top: 8, bottom: 42 };
   const side = (width - edge.left - 8) / Math.max(1, cells.length);
   const height = edge.top + side * cells.length + edge.bottom;
-  const svg = shape("svg", {
-    viewBox: `0 0 ${width} ${height}`,
-    width,
-    height,
-    role: "img",
-    "aria-label": label,
-    "font-family": FONT,
-  });
+  const svg = picture(width, height, label);
   const text = { fill: colour("muted"), "font-size": 12 };
   cells.forEach((row, i) =>
     row.forEach((value, j) => {
@@ -332,14 +318,7 @@ export function drawBars(element, { label, rows }) {
   const width = Math.max(260, element.clientWidth || 500);
   const [line, top] = [26, 6];
   const height = Math.max(1, rows.length) * line + 2 * top;
-  const svg = shape("svg", {
-    viewBox: `0 0 ${width} ${height}`,
-    width,
-    height,
-    role: "img",
-    "aria-label": label,
-    "font-family": FONT,
-  });
+  const svg = picture(width, height, label);
   const names = Math.min(270, width * 0.48);
   const numbers = 52;
   const largest = Math.max(...rows.map(({ value }) => Math.abs(value)), 1e-12);
@@ -393,6 +372,23 @@ function cut(text, most, attributes) {
   );
   if (letters.length > most) element.append(words(text, {}, "title"));
   return element;
+}
+
+/**
+ * An empty picture, with its name for who can't see it.
+ * @param {number} width
+ * @param {number} height
+ * @param {string} label
+ */
+function picture(width, height, label) {
+  return shape("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    role: "img",
+    "aria-label": label,
+    "font-family": FONT,
+  });
 }
 
 /**
