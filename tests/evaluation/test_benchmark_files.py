@@ -57,6 +57,7 @@ def test_similarity_formats(tmp_path: Path, text: str) -> None:
         ("sun sunlight 50\ncar zoo nan\n", "line 2: the score 'nan' is not a number"),
         ("sun\tsunlight\t50\ncar zoo 4\n", "line 2: expected two words"),
         ("a,b,1\n,zoo,4\n", "line 2: expected two words"),
+        ("a,b,1\ncar\rzoo,4,5\n", r"line 2: expected two words and a score, found 'car\\rzoo,4,5'"),
         ("word1 word2 score\n", "contains no word pairs after the names"),
         ("", "contains no word pairs"),
     ],

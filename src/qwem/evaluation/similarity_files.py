@@ -73,7 +73,7 @@ def read_similarity(path: str | os.PathLike[str], *, lower: bool = True) -> Simi
     if not lines:
         raise DataError(f"{file} contains no word pairs.")
     delimiter = _delimiter(lines[0][1])
-    rows = [(place, _fields(line, delimiter)) for place, line in lines]
+    rows = [(place, _fields(file, place, line, delimiter)) for place, line in lines]
     if _is_header(rows[0][1]):
         column = _named_column(rows[0][1])
         rows = rows[1:]
@@ -95,10 +95,16 @@ def _delimiter(line: str) -> str | None:
     return next((mark for mark in "\t,;" if mark in line), None)
 
 
-def _fields(line: str, delimiter: str | None) -> list[str]:
+def _fields(file: Path, place: int, line: str, delimiter: str | None) -> list[str]:
     if delimiter is None:
         return line.split()
-    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter))]
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter))
+    except csv.Error as error:  # a carriage return within it, or more than a hundred kilobytes
+        raise DataError(
+            f"{file}, line {place}: expected two words and a score, found {line[:40]!r}."
+        ) from error
+    return [field.strip() for field in fields]
 
 
 def _is_header(fields: list[str]) -> bool:
