@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cluster.processes import kill_workers, served
+from faults.effort import LONG
 from polish.statistics import some_counts
 from qwem import factorize as factorize_here
 from qwem import fit, mstar
@@ -74,6 +75,7 @@ def test_polishing_has_the_bits_of_one_machine(client: Any, tmp_path: Path) -> N
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.skipif(not LONG, reason="Dask may wait long for workers that it lost")
 def test_killed_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All are killed when the first block of the second product is done, and of a half sweep."""
     calls = 0
