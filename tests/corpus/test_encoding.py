@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus, Vocabulary
-from qwem.corpus import batches, interner, phrases
+from qwem.corpus import batches, interner, token_stream
 from qwem.errors import CorpusError, DiskLimitError, SettingError
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def test_real_text(shared_data: Path) -> None:
 def test_restricting_equals_encoding_with_fewer_words(
     oov: Literal["drop", "mask"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(phrases, "_CHUNK_TOKENS", 7)
+    monkeypatch.setattr(token_stream, "_CHUNK_TOKENS", 7)
     draw = np.random.default_rng(0)
     documents = [
         [str(word) for word in draw.geometric(0.1, size)] for size in draw.integers(0, 9, 40)

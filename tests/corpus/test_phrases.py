@@ -13,8 +13,7 @@ import pytest
 
 import qwem
 from qwem import Corpus, Model
-from qwem.corpus import InputFile, Phrases, Reading, encode_piece
-from qwem.corpus import phrases as phrases_module
+from qwem.corpus import InputFile, Phrases, Reading, encode_piece, token_stream
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -117,8 +116,8 @@ def test_scores_and_joins_are_those_of_their_definitions(scoring: Any, threshold
 def test_it_is_the_same_for_any_threads_and_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = Corpus.from_documents(documents(), min_count=1)
     expected = Phrases.learn(corpus, passes=2, threads=1)
-    monkeypatch.setattr(phrases_module, "_CHUNK_TOKENS", 100)
-    monkeypatch.setattr(phrases_module, "_GROUPED_TOKENS", 500)
+    monkeypatch.setattr(token_stream, "_CHUNK_TOKENS", 100)
+    monkeypatch.setattr(token_stream, "_GROUPED_TOKENS", 500)
     for threads in (1, 3):
         found = Phrases.learn(corpus, passes=2, threads=threads)
         assert found.words == expected.words

@@ -156,7 +156,8 @@ def build_joined(
 ) -> Corpus:
     """Join the phrases of a corpus of all words, and then choose its vocabulary."""
     from qwem.corpus import kernels
-    from qwem.corpus.phrases import USUAL_PASSES, Phrases, document_chunks, learn, stream_of
+    from qwem.corpus.phrases import USUAL_PASSES, Phrases, learn
+    from qwem.corpus.token_stream import document_chunks, stream_of
 
     workers = thread_count(threads)
     if isinstance(reading.phrases, Phrases):
@@ -244,7 +245,7 @@ def destination(directory: PathLike | None) -> Iterator[Path]:
 def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str) -> Corpus:
     """Return corpora that follow each other as one corpus in other words; see `Corpus.recode`."""
     from qwem.corpus import kernels
-    from qwem.corpus.phrases import document_chunks
+    from qwem.corpus.token_stream import document_chunks
 
     masked = oov == "mask"
     dtype = id_dtype(len(vocabulary) + masked)

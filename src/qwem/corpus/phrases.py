@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -12,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.blocks import cut_evenly
 from qwem._internal.checks import require_choice, require_whole
 from qwem._internal.progress import progress
 from qwem._internal.resources import thread_count
+from qwem.corpus.token_stream import DELIMITER, count_following, join_pairs, stream_of
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -25,28 +23,16 @@ if TYPE_CHECKING:
 
     from qwem.corpus.corpus import Corpus
     from qwem.corpus.files import PathLike
+    from qwem.corpus.token_stream import TokenStream
 
 Scoring = Literal["npmi", "pmi", "log_likelihood", "gensim"]
 THRESHOLDS: dict[str, float] = {"npmi": 0.5, "pmi": 7.0, "log_likelihood": 1000.0, "gensim": 10.0}
 """What a pair's score must exceed, by default."""
 USUAL_PASSES = 2
 """How many times ``phrases=True`` looks."""
-DELIMITER = "_"
-"""What stands between the words of a phrase."""
 
 KIND = "phrases"
 _ARRAYS, _FIRSTS, _SECONDS = "phrases.safetensors", "first-words.txt", "second-words.txt"
-_GROUPED_TOKENS = 1 << 26  # tokens whose followers are held in memory at a time
-_CHUNK_TOKENS = 1 << 21
-
-
-class TokenStream(NamedTuple):
-    """Token ids by document, with the spelling and the count of each id."""
-
-    tokens: NDArray[Any]
-    offsets: NDArray[np.int64]
-    words: list[str]
-    counts: NDArray[np.int64]
 
 
 class PairStatistics(NamedTuple):
@@ -209,7 +195,7 @@ class Phrases:
                 if first in place and second in place
             ]
             pairs = np.array(known, dtype=np.int64).reshape(-1, 2)
-            stream = _joined(stream, pairs, threads)
+            stream = join_pairs(stream, pairs, threads)
         return stream
 
     def save(self, path: PathLike) -> None:
@@ -252,7 +238,7 @@ def learn(
         for number in range(passes):
             if number:
                 stream = phrases.joined(stream, workers, first_pass=number - 1)
-            pairs, counts, different = _count(stream, min_count, workers)
+            pairs, counts, different = count_following(stream, min_count, workers)
             kinds = int(np.count_nonzero(stream.counts)) + different
             total = int(stream.counts.sum())
             found = PairStatistics(pairs, counts, stream.counts, total, kinds)
@@ -279,21 +265,6 @@ def no_phrases(
     return Phrases((), (), np.empty(0), (), settings)
 
 
-def stream_of(corpus: Corpus) -> TokenStream:
-    """Return the tokens of a corpus as a stream; a masked word has no spelling.
-
-    Words are counted, because a part of a corpus has the counts of the whole.
-    """
-    from qwem.corpus.kernels import phrases as kernels
-
-    words = list(corpus.vocabulary.words)
-    if corpus.mask_id is not None:
-        words.append("")
-    counts = np.zeros(len(words), np.int64)
-    kernels.count_words(corpus.tokens, 0, corpus.tokens.size, counts)
-    return TokenStream(corpus.tokens, corpus.offsets, words, counts)
-
-
 def following_pairs(
     corpus: Corpus, phrases: Phrases
 ) -> tuple[TokenStream, NDArray[np.int64], NDArray[np.int64]]:
@@ -302,109 +273,5 @@ def following_pairs(
     Of these, pieces of text are added up to find more phrases in the whole.
     """
     stream = phrases.joined(stream_of(corpus), 1)
-    pairs, counts, _ = _count(stream, 1, 1)
+    pairs, counts, _ = count_following(stream, 1, 1)
     return stream, pairs, counts
-
-
-def document_chunks(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return runs of documents of about `_CHUNK_TOKENS` tokens, or one document that has more."""
-    return cut_evenly(offsets, -(-int(offsets[-1]) // _CHUNK_TOKENS) or 1)
-
-
-def _count(
-    stream: TokenStream, least: int, threads: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return the pairs that occur at least `least` times, their counts, and how many there are.
-
-    The words that follow each word are gathered, for as many words at a time as memory is set
-    aside for, and each word's followers are counted.
-    """
-    from qwem.corpus.kernels import phrases as kernels
-
-    tokens, offsets, words, counts = stream
-    ends = np.concatenate(([0], np.cumsum(counts)))
-    groups = cut_evenly(ends, -(-int(ends[-1]) // _GROUPED_TOKENS) or 1)
-    parts = cut_evenly(offsets, threads)
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    different = 0
-    with ThreadPoolExecutor(threads) as pool:
-        for low, high in groups:
-            per_part = np.zeros((len(parts), high - low), np.int64)
-
-            def count_firsts(
-                k: int, low: int = low, high: int = high, into: Any = per_part
-            ) -> None:
-                kernels.count_firsts(tokens, offsets, *parts[k], low, high, into[k])
-
-            list(pool.map(count_firsts, range(len(parts))))
-            starts = np.concatenate(([0], np.cumsum(per_part.sum(axis=0))))
-            free = starts[:-1] + np.cumsum(per_part, axis=0) - per_part
-            after = np.empty(starts[-1], np.uint32)
-
-            def group(
-                k: int, low: int = low, high: int = high, at: Any = free, to: Any = after
-            ) -> None:
-                kernels.group_next(tokens, offsets, *parts[k], low, high, at[k], to)
-
-            list(pool.map(group, range(len(parts))))
-
-            def count(
-                run: tuple[int, int], starts: Any = starts, after: Any = after, low: int = low
-            ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-                room = int(starts[run[1]] - starts[run[0]]) // least + 1
-                first, second, number = np.empty((3, room), np.int64)
-                counter, touched = np.zeros(len(words), np.uint32), np.empty(len(words), np.uint32)
-                written, all_pairs = kernels.count_pairs(
-                    after, starts, *run, least, counter, touched, first, second, number
-                )
-                pairs = np.stack([first[:written] + low, second[:written]], axis=1)
-                return pairs, number[:written].copy(), all_pairs
-
-            for pairs, number, all_pairs in pool.map(count, cut_evenly(starts, 8 * threads)):
-                found.append((pairs, number))
-                different += all_pairs
-    pairs = np.concatenate([pair for pair, _ in found] or [np.empty((0, 2), np.int64)])
-    numbers = np.concatenate([number for _, number in found] or [np.empty(0, np.int64)])
-    spelled = np.array([bool(word) for word in words])
-    real = spelled[pairs].all(axis=1)
-    return pairs[real], numbers[real], different
-
-
-def _joined(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> TokenStream:
-    """Return a stream in which each of these pairs is one token, with an id after all others."""
-    from qwem.corpus.encoder import in_order
-    from qwem.corpus.kernels import phrases as kernels
-
-    tokens, offsets, words, _ = stream
-    place = {word: number for number, word in enumerate(words) if DELIMITER in word}
-    words = list(words)
-    ids = np.empty(len(pairs), np.int64)
-    for row, (first, second) in enumerate(pairs.tolist()):
-        name = words[first] + DELIMITER + words[second]
-        ids[row] = place.setdefault(name, len(words))
-        if ids[row] == len(words):
-            words.append(name)
-    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    seconds, joined = pairs[order, 1], ids[order]
-    indptr = np.searchsorted(pairs[order, 0], np.arange(len(words) + 1))
-
-    def join(run: tuple[int, int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        out = np.empty(offsets[run[1]] - offsets[run[0]], np.uint32)
-        ends = np.empty(run[1] - run[0], np.int64)
-        written = kernels.join_pairs(tokens, offsets, *run, indptr, seconds, joined, out, ends)
-        return out[:written], ends
-
-    counts = np.zeros(len(words), np.int64)
-    all_ends = [np.zeros(1, np.int64)]
-    written = 0
-    with tempfile.TemporaryFile() as file:  # without a name: nothing is left behind
-        for part, ends in in_order(join, document_chunks(offsets), threads):
-            file.write(part.data)
-            kernels.count_words(part, 0, part.size, counts)
-            all_ends.append(ends + written)
-            written += part.size
-        file.flush()
-        mapped: Any = (
-            np.memmap(file, np.uint32, "r", shape=written) if written else np.empty(0, np.uint32)
-        )
-    return TokenStream(mapped, np.concatenate(all_ends), words, counts)
