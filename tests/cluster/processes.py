@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import TypeAlias
+
+    Popen: TypeAlias = subprocess.Popen[bytes]
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A scheduler and a worker as processes of their own: its address, and the scheduler's."""
+def served(folder: Path) -> Iterator[tuple[str, Popen, Popen]]:
+    """A scheduler and a worker as processes of their own, after the scheduler's address."""
     file = folder / "scheduler.json"
     command = [sys.executable, "-m", "dask"]
     common = ["--no-dashboard", "--scheduler-file", str(file)]
@@ -32,7 +35,7 @@ def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         while not file.exists() or not file.read_text().strip():
             assert scheduler.poll() is None
             time.sleep(0.05)
-        yield json.loads(file.read_text())["address"], scheduler
+        yield json.loads(file.read_text())["address"], scheduler, worker
     finally:
         for process in (worker, scheduler):
             process.kill()
@@ -40,7 +43,14 @@ def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
 
 
 def kill_workers(client: Any, most: int = sys.maxsize) -> None:
-    """Kill the processes of workers, of those that are there just now."""
-    for pid in list(client.run(os.getpid, on_error="ignore").values())[:most]:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    """Kill the processes of workers of a local cluster, of those that are there just now.
+
+    Their nannies are asked: a worker that was just killed would be asked in vain for half a minute.
+    A nanny whose worker is killed while it starts gives up.
+    """
+    present = client.nthreads()
+    nannies = [each for each in client.cluster.workers.values() if each.worker_address in present]
+    for nanny in nannies[:most]:
+        if nanny.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(nanny.pid, signal.SIGKILL)

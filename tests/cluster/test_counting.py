@@ -81,33 +81,31 @@ def test_a_run_goes_on_from_its_files(client: Any, text: Path, tmp_path: Path) -
     assert changed == [lost]
 
 
-def test_killed_workers_change_nothing(text: Path, tmp_path: Path) -> None:
-    expected = count(read(str(text), Settings()), Settings())
-    with connected(workers=2) as client:
-        over = threading.Event()
+def test_killed_workers_change_nothing(client: Any, text: Path, tmp_path: Path) -> None:
+    over = threading.Event()
 
-        def kill() -> None:
-            rng = np.random.default_rng()
-            for _ in range(4):
-                if over.wait(rng.uniform(0.05, 0.5)):
-                    return
-                kill_workers(client, most=1)
+    def kill() -> None:
+        rng = np.random.default_rng()
+        for _ in range(4):
+            if over.wait(rng.uniform(0.05, 0.5)):
+                return
+            kill_workers(client, most=1)
 
-        killer = threading.Thread(target=kill)
-        killer.start()
-        try:
-            found = count_files(client, text, tmp_path, piece_bytes=PIECE // 4)
-        finally:
-            over.set()
-            killer.join()
-    assert_same(found, expected)
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        found = count_files(client, text, tmp_path, piece_bytes=PIECE // 4)
+    finally:
+        over.set()
+        killer.join()
+    assert_same(found, count(read(str(text), Settings()), Settings()))
 
 
 def test_a_scheduler_is_killed(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said in a sentence, and the next run goes on from what is finished."""
     monkeypatch.setattr(connecting, "PATIENCE", 5.0)
     work = tmp_path / "work"
-    with served(tmp_path) as (address, scheduler), connected(address) as client:
+    with served(tmp_path) as (address, scheduler, _), connected(address) as client:
 
         def lose(client: Any, work: Any, tasks: Any, description: str) -> Any:
             if description == "counting":
@@ -136,6 +134,15 @@ def test_errors_of_the_text_reach_the_caller(client: Any, tmp_path: Path) -> Non
     short.write_text("a few words\n" * 10)
     with pytest.raises(EmptyCorpusError, match="none of the text has 500 words"):
         count_files(client, short, tmp_path / "work", Settings(min_tokens=500))
+
+
+def test_an_error_of_a_task_is_not_taken_for_a_lost_cluster(client: Any) -> None:
+    with pytest.raises(ClusterError, match=r"A worker could not do its work: too slow; the pieces"):
+        run_all(client, _too_slow, [()], "waiting")
+
+
+def _too_slow() -> None:
+    raise TimeoutError("too slow")
 
 
 def test_one_cluster_is_named() -> None:

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from cluster.processes import kill_workers, served
-from faults.effort import LONG
 from polish.statistics import some_counts
 from qwem import factorize as factorize_here
 from qwem import fit, mstar
-from qwem.cluster import connected, connecting, factorize, polish, remove_pieces, rows
+from qwem.cluster import connected, connecting, factorize, polish, remove_pieces, rows, tasks
 from qwem.cluster.rows import spread
 from qwem.cluster.tasks import run_each
 from qwem.errors import ClusterError
@@ -75,52 +74,56 @@ def test_polishing_has_the_bits_of_one_machine(client: Any, tmp_path: Path) -> N
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not LONG, reason="Dask may wait long for workers that it lost")
-def test_killed_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are killed when the first block of the second product is done, and of a half sweep."""
-    calls = 0
+def test_killed_workers_change_nothing(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are killed when a block of the second product is done, and one in a half sweep."""
+    expected = spectrum_here()
+    kills = [2, 0]
 
     def killing(
         client: Any, work: Any, tasks: Sequence[Any], done: Callable[[int], object]
-    ) -> list[Any]:
-        nonlocal calls
-        calls += 1
-        left = calls in (2, first_of_polish + 1)
+    ) -> None:
+        left = kills.pop() if kills else 0
 
         def kill_and_tell(number: int) -> None:
             nonlocal left
-            if left:
-                left = False
-                kill_workers(client)
+            kill_workers(client, left)
+            left = 0
             done(number)
 
-        return run_each(client, work, tasks, kill_and_tell)
+        run_each(client, work, tasks, kill_and_tell)
 
-    first_of_polish = 0
     monkeypatch.setattr(rows, "run_each", killing)
-    with connected(workers=2) as client:
-        found = factorize(
-            client, some_target(dense=False), tmp_path, DIM, signed=True, method="krylov"
-        )
-        assert calls > 2
-        first_of_polish = calls + 1
-        polished = polish(client, found, COUNTS, tmp_path, sweeps=2)
-    assert np.array_equal(found.eigenvectors, spectrum_here().eigenvectors)
-    assert_same_vectors(polished, polish_here(spectrum_here(), COUNTS, sweeps=2))
+    found = factorize(client, some_target(dense=False), tmp_path, DIM, signed=True, method="krylov")
+    assert not kills
+    assert np.array_equal(found.eigenvectors, expected.eigenvectors)
+    kills += [1, 0]
+    polished = polish(client, found, COUNTS, tmp_path, sweeps=2)
+    assert not kills
+    assert_same_vectors(polished, polish_here(expected, COUNTS, sweeps=2))
 
 
-def test_a_scheduler_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_worker_and_then_the_scheduler_are_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connecting, "PATIENCE", 5.0)
-    with served(tmp_path) as (address, scheduler), connected(address) as client:
+    monkeypatch.setattr(tasks, "LOOKS_WITHOUT_WORKERS", 1)
+    target = some_target(dense=False)
+    with served(tmp_path) as (address, scheduler, worker), connected(address) as client:
+        worker.kill()
+        worker.wait()
+        with pytest.raises(ClusterError, match=r"no workers .* run the same command again"):
+            factorize(client, target, tmp_path, DIM, method="krylov")
 
-        def lose(*arguments: Any) -> Any:
+        def lose(*arguments: Any) -> None:
             scheduler.kill()
             scheduler.wait()
-            return run_each(*arguments)
+            run_each(*arguments)
 
         monkeypatch.setattr(rows, "run_each", lose)
         with pytest.raises(ClusterError, match=r"The scheduler at tcp.* was lost"):
-            factorize(client, some_target(dense=False), tmp_path, DIM, method="krylov")
+            factorize(client, target, tmp_path, DIM, method="krylov")
     assert not list(tmp_path.glob("rows-*"))
 
 

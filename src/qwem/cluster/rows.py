@@ -66,13 +66,12 @@ class SpreadRows:
             place.mkdir()
         try:
             _write(place, sent)
+            answers = [place / f"answer-{number}" for number in range(len(self._runs))]
             tasks = [
-                (work, self._folder / f"block-{number}", run, place, place / f"answer-{number}")
-                for number, run in enumerate(self._runs)
+                (work, self._folder / f"block-{number}", run, place, answer)
+                for number, (run, answer) in enumerate(zip(self._runs, answers, strict=True))
             ]
-            answers = run_each(
-                self._client, _answer, tasks, lambda number: done(slice(*self._runs[number]))
-            )
+            run_each(self._client, _answer, tasks, lambda number: done(slice(*self._runs[number])))
             for run, answer in zip(self._runs, answers, strict=True):
                 yield slice(*run), _read(answer)
         finally:
@@ -134,8 +133,8 @@ def _answer(
     run: tuple[int, int],
     sent: Path,
     output: Path,
-) -> Path:
-    """Do the work of one block on a worker, and return where the result is."""
+) -> None:
+    """Do the work of one block on a worker, and write the result to `output`."""
     with blas_threads(1):  # as on one machine; and other threads of the worker have tasks too
         result = work(Block(slice(*run), _mapped(block)), _read(sent))
     # Another worker may do the same, if this one was given up too early: whole files only.
@@ -148,7 +147,6 @@ def _answer(
         if not output.is_dir():
             raise
         shutil.rmtree(partial, ignore_errors=True)
-    return output
 
 
 @lru_cache(maxsize=_REMEMBERED)

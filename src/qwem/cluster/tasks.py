@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,16 @@ from qwem._internal.progress import progress
 from qwem.errors import ClusterError, QwemError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _LOGGER = logging.getLogger(__name__)
 
 PER_THREAD = 2
 """Tasks in flight per thread of the cluster. Dask would take them all at once."""
-LOOK_EVERY = 3.0
-"""Seconds without a result after which it is looked whether a task's worker is still there."""
+LOOK_EVERY = 1.0
+"""Seconds without a result after which the scheduler is asked who has the tasks."""
+LOOKS_WITHOUT_WORKERS = 600
+"""How often in a row it may answer that there are no workers."""
 
 
 def run_all(
@@ -26,30 +29,21 @@ def run_all(
 ) -> list[Any]:
     """Return ``work(*task)`` of every task, in their order.
 
-    The results travel to this process, so they should be small: paths, not arrays.
+    The results travel to this process, so they should be small: paths, not arrays. If a worker is
+    lost, its tasks are done again, even those that it had finished.
     """
-    from distributed import as_completed
-
     results: list[Any] = [None] * len(tasks)
-    waiting = iter(enumerate(tasks))
-    places: dict[str, int] = {}
-    running = as_completed()
 
-    def start_next() -> None:
-        for place, task in waiting:
-            future = client.submit(work, *task, pure=False)
-            places[future.key] = place
-            running.add(future)
-            return
+    def submit(number: int) -> Any:
+        return client.submit(work, *tasks[number], pure=False)
+
+    def take(number: int, future: Any) -> None:
+        results[number] = future.result(LOOK_EVERY)
+        bar.update()
 
     start = time.perf_counter()
     with telling_losses(client), progress(description, len(tasks), "piece") as bar:
-        for _ in range(PER_THREAD * thread_total(client)):
-            start_next()
-        for future in running:
-            results[places.pop(future.key)] = future.result()
-            bar.update()
-            start_next()
+        _run(client, submit, len(tasks), PER_THREAD * thread_total(client), take)
     seconds = time.perf_counter() - start
     _LOGGER.info("%s: %d pieces in %.1f s", description, len(tasks), seconds)
     return results
@@ -57,51 +51,116 @@ def run_all(
 
 def run_each(
     client: Any,
-    work: Callable[..., Any],
+    work: Callable[..., object],
     tasks: Sequence[tuple[Any, ...]],
     done: Callable[[int], object],
-) -> list[Any]:
-    """Return ``work(*task)`` of every task, one task per thread, all at once.
+) -> None:
+    """Do ``work(*task)`` for every task, one task per thread, all at once.
 
     A task goes to the same worker in every call, as long as that worker is there: what it has read
-    before is in its memory. `done` is called with the number of each task that has ended.
+    before is in its memory. Results should be files, since what `work` returns stays where it is.
+    `done` is called with the number of each task that has ended.
+    """
+    homes: dict[int, str] = {}
+
+    def submit(number: int) -> Any:
+        home = homes.pop(number, None)  # the second time any worker will do
+        return client.submit(
+            work, *tasks[number], workers=home, allow_other_workers=bool(home), pure=False
+        )
+
+    with telling_losses(client):
+        threads = client.nthreads()
+        workers = [worker for worker in sorted(threads) for _ in range(threads[worker])]
+        if workers:
+            homes |= {number: workers[number % len(workers)] for number in range(len(tasks))}
+        _run(client, submit, len(tasks), len(tasks), lambda number, _: done(number))
+
+
+def _run(
+    client: Any,
+    submit: Callable[[int], Any],
+    count: int,
+    at_once: int,
+    take: Callable[[int, Any], object],
+) -> None:
+    """Do the tasks from 0 to `count`, so many at once.
+
+    ``submit(number)`` returns the future of a task, and ``take(number, future)`` takes one that is
+    finished. A task is submitted again if `take` can't get its result in time, since its worker may
+    be lost, or if it has gone astray.
     """
     from distributed import wait
 
-    results: list[Any] = [None] * len(tasks)
-    places: dict[Any, int] = {}
-    homes: dict[Any, str | None] = {}
-
-    def start(numbers: Sequence[int]) -> None:
-        threads = client.nthreads()
-        workers = [worker for worker in sorted(threads) for _ in range(threads[worker])]
-        for number in numbers:
-            home = workers[number % len(workers)] if workers else None
-            future = client.submit(
-                work, *tasks[number], workers=home, allow_other_workers=bool(home), pure=False
-            )
-            places[future], homes[future] = number, home
-
-    with telling_losses(client):
-        start(range(len(tasks)))
-        while places:
+    waiting = deque(range(count))
+    running: dict[Any, int] = {}
+    strays = _Strays(client)
+    with client.as_current():
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                number = waiting.popleft()
+                running[submit(number)] = number
+            lost = []
             try:
-                ended = wait(list(places), LOOK_EVERY, return_when="FIRST_COMPLETED").done
+                ended = wait(list(running), LOOK_EVERY, return_when="FIRST_COMPLETED").done
             except TimeoutError:
-                # If all workers are lost at once, Dask waits for these very ones.
-                present = client.nthreads()
-                lost = [future for future in places if homes[future] not in present]
-                numbers = [places.pop(future) for future in lost]
-                client.cancel(lost)
-                start(numbers)
-                continue
+                lost = strays.find(running)
+                ended = ()
             for future in ended:
-                try:
-                    results[places[future]] = future.result(LOOK_EVERY)
-                except TimeoutError:  # its worker was lost with the result, and others may be too
+                if future.status == "error":
+                    _raise_error(future)
+                if future.status != "finished":  # it was, but its worker was lost
                     continue
-                done(places.pop(future))
-    return results
+                try:
+                    take(running[future], future)
+                except TimeoutError:
+                    lost.append(future)
+                else:
+                    del running[future]
+            if lost:
+                waiting.extendleft(running.pop(future) for future in lost)
+                client.cancel(lost)
+
+
+class _Strays:
+    """Tasks that no worker has in two looks at the scheduler, although one has time for them.
+
+    If all workers are lost at once, Dask waits for those that the tasks were to go to.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._suspects: set[Any] = set()
+        self._looks_without_workers = 0
+
+    def find(self, futures: Iterable[Any]) -> list[Any]:
+        """Return the futures of such tasks."""
+        threads, tasks = self._client.nthreads(), self._client.processing()
+        self._looks_without_workers = 0 if threads else self._looks_without_workers + 1
+        if self._looks_without_workers > LOOKS_WITHOUT_WORKERS:
+            raise ClusterError(
+                "The cluster has had no workers for "
+                f"{LOOK_EVERY * LOOKS_WITHOUT_WORKERS / 60:.0f} minutes; the pieces that are "
+                "finished are kept: run the same command again when there are some."
+            )
+        before, self._suspects = self._suspects, set()
+        if any(size > len(tasks.get(worker, ())) for worker, size in threads.items()):
+            given = {key for keys in tasks.values() for key in keys}
+            self._suspects = {
+                future for future in futures if not (future.done() or future.key in given)
+            }
+        return list(before & self._suspects)
+
+
+def _raise_error(future: Any) -> None:
+    """Raise the error of a task."""
+    error = future.exception()
+    if isinstance(error, OSError):
+        raise ClusterError(
+            f"A worker could not do its work: {error}; the pieces that are finished are kept: run "
+            "the same command again when that is mended."
+        ) from error
+    future.result()
 
 
 def thread_total(client: Any) -> int:
