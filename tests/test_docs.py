@@ -39,7 +39,8 @@ OTHERS = {"make", "mkdocs", "pip", "python"}
 """Commands that are not ours to test here."""
 SMALLER = {"10_000": "1_000", "size 10000": "size 1000", "enwiki-36M.parquet": "wiki.parquet"}
 """What the documentation says, and what does for the small text of a test."""
-FREQUENT = 1_200
+DOCUMENTS, FREQUENT = 600, 1_000
+"""How much of the text, and how many of its words: enough for every page, and quick to fit."""
 GENDER = """\
 man woman, men women, king queen, prince princess, duke duchess, boy girl, father mother,
 son daughter, brother sister, husband wife, uncle aunt, actor actress, he she, his her,
@@ -88,7 +89,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import pyarrow as pa
     from pyarrow import parquet
 
-    documents = list(islice(real_documents(), 2000))
+    documents = list(islice(real_documents(), DOCUMENTS))
     counts = Counter(word for document in documents for word in document)
     known = {word for word, _ in counts.most_common(FREQUENT)} | NAMED
     texts = [" ".join(word for word in document if word in known) for document in documents]

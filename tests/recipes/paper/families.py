@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 TINY = Scale(
     dynamics=Size(40, 4, window=4),
-    ablation=Size(40, 5, window=3, negatives=2.0),
+    ablation=Size(40, 4, window=3, negatives=2.0),  # the shapes of the former compile once
     benchmarks=Size(60, 12, window=4),
     tasks=Size(60, 16, window=4),
     step=0.5,
