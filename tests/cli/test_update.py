@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from model.topics import topic_documents
+from qwem._internal.feature_names import read_names, write_names
 from qwem.cli import main
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ def test_text_is_added_and_taken_away(tmp_path: Path, capsys: pytest.CaptureFixt
     new.write_text("\n".join(["a unicorn in the rain of a tree"] * 20))
     fit = ["fit", str(old), "-o", str(model), "--dim", "6"]
     assert main([*fit, "--keep-counts"]) == 0
+    write_names(model, {"closed": {1: "everything"}})
     capsys.readouterr()
     assert main(["update", str(model), str(new), "-n", "3"]) == 0
+    assert read_names(model) == {"closed": {1: "everything"}}
     shown = capsys.readouterr().out
     assert "1 word entered: unicorn" in shown
     assert "features are the same" in shown

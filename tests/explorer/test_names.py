@@ -11,9 +11,10 @@ from explorer.conftest import client_of
 from qwem import Model
 from qwem._internal import artefact
 from qwem._internal.description import METADATA_FILE
+from qwem._internal.feature_names import checked_name, read_names, write_names
+from qwem.comparison import Stability
 from qwem.errors import SettingError
 from qwem.explorer import load_models
-from qwem.explorer.names import checked_name, read_names, write_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,10 +54,28 @@ def test_the_model_stays_what_it_was(saved: Path, polished: Model) -> None:
     } == before
 
 
-def test_a_named_model_can_be_fitted_again(saved: Path, polished: Model) -> None:
-    """The names belong to the old features and go with them."""
-    write_names(saved, {"polished": {1: "first"}})
-    polished.save(saved)
+def test_names_are_kept_with_replicates(
+    closed: Model, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stable = Stability(closed, (closed.wv, closed.wv), "jackknife")
+    path = tmp_path / "stable"
+    stable.save(path)
+    write_names(path, {"closed": {2: "second"}})
+    assert artefact.opened(path).check() > 0
+    assert read_names(path) == read_names(path / "model") == {"closed": {2: "second"}}
+    assert load_models([path])[0].names == {"closed": {2: "second"}}
+    Stability.load(path).save(path)
+    assert read_names(path) == {"closed": {2: "second"}}
+    assert caplog.messages == ["Names of features: kept second."]
+
+
+def test_a_model_that_was_replaced_is_not_named(
+    saved: Path, saved_client: Any, closed: Model
+) -> None:
+    closed.save(saved)
+    answer = saved_client.put("/api/models/0/features/1/name", json={"name": "first"})
+    assert answer.status_code == 409
+    assert "was replaced" in answer.json()["error"]
     assert read_names(saved) == {}
 
 

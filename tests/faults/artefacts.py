@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 import qwem
+from qwem._internal.feature_names import read_names, write_names
 from qwem.cooccurrence import Cooccurrence
 from qwem.model import Kept, Model
 from qwem.spectrum import factorize, singular_triplets
@@ -18,6 +20,8 @@ from qwem.training import Trace, population, train, train_seeds
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from qwem._internal.feature_names import Names
 
 DOCUMENTS = [[f"w{(i * i + 3 * d) % 17}" for i in range(40)] for d in range(6)]
 
@@ -58,8 +62,15 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
     assert isinstance(artefacts["sparse-counts"].pair_counts.matrix, sparse.csr_array)
     assert not artefacts["sparse-target"].is_dense
     assert isinstance(artefacts["dense-target"], Target)
+    shutil.copytree(directory / "model", directory / "named-model")
+    write_names(directory / "named-model", {"closed": {1: "first", 2: "second"}})
     loaders = {name: type(artefact).load for name, artefact in artefacts.items()}
-    return {**loaders, "checkpoint": reload}
+    return {**loaders, "named-model": named, "checkpoint": reload}
+
+
+def named(path: Path) -> tuple[Model, Names]:
+    """Load a model and the names of its features."""
+    return Model.load(path), read_names(path)
 
 
 def _trained(counts: Cooccurrence, checkpoint: Path) -> tuple[Trace, Callable[[Path], Any]]:

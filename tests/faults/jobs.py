@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import itertools
 import os
 import shutil
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from faults.artefacts import contents
 from faults.processes import command
 from qwem._internal.artefact import opened
+from qwem._internal.feature_names import write_names
 from recipes.paper.families import TINY
 
 if TYPE_CHECKING:
@@ -57,6 +59,14 @@ def save_often(model: Path, path: Path, times: int) -> None:
     loaded = Model.load(model)
     for _ in range(times):
         loaded.save(path)
+
+
+def name_often(path: Path) -> None:
+    """Name a feature of a model again and again, and say when the first name is there."""
+    for number in itertools.count():
+        write_names(path, {"closed": {1: f"name {number}"}})
+        if number == 0:
+            print("named", flush=True)  # noqa: T201
 
 
 def read_often(models: list[Path], path: Path, stop: Path) -> None:

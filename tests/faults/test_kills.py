@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from faults.artefacts import contents
 from faults.effort import KILLS, LONG
-from faults.jobs import check_artefacts, reproduce_tiny, tree
+from faults.jobs import check_artefacts, name_often, reproduce_tiny, tree
 from faults.processes import Child, start, start_command
+from qwem import Model
+from qwem._internal.feature_names import read_names, write_names
 from recipes.paper.families import write_families
 
 if TYPE_CHECKING:
@@ -124,3 +127,27 @@ def test_a_killed_command_harms_nothing(
     assert not list((tmp_path / "work-work" / "tmp").iterdir())
     kept = ", ".join(f"{count} {what}" for what, count in outcomes.items() if count)
     tally(f"kill {name}", sum(outcomes.values()), f"left: {kept}; the next run ended as usual")
+
+
+def test_a_name_is_there_or_not(
+    place: Path, tmp_path: Path, tally: Callable[[str, int, str], None]
+) -> None:
+    model, work = tmp_path / "model", tmp_path / "work"
+    shutil.copytree(place / "new-model", model)
+    work.mkdir()
+    expected, rng = contents(Model.load(model)), random.Random(0)
+    for number in range(KILLS // 4):
+        child = start(work / f"log-{number}", name_often, model)
+        while "named" not in child.said:
+            assert child.process.is_alive(), child.said
+            time.sleep(0.01)
+        time.sleep(rng.random() / 20)
+        child.send(signal.SIGKILL)
+        assert child.wait() == -signal.SIGKILL
+        check_artefacts(model)
+        assert read_names(model)["closed"][1].startswith("name ")
+        assert contents(Model.load(model)) == expected
+    write_names(model, {"closed": {1: "last"}})
+    assert read_names(model) == {"closed": {1: "last"}}
+    assert not [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".")]
+    tally("kill naming", KILLS // 4, "left: the old names or the new ones")

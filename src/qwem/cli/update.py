@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
         **given(options, _READING),
     )
     moved = what_moved(before, after, topn=options.topn)
-    after.save(options.output)
+    after.save(options.output, names_from=options.model)
     report = {"output": options.output, "moved": moved.to_dict(), **costs(after.seconds)}
     rows = [*cost_rows(report), ("written", options.output)]
     emit(options, report, moved.to_text() + text_table(rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -229,7 +230,7 @@ class Stability:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model and its replicates to a directory, the latter in half precision."""
         with artefact.writing(path, KIND) as directory:
-            self.model.save(directory / "model")
+            self.model.save(directory / "model", names_from=Path(path) / "model")
             for number, each in enumerate(self.replicates):
                 each.save(directory / f"replicate-{number}", dtype="float16")
             metadata = {"method": self.method, "replicates": len(self.replicates)}

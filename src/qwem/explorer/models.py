@@ -8,11 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.artefact import kind_of
+from qwem._internal.feature_names import (
+    Names,
+    read_names,
+    require_nameable,
+    state_without_names,
+    write_names,
+)
 from qwem.comparison import Stability
 from qwem.cooccurrence import Cooccurrence
 from qwem.embedding import Embedding, read_vectors
 from qwem.errors import QwemError, SettingError
-from qwem.explorer.names import Names, read_names, require_nameable, write_names
 from qwem.explorer.spaces import Space
 from qwem.model import Model
 from qwem.report import headline_numbers, story
@@ -45,6 +51,8 @@ class Explored:
     path: Path | None = None
     """Where names are kept; None for a model that was not loaded from a directory."""
     names: Names = field(default_factory=dict)
+    named_state: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The files of the model that the names belong to."""
     _naming: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -85,6 +93,11 @@ class Explored:
         if self.path is None:
             raise SettingError(f"{self.name} was not loaded from a directory to keep names in.")
         with self._naming:
+            if state_without_names(self.path) != self.named_state:
+                raise SettingError(
+                    f"{self.name} was replaced by another model meanwhile; start the explorer "
+                    "again to name its features."
+                )
             names = {each: dict(named) for each, named in self.names.items()}
             named = names.setdefault(space.name, {})
             if name:
@@ -155,8 +168,8 @@ def _load(path: str | os.PathLike[str], init_scale: float) -> Explored:
         stability = Stability.load(path) if kind == "stability" else None
         model = Model.load(path) if stability is None else stability.model
         found = explored(model, name, init_scale)
-        found.kind, found.path, found.names = kind, Path(path), read_names(path)
-        found.stability = stability
+        found.kind, found.stability = kind, stability
+        _find_names(found, path)
         return found
     if kind not in (None, "embedding"):
         raise SettingError(f"{path} holds a {kind}; give a model, or word vectors.")
@@ -165,8 +178,13 @@ def _load(path: str | os.PathLike[str], init_scale: float) -> Explored:
     facts = [(f"{len(vectors):,}", "words"), (f"{vectors.vector_size}", "dimensions")]
     found = Explored(name, "vectors", {"given": space}, facts=facts)
     if kind:
-        found.path, found.names = Path(path), read_names(path)
+        _find_names(found, path)
     return found
+
+
+def _find_names(found: Explored, path: str | os.PathLike[str]) -> None:
+    found.path, found.names = Path(path), read_names(path)
+    found.named_state = state_without_names(path)
 
 
 def _spaces(model: Model, init_scale: float) -> dict[str, Space]:

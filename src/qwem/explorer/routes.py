@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.feature_names import LONGEST, checked_name
 from qwem.errors import ArtefactError, DataError, SettingError
 from qwem.explorer import comparing, concepts, describing, layout, schemas, words
 from qwem.explorer.collocates import collocates
-from qwem.explorer.names import LONGEST, checked_name
 from qwem.explorer.parameters import WORD, WORDS, Parameter, choice, number, whole, word
 from qwem.explorer.work import Recent
 

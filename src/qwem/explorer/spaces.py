@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.blocks import blocks
+from qwem._internal.principal_axes import principal_axes
 from qwem.dynamics import ClosedFormDynamics, closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
@@ -76,26 +77,11 @@ class Space:
     def of_embedding(cls, embedding: Embedding, name: str, title: str) -> Space:
         """Return the space of vectors that have no spectrum: their principal axes.
 
-        They are those of `qwem.interpretation.principal_axes`, found from WᵀW in blocks of rows,
-        which takes a tenth of the memory of a singular value decomposition.
+        They are those of `qwem.interpretation.principal_axes`.
         """
-        vectors = embedding.vectors
-        parts = blocks(len(vectors), vectors.shape[1], most=_BLOCK_NUMBERS)
-        gram = np.zeros((vectors.shape[1],) * 2)
-        for part in parts:
-            wide = vectors[part].astype(np.float64)
-            gram += wide.T @ wide
-        squares, axes = np.linalg.eigh(gram)
-        squares, axes = squares[::-1], axes[:, ::-1]
-        # Vectors are kept in float32 and products of them in float64: rounding is this large.
-        rounding = max(np.finfo(np.float32).eps ** 2, 10 * len(gram) * np.finfo(np.float64).eps)
-        kept = int(np.sum(squares > rounding * squares[0]))
-        if kept == 0 or not squares[0] > 0:
+        rows, weights = principal_axes(embedding.vectors)
+        if len(weights) == 0:
             raise SettingError("These vectors are all zero, and have no features to explore.")
-        weights = np.sqrt(squares[:kept])
-        rows = np.empty((len(vectors), kept), dtype=np.float32)
-        for part in parts:
-            rows[part] = vectors[part].astype(np.float64) @ (axes[:, :kept] / weights)
         rows = fix_signs(rows)
         rows.setflags(write=False)
         return cls(name, title, embedding.vocabulary, rows, weights, weights**2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -293,9 +294,19 @@ class Model:
         words, dim = self.spectrum.eigenvectors.shape
         return f"Model({words:,} words, dimension {dim}, target {self.settings['target']})"
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a directory."""
+    def save(
+        self, path: str | os.PathLike[str], *, names_from: str | os.PathLike[str] | None = None
+    ) -> None:
+        """Write the model to a directory.
+
+        Names that were given to features in the explorer stay with features that are clearly the
+        same: those of the saved model `names_from`, by default of the model that is replaced. Other
+        names are dropped. A line of the log says which.
+        """
+        from qwem.model.naming import keep_names
+
         with artefact.writing(path, KIND) as directory:
+            keep_names(Path(path if names_from is None else names_from), self, directory)
             self.spectrum.save(directory / "spectrum")
             for name, embedding in zip(_POLISHED, self.polished or (), strict=False):
                 embedding.save(directory / name)
