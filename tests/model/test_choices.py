@@ -37,6 +37,15 @@ def test_small_text_is_subsampled_less(length: int, subsample: float | None) -> 
     assert settle(Settings(subsample=None), vocabulary(10, length // 10)).subsample is None
 
 
+@pytest.mark.parametrize(
+    ("length", "window"), [(10**9, 5), (16 * 10**6, 5), (2 * 10**6, 8), (10**6, 9), (1000, 10)]
+)
+def test_small_text_has_wider_windows(length: int, window: int) -> None:
+    assert settle(Settings(), vocabulary(10, length // 10)).window == window
+    assert settle(Settings(window=3), vocabulary(10, length // 10)).window == 3
+    assert settle(Settings(weights=[9, 4]), vocabulary(10, length // 10)).window == 2
+
+
 @pytest.mark.parametrize("target", ["pmi", "ppmi"])
 def test_settings_of_mstar_are_for_mstar(target: Any) -> None:
     settled = settle(Settings(target=target), vocabulary(10, 10))
@@ -57,8 +66,8 @@ def test_a_thousand_words_of_text_work() -> None:
     assert model.corpus["words_counted"] == 1000
     assert model.polished is not None
     assert model.chosen == (
-        "86 words, all that occur in this short text; dimension 8, for a text of 1,000 words; "
-        "polished."
+        "86 words, all that occur in this short text; dimension 8, window 10, for a text of 1,000 "
+        "words; polished."
     )
 
 
@@ -80,7 +89,7 @@ def test_the_line_says_what_was_chosen(tmp_path: Path) -> None:
     documents = topic_documents(300)
     corpus = Corpus.from_documents(documents)
     for source, changes, expected in [
-        (documents, {"vocab_size": 60, "dim": 3}, "60 words; dimension 3; polished."),
+        (documents, {"vocab_size": 60, "dim": 3, "window": 5}, "60 words; dimension 3; polished."),
         (corpus, {"dim": 3, "polish": False}, "86 words, all that occur in this short text;"),
         (Cooccurrence.count(corpus), {"dim": 3}, "86 words; dimension 3; polished."),
         (documents, {"min_count": 3, "dim": 3}, "86 words that occur at least 3 times; dimension"),

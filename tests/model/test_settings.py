@@ -75,7 +75,7 @@ def test_the_answer_has_one_order() -> None:
         ({"window": 2.5}, "window must be a whole number from 1 to 10,000, not 2.5"),
         ({"window": 10**10}, "window must be a whole number from 1 to 10,000"),
         ({"window": 2, "weights": [float("nan"), 1]}, "weights must be whole numbers"),
-        ({"weights": [3, 2, 1]}, "A window of 5 needs 5 weights, not 3"),
+        ({"window": 5, "weights": [3, 2, 1]}, "A window of 5 needs 5 weights, not 3"),
         ({"vocab_size": 0}, "vocab_size must be a whole number of at least 1, or None, not 0"),
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"ngrams": True, "polish": False}, "ngrams needs polished vectors"),

@@ -26,7 +26,7 @@ OLD, NEW = topic_documents(3000), topic_documents(150, seed=1)
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    return qwem.fit(OLD, dim=DIM, subsample=0.02, polish=False, keep_counts=True)
+    return qwem.fit(OLD, dim=DIM, window=5, subsample=0.02, polish=False, keep_counts=True)
 
 
 def kept(model: Model) -> Kept:
@@ -78,7 +78,8 @@ def test_removing_what_was_added_gives_the_counts_back(model: Model) -> None:
 
 def test_a_word_of_the_first_text_that_enters_late_was_not_counted_there() -> None:
     texts = [*OLD[:500], "the unicorn of the king", "a ship in the rain"]
-    model = qwem.fit(texts, dim=DIM, min_count=3, subsample=None, polish=False, keep_counts=True)
+    options: Any = {"dim": DIM, "min_count": 3, "window": 5, "subsample": None, "polish": False}
+    model = qwem.fit(texts, keep_counts=True, **options)
     assert "unicorn" not in model.vocabulary
     later = model.update(["a unicorn of the sea", "a unicorn in the rain"] * 2)
     assert kept(later).counts.word_counts[later.vocabulary.index("unicorn")] == 4

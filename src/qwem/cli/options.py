@@ -126,7 +126,9 @@ READING = {
     "errors": Option(("strict", "replace"), "refuse invalid UTF-8 (default), or replace it"),
 }
 COUNTING = {
-    "window": Option(whole, "words to either side (default: 5; the paper: 16)", "L"),
+    "window": Option(
+        whole, "words to either side (default: 5, up to 10 for short text; the paper: 16)", "L"
+    ),
     "weights": Option(
         weights,
         "weights by distance: dynamic (L … 1, the default), flat, or numbers such as 3,2,1",

@@ -322,7 +322,7 @@ class Cooccurrence:
         if self.weights != other.weights:
             raise CountError(
                 f"Counts of different windows can't be {verb}: their weights by distance are "
-                f"{self.weights} and {other.weights}."
+                f"{self.weights} and {other.weights}; count both with the same window."
             )
 
 

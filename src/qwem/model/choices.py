@@ -12,6 +12,8 @@ from qwem.errors import CorpusError
 from qwem.model.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from qwem.corpus import Corpus, Vocabulary
     from qwem.model.settings import SettingChanges
 
@@ -24,6 +26,10 @@ DIM_GROWTH = 0.8
 words: docs/closed-form-choices.md has the trials."""
 FEWEST_WORDS = 100
 """The length of the shortest text that a dimension is chosen for."""
+WINDOW, WIDEST_WINDOW = 5, 10
+WIDE_BELOW = 16_000_000
+"""In texts of fewer words the window is wider, by the fifth root of what is missing: a word that is
+seldom seen needs more of its surroundings."""
 SUBSAMPLE = 1e-3
 KEPT_OCCURRENCES = 1_000
 """Small text is subsampled less: words that occur less often than this stay whole."""
@@ -39,6 +45,7 @@ _PAIRS_PER_STEP, _MEASURED_WORDS, _PAIR_GROWTH = 0.7, 2e6, 0.8
 class Settled(Settings):
     """Settings of which none is ``"auto"``, apart from those of reading."""
 
+    window: int
     subsample: float | None
     shrinkage: float
     coupling: float
@@ -52,8 +59,8 @@ def settle(settings: Settings, vocabulary: Vocabulary) -> Settled:
     >>> from qwem.corpus import Vocabulary
     >>> from qwem.model.settings import Settings
     >>> settled = settle(Settings(), Vocabulary.from_counts({f"w{i}": 9 for i in range(500)}))
-    >>> settled.dim, round(settled.subsample, 3), settled.polish
-    (13, 0.222, True)
+    >>> settled.dim, settled.window, round(settled.subsample, 3), settled.polish
+    (13, 10, 0.222, True)
     """
     words, length = len(vocabulary), int(vocabulary.counts.sum())
     mstar = settings.target == "mstar"
@@ -61,6 +68,8 @@ def settle(settings: Settings, vocabulary: Vocabulary) -> Settled:
     if settings.dim == "auto":
         growing = round(DIM_GROWTH * math.cbrt(length))
         changes["dim"] = max(1, min(DIM, growing, words // WORDS_PER_DIMENSION))
+    if settings.window == "auto":
+        changes["window"] = _window(settings.weights, length)
     if settings.subsample == "auto":
         threshold = max(SUBSAMPLE, KEPT_OCCURRENCES / max(length, 1))
         changes["subsample"] = threshold if threshold < 1 else None
@@ -89,14 +98,14 @@ def cut_to_memory(corpus: Corpus, settings: Settings) -> Corpus:
     The estimate errs on the large side: counting refuses what would not fit in any case.
     """
     words, length = len(corpus.vocabulary), corpus.tokens.size
-    dim = DIM if settings.dim == "auto" else settings.dim
+    settled = settle(settings, corpus.vocabulary)
     budget = available_memory()
-    if _memory(words, length, settings.window, dim) <= budget:
+    if _memory(words, length, settled.window, settled.dim) <= budget:
         return corpus
     fits, fails = 1, words
     while fails - fits > 1:
         middle = (fits + fails) // 2
-        if _memory(middle, length, settings.window, dim) <= budget:
+        if _memory(middle, length, settled.window, settled.dim) <= budget:
             fits = middle
         else:
             fails = middle
@@ -121,9 +130,21 @@ def describe(
         if given.min_count == "auto" and least < AUTO_MIN_COUNT:
             text += " in this short text"
     text += f"; dimension {settled.dim}"
-    if given.dim == "auto" and settled.dim != DIM:
+    adapted = given.dim == "auto" and settled.dim != DIM
+    if corpus is not None and given.window == "auto" and settled.window > WINDOW:
+        text += f", window {settled.window}"
+        adapted = True
+    if adapted:
         text += f", for a text of {length:,} words"
     return text + ("; polished." if settled.polish else "; the closed form.")
+
+
+def _window(weights: str | Sequence[int], length: int) -> int:
+    """Return the window for a text of this length, or the one that the weights are for."""
+    if not isinstance(weights, str):
+        return len(weights)
+    wider = WINDOW * (WIDE_BELOW / max(length, 1)) ** 0.2
+    return min(WIDEST_WINDOW, max(WINDOW, round(wider)))
 
 
 def _memory(words: int, length: int, window: int, dim: int) -> float:

@@ -195,7 +195,7 @@ class Model:
             How many to use; all cores by default.
 
         >>> import qwem
-        >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
+        >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2, window=5)
         >>> duchess = model.embed("duchess", ["the duchess and the queen"])
         >>> duchess.occurrences, duchess.most_similar(topn=1)[0][0]
         (1, 'king')

@@ -21,7 +21,7 @@ class SettingChanges(ReadingOptions, total=False):
     """The fields of `Settings` as keyword arguments, all optional."""
 
     documents: Documents
-    window: int
+    window: int | Literal["auto"]
     weights: str | Sequence[int]
     subsample: float | Literal["auto"] | None
     draws: int
@@ -45,13 +45,14 @@ class Settings(Reading):
     adapts to it. The first fields are those of `qwem.corpus.Reading`.
 
     >>> Settings().window, Settings.of("paper", dim=100).window
-    (5, 16)
+    ('auto', 16)
     """
 
     documents: Documents = "line"
     """Whether each line of a plain text file is a document, or each file."""
-    window: int = 5
-    """How far apart two words may be and still count as a pair; the paper's L is twice that."""
+    window: int | Literal["auto"] = "auto"
+    """How far apart two words may be and still count as a pair; the paper's L is twice that.
+    ``"auto"`` is 5, and more for short text, or the number of `weights` if these are listed."""
     weights: str | Sequence[int] = "dynamic"
     """What a pair counts by its distance: see `Cooccurrence.count`."""
     subsample: float | Literal["auto"] | None = "auto"
@@ -108,7 +109,12 @@ class Settings(Reading):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_choice("documents", self.documents, ("line", "file"))
-        window_weights(self.window, self.weights)
+        if self.window != "auto":
+            window_weights(self.window, self.weights)
+        elif isinstance(self.weights, str):
+            window_weights(1, self.weights)
+        else:
+            window_weights(len(self.weights), self.weights)
         for name, least in (("draws", 1), ("seed", 0)):
             require_whole(name, getattr(self, name), least=least)
         if self.dim != "auto":
