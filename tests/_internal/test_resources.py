@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -47,5 +48,19 @@ def test_memory_is_bounded_by_the_limit_of_the_process() -> None:
         "limit = psutil.Process().memory_info().vms + (300 << 20)\n"
         "resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
         "assert available_memory() <= 300 << 20"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries keep less")
+def test_freed_memory_is_returned() -> None:
+    program = (
+        "import psutil; from qwem._internal.resources import return_freed_memory\n"
+        "import ctypes; resident = lambda: psutil.Process().memory_info().rss\n"
+        "blocks = [ctypes.create_string_buffer(100_000) for _ in range(1000)]\n"
+        "for block in blocks: ctypes.memset(block, 1, 100_000)\n"
+        "blocks = blocks[-1:]  # the last one keeps the heap from shrinking by itself\n"
+        "before = resident(); return_freed_memory()\n"
+        "assert before - resident() > 50_000_000, (before, resident())"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

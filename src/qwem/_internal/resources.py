@@ -6,7 +6,7 @@ import logging
 import os
 import shutil
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,6 +101,14 @@ def require_disk(needed: int, directory: Path, what: str, remedy: str) -> None:
             f"{what} would need {needed / 1e9:.1f} GB more of disk in {directory.parent} and "
             f"{free / 1e9:.1f} GB are free; {remedy}."
         )
+
+
+def return_freed_memory() -> None:
+    """Give memory that was freed back to the system, where the C library keeps it (glibc)."""
+    import ctypes
+
+    with suppress(OSError, AttributeError, TypeError):  # Windows and others have no such call
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def peak_memory() -> int:

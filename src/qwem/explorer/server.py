@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.extras import require
+from qwem._internal.resources import return_freed_memory
 from qwem.errors import DataError, QwemError, SettingError, UnknownWordError
 from qwem.explorer.openapi import description, path_parameters
 from qwem.explorer.pages import page_file
@@ -173,6 +174,7 @@ def serve(
     """
     uvicorn = require("uvicorn", "explore")
     _warm(models)
+    return_freed_memory()  # loading takes more than what is kept
     token = secrets.token_urlsafe(24)
     with listen(port) as listening:
         chosen = int(listening.getsockname()[1])
