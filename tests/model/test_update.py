@@ -14,6 +14,7 @@ from qwem import Cooccurrence, Corpus, Model
 from qwem.comparison import what_moved
 from qwem.dynamics import requiv_distance
 from qwem.errors import CorpusError, CountError, SettingError
+from qwem.polish import polish
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +58,27 @@ def test_it_is_nearly_a_fresh_fit(polish: bool) -> None:
     distance = requiv_distance(updated.wv.vectors, same.wv[list(updated.vocabulary)])
     # Polishing stops early, and a second one goes on where the first has stopped.
     assert distance < (0.15 if polish else 1e-3) * size
+
+
+def test_a_polished_update_moves_as_the_closed_form_does() -> None:
+    """It is nearer to a fit of the same counts than the same sweeps without that move are."""
+    settings: dict[str, Any] = {"dim": DIM, "subsample": None, "keep_counts": True}
+    model = qwem.fit(OLD, **settings)
+    texts = [text.replace("bee", "unicorn") for text in topic_documents(1500, seed=5)]
+    updated = model.update(texts)
+    counts = kept(updated).counts
+    assert "unicorn" in updated.vocabulary
+    assert model.polished is not None
+    assert model.offsets is not None
+    size = len(model.vocabulary), len(updated.vocabulary)
+    start = np.zeros((2, size[1], DIM), np.float32)
+    start[0, : size[0]] = model.polished[0].vectors + model.offsets.centre
+    start[1, : size[0]] = model.polished[1].vectors
+    plain = polish(updated.spectrum, counts, start=(start[0], start[1])).embedding
+    fresh = qwem.fit(counts, dim=DIM).wv[list(updated.vocabulary)]
+    ours = requiv_distance(updated.wv.vectors, fresh)
+    assert ours < requiv_distance(plain.vectors, fresh)
+    assert ours < 0.1 * float(np.linalg.norm(fresh))
 
 
 def test_removing_what_was_added_gives_the_counts_back(model: Model) -> None:

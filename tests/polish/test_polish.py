@@ -180,6 +180,16 @@ def test_it_goes_on_from_an_earlier_result() -> None:
         polish(closed_form(counts), counts, start=(start[0][:, 1:], start[1][:, 1:]))
 
 
+def test_from_where_it_ended_one_sweep_is_enough() -> None:
+    counts = some_counts()
+    one = polish(closed_form(counts), counts, sweeps=30, tol=0.001)
+    ended = one.embedding.vectors + one.centre, one.context.vectors
+    assert one.sweeps > 2
+    again = polish(closed_form(counts), counts, tol=0.001, start=ended)
+    assert (again.sweeps, again.converged) == (1, True)
+    assert polish(closed_form(counts), counts, tol=0.001, start=(ended[1], ended[0])).sweeps > 1
+
+
 def test_words_must_be_the_same() -> None:
     counts = some_counts()
     with pytest.raises(SettingError, match="same words in the same order"):

@@ -52,6 +52,25 @@ def test_a_start_that_misses_an_eigenvector_finds_it() -> None:
     np.testing.assert_allclose(warm.eigenvalues, values[:5], rtol=1e-3)
 
 
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_coarse_tolerance_takes_a_few_blocks_as_wide_as_the_earlier_spectrum(
+    signed: bool,
+) -> None:
+    matrix = mstar_like(1200)
+    earlier = factorize(matrix, 40, words=words(1200), method="krylov", signed=signed)
+    moved = matrix + with_eigenvalues(np.linspace(-3, 3, 1200), seed=5)
+    names = [f"new{i}" if i < 20 else word for i, word in enumerate(words(1200))]
+    exact = factorize(moved, 40, words=names, method="lapack", signed=signed)
+    warm = factorize(
+        moved, 40, words=names, method="krylov", signed=signed, tol=0.03, warm_start=earlier
+    )
+    assert warm.converged
+    assert warm.products <= 4 * 50
+    assert (warm.outlier is None) == (exact.outlier is None)
+    largest = np.abs(exact.eigenvalues).max()
+    assert np.abs(np.sort(warm.eigenvalues) - np.sort(exact.eigenvalues)).max() < 0.03 * largest
+
+
 def test_strangers_are_refused() -> None:
     earlier = factorize(np.eye(5), 1, words=["a", "b", "c", "d", "e"])
     with pytest.raises(SettingError, match="no word in common"):

@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.int64]
     Vectors: TypeAlias = NDArray[np.float32]
 
-UPDATE_SWEEPS = 2
-"""Sweeps of polishing from an earlier model of similar counts; a fit takes five or six."""
 UPDATE_TOL = 0.03
-"""The tolerance of the closed form of an updated polished model, whose vectors do not depend on it:
-they go on from the earlier ones."""
+"""The tolerance of the closed form of an updated polished model, whose vectors go on from the
+earlier ones and hardly depend on it."""
 
 
 class Solvers(NamedTuple):
@@ -62,11 +60,11 @@ def learn(
     """Return the spectrum and the polished vectors of counts.
 
     The work starts from an `earlier` model of similar counts, if there is one, and keeps the signs
-    of its features. If that is polished, its vectors take a few sweeps on the new counts.
+    of its features. If that is polished, its vectors move as the closed form does, and are polished
+    from there.
     """
     solvers = _here() if solvers is None else solvers
-    start = None if earlier is None else _start(earlier, counts.vocabulary)
-    updated = settings.polish and start is not None
+    updated = settings.polish and earlier is not None and earlier.polished is not None
     with watch.stage("target"):
         target = build_target(counts, settings, threads)
     with watch.stage("factorize"), blas_threads(threads):
@@ -84,8 +82,8 @@ def learn(
     if not settings.polish:
         return Learned(spectrum, None, None)
     with watch.stage("polish"), blas_threads(threads):
-        few: Any = {"start": start, "sweeps": UPDATE_SWEEPS, "tol": 0.0} if updated else {}
-        result = solvers.polish(spectrum, counts, threads=threads, **few)
+        start: Any = {"start": _start(earlier, spectrum)} if earlier is not None and updated else {}
+        result = solvers.polish(spectrum, counts, threads=threads, **start)
     word = result.embedding
     if settings.ngrams:
         with watch.stage("ngrams"):
@@ -147,13 +145,33 @@ def shared_rows(first: Vocabulary, second: Vocabulary) -> tuple[Rows, Rows]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _start(earlier: Model, vocabulary: Vocabulary) -> tuple[Vectors, Vectors] | None:
-    """Return the polished vectors of an earlier model for these words, zero for new ones."""
-    if earlier.polished is None or earlier.offsets is None:
-        return None
-    old, new = shared_rows(earlier.vocabulary, vocabulary)
-    shape = len(vocabulary), earlier.spectrum.dim
-    word, context = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-    word[new] = earlier.polished[0].vectors[old] + earlier.offsets.centre
-    context[new] = earlier.polished[1].vectors[old]
-    return word, context
+def _start(earlier: Model, spectrum: Spectrum) -> tuple[Vectors, Vectors]:
+    """Return the polished vectors of an earlier model, moved as the closed form has moved since.
+
+    Where the loss is flat, polishing leaves vectors where the closed form put them. So if the
+    closed form X is X′ now, the vectors W start from W + (X′Q − X)T. Q is the rotation, of words
+    and contexts together, that brings X′ nearest to X, and T the matrix that brings X nearest to W,
+    for words and for contexts. New words have zeros in X and W, and start from X′QT.
+    """
+    from scipy.linalg import orthogonal_procrustes
+
+    assert earlier.polished is not None
+    assert earlier.offsets is not None
+    old, new = shared_rows(earlier.vocabulary, spectrum.vocabulary)
+    word, context = earlier.polished
+    ends = word.vectors[old] + earlier.offsets.centre, context.vectors[old]
+    before = [side[old] for side in _sides(earlier.spectrum)]
+    after = _sides(spectrum)
+    turn, _ = orthogonal_procrustes(np.vstack([side[new] for side in after]), np.vstack(before))
+    starts = []
+    for closed, polished, later in zip(before, ends, after, strict=True):
+        onto = np.linalg.lstsq(closed.T @ closed, closed.T @ polished, rcond=None)[0]
+        start = later @ (turn @ onto)
+        start[new] += polished - closed @ onto
+        starts.append(start.astype(np.float32))
+    return starts[0], starts[1]
+
+
+def _sides(spectrum: Spectrum) -> tuple[Vectors, Vectors]:
+    """Return the word and the context vectors of a closed form."""
+    return spectrum.embedding().vectors, spectrum.context_embedding().vectors

@@ -110,6 +110,8 @@ def polish(
     start
         Word and context vectors to start from instead of the closed form, such as those of an
         earlier result on similar counts, ``embedding.vectors + centre`` and ``context.vectors``.
+        Then the first sweep is enough if its half for words lowers the loss by less than half of
+        that part.
     threads
         How many to use; all cores by default. The result has the same bits whatever their number.
     callback
@@ -148,6 +150,7 @@ def polish(
     )
     if steps is None:
         steps = StepsHere(counts.pair_counts.tocsr(), threads)
+    is_warm = start is not None
     if start is None:
         start = spectrum.embedding().vectors, spectrum.context_embedding().vectors
     word, context = start
@@ -179,10 +182,23 @@ def polish(
             context, before = improve(loss.of_contexts(), steps, context, word, threads, bar.update)
             losses.append(before)
             bar.set_postfix_str(f"loss {before:.4f}")
-            converged = len(losses) > 2 and losses[-3] - before <= tol * -before
+            converged = _has_settled(losses, tol, is_warm)
             if callback is not None:
                 callback(result())
         return result()
+
+
+def _has_settled(losses: list[float], tol: float, is_warm: bool) -> bool:
+    """Return whether the last sweep lowered the loss by at most `tol` of its fall.
+
+    The loss after a sweep is known in the next. So a cold start is asked about the fall from the
+    contexts' half of the sweep before to that of the last. A warm one may stop after its first
+    sweep: twice the fall of the words' half stands for that of the whole.
+    """
+    now = losses[-1]
+    if len(losses) > 2:
+        return losses[-3] - now <= tol * -now
+    return is_warm and 2 * (losses[0] - now) <= tol * -now
 
 
 def _check_settings(

@@ -33,6 +33,11 @@ _CROWD = 1e-4
 _OTHER_END = 8
 # How much randomness a warm start gets, for what the earlier eigenvectors are orthogonal to.
 _NOISE = 0.03
+# From this tolerance on a warm start is a block of all earlier eigenvectors: they are nearly good
+# enough, and a block or two of corrections will do. Finer ones need a polynomial of high degree.
+_COARSE = 0.01
+# Random columns beside such a block.
+_BESIDE = 8
 
 
 def smallest_basis(dim: int) -> int:
@@ -70,9 +75,13 @@ def solve(
     rng = np.random.default_rng(seed)
     basis = GrowingBasis(rows, min(rows, max_basis), dtype, threads)
     width = BLOCK_WIDTH
-    block = _random(rng, rows, width, dtype)
-    if start is not None:
-        block = _mix(rng, start, width) + dtype.type(_NOISE) * block / math.sqrt(rows)
+    if start is not None and request.tol >= _COARSE:
+        direction = request.direction[:, None].astype(dtype)
+        block = np.hstack([start, direction, _random(rng, rows, _BESIDE, dtype)])
+    else:
+        block = _random(rng, rows, width, dtype)
+        if start is not None:
+            block = _mix(rng, start, width) + dtype.type(_NOISE) * block / math.sqrt(rows)
     block = basis.orthogonal(block)
     schedule = _Schedule(3 * request.dim if start is None else request.dim)
     products, steps, norm = 0, 0, 0.0
@@ -191,9 +200,9 @@ class _Schedule:
 def _mix(rng: np.random.Generator, start: Block, width: int) -> Block:
     """Return a narrow block of random combinations of the columns of a warm start.
 
-    A Krylov space that starts within the wanted subspace fills that first. Starting from all the
-    columns side by side would take more products: the wider the block, the lower the degree of
-    the polynomial for the same number of products.
+    A Krylov space that starts within the wanted subspace fills that first. Unless the tolerance is
+    coarse, starting from all the columns side by side would take more products: the wider the
+    block, the lower the degree of the polynomial for the same number of products.
     """
     weights = _random(rng, start.shape[1], width, start.dtype) / math.sqrt(start.shape[1])
     return start @ weights.astype(start.dtype)
