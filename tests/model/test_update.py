@@ -14,7 +14,7 @@ from qwem import Cooccurrence, Corpus, Model
 from qwem.comparison import what_moved
 from qwem.dynamics import requiv_distance
 from qwem.errors import CorpusError, CountError, SettingError
-from qwem.polish import polish
+from qwem.model.learning import moved_start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,25 +60,26 @@ def test_it_is_nearly_a_fresh_fit(polish: bool) -> None:
     assert distance < (0.15 if polish else 1e-3) * size
 
 
-def test_a_polished_update_moves_as_the_closed_form_does() -> None:
-    """It is nearer to a fit of the same counts than the same sweeps without that move are."""
-    settings: dict[str, Any] = {"dim": DIM, "subsample": None, "keep_counts": True}
-    model = qwem.fit(OLD, **settings)
-    texts = [text.replace("bee", "unicorn") for text in topic_documents(1500, seed=5)]
-    updated = model.update(texts)
-    counts = kept(updated).counts
-    assert "unicorn" in updated.vocabulary
+def test_polished_vectors_start_moved_as_the_closed_form_has() -> None:
+    """Not at all if it has only turned; a new word does not start from nothing."""
+    model = qwem.fit(OLD, dim=DIM, window=5, subsample=None, keep_counts=True)
     assert model.polished is not None
     assert model.offsets is not None
-    size = len(model.vocabulary), len(updated.vocabulary)
-    start = np.zeros((2, size[1], DIM), np.float32)
-    start[0, : size[0]] = model.polished[0].vectors + model.offsets.centre
-    start[1, : size[0]] = model.polished[1].vectors
-    plain = polish(updated.spectrum, counts, start=(start[0], start[1])).embedding
-    fresh = qwem.fit(counts, dim=DIM).wv[list(updated.vocabulary)]
-    ours = requiv_distance(updated.wv.vectors, fresh)
-    assert ours < requiv_distance(plain.vectors, fresh)
-    assert ours < 0.1 * float(np.linalg.norm(fresh))
+    word, context = model.polished[0].vectors + model.offsets.centre, model.polished[1].vectors
+    signs = np.where(np.arange(DIM) % 2, -1, 1).astype(np.float32)
+    turned = replace(model.spectrum, eigenvectors=model.spectrum.eigenvectors * signs)
+    for found, expected in zip(moved_start(model, turned), (word, context), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-3)
+    texts = [text.replace("bee", "unicorn") for text in topic_documents(1500, seed=5)]
+    updated = model.update(texts)
+    row, shared = updated.vocabulary.index("unicorn"), list(model.vocabulary)
+    start = moved_start(model, updated.spectrum)[0][row]
+    assert np.linalg.norm(start) > 0.1 * np.linalg.norm(word, axis=1).mean()
+    fresh = qwem.fit(kept(updated).counts, dim=DIM)
+    distance = requiv_distance(updated.wv[shared], fresh.wv[shared])
+    assert distance < 0.8 * requiv_distance(model.wv[shared], fresh.wv[shared])
+    assert updated.wv.similarity("unicorn", "flower") > 0.5
+    assert updated.wv.similarity("unicorn", "ship") < 0.3
 
 
 def test_removing_what_was_added_gives_the_counts_back(model: Model) -> None:

@@ -82,7 +82,9 @@ def learn(
     if not settings.polish:
         return Learned(spectrum, None, None)
     with watch.stage("polish"), blas_threads(threads):
-        start: Any = {"start": _start(earlier, spectrum)} if earlier is not None and updated else {}
+        start: Any = (
+            {"start": moved_start(earlier, spectrum)} if earlier is not None and updated else {}
+        )
         result = solvers.polish(spectrum, counts, threads=threads, **start)
     word = result.embedding
     if settings.ngrams:
@@ -145,7 +147,7 @@ def shared_rows(first: Vocabulary, second: Vocabulary) -> tuple[Rows, Rows]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _start(earlier: Model, spectrum: Spectrum) -> tuple[Vectors, Vectors]:
+def moved_start(earlier: Model, spectrum: Spectrum) -> tuple[Vectors, Vectors]:
     """Return the polished vectors of an earlier model, moved as the closed form has moved since.
 
     Where the loss is flat, polishing leaves vectors where the closed form put them. So if the
