@@ -4,7 +4,6 @@ from importlib import import_module
 
 for name in (
     "matplotlib.pyplot",
-    "plotly.offline",
     "psutil",
     "pyarrow.parquet",
     "scipy.sparse.linalg",

@@ -12,7 +12,8 @@ import pytest
 
 from in_browser import PHONE, WIDE, entries, resize
 from qwem.dynamics import closed_form
-from qwem.interpretation import analyze_task, read_tasks
+from qwem.interpretation import analyze_task, features, read_tasks
+from report.drawings import PIXEL, drawing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,35 +57,26 @@ def watched(
 
 
 def choose(browser: Chrome, name: str, value: object, event: str = "change") -> None:
-    """Set a control of the replay as a user's hand would, and wait until the figures show it."""
-    browser.execute_async_script(
-        "const [name, value, event, done] = arguments;"
-        "const { animate, react } = Plotly;"
-        "const drawn = [];"
-        "Plotly.animate = (...given) => { drawn.push(animate(...given)); return drawn.at(-1); };"
-        "Plotly.react = (...given) => { drawn.push(react(...given)); return drawn.at(-1); };"
+    """Set a control of the replay as a user's hand would; the figures show it at once."""
+    browser.execute_script(
+        "const [name, value, event] = arguments;"
         "const control = document.getElementById('replay').elements[name];"
         "control.value = value;"
-        "control.dispatchEvent(new Event(event, { bubbles: true }));"
-        "Object.assign(Plotly, { animate, react });"
-        "Promise.all(drawn).then(() => done());",
+        "control.dispatchEvent(new Event(event, { bubbles: true }));",
         name, value, event,
     )  # fmt: skip
 
 
 def shown_places(browser: Chrome) -> dict[str, tuple[float, float]]:
-    """Every word in the replay's figure and where it is."""
-    traces = browser.execute_script(
-        "return document.getElementById('latent').data.map(({text, x, y}) => [text, x, y]);"
+    """Every word in the replay's figure and where it is on the screen."""
+    dots = drawing(browser, "latent").dots(named=True)
+    return {dot["name"]: (float(dot["cx"]), float(dot["cy"])) for dot in dots}
+
+
+def page_data(browser: Chrome) -> Any:
+    return browser.execute_script(
+        "return JSON.parse(document.getElementById('report-data').textContent)"
     )
-    escaped = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
-    places = {}
-    for words, xs, ys in traces:
-        for word, x, y in zip(words, xs, ys, strict=True):
-            for written, meant in escaped.items():
-                word = word.replace(written, meant)
-            places[word] = (x, y)
-    return places
 
 
 def found(browser: Chrome, form: str) -> list[tuple[str, float]]:
@@ -114,7 +106,7 @@ def test_words_move_as_the_closed_form_says(
     page: Path = request.getfixturevalue("page" if which == "model" else "practical_page")
     run = closed_form(model.spectrum, init_scale=1e-6)
     index = model.vocabulary.index
-    earlier: Any = None
+    seen, meant = [], []
     with watched(browser, page):
         choose(browser, "x", axes[0])
         choose(browser, "y", axes[1])
@@ -125,27 +117,36 @@ def test_words_move_as_the_closed_form_says(
             words, places = zip(*shown_places(browser).items(), strict=True)
             assert len(words) > 50
             vectors = run.vectors(float(run.time(value)))[[index(word) for word in words]]
-            expected = vectors[:, list(axes)]
-            largest = np.abs(expected).max(axis=0)
-            # The page has 16 bits for each number, so a step is a part in 65,534 of a column.
-            assert np.all(np.abs(places - expected) <= 2e-5 * np.abs(vectors).max() + 1e-12)
-            assert earlier is None or np.all(largest > earlier)
-            earlier = largest
+            seen.append(np.array(places))
+            meant.append(vectors[:, list(axes)])
+    assert np.all(np.diff([np.abs(places).max(axis=0) for places in meant], axis=0) > 0)
+    # One scale for all times, to the right and up. The page has 16 bits for each number.
+    for side, sign in ((0, 1), (1, -1)):
+        slope, start = np.polyfit(meant[-1][:, side], seen[-1][:, side], 1)
+        assert slope * sign > 0
+        for on_screen, expected in zip(seen, meant, strict=True):
+            off = slope * expected[:, side] + start - on_screen[:, side]
+            assert np.abs(off).max() < 2 * PIXEL
 
 
 def test_the_curves_follow_the_slider(opened: Chrome, model: Model) -> None:
     run = closed_form(model.spectrum, init_scale=1e-6)
     choose(opened, "time", 1.2, "input")
-    curves = opened.execute_script(
-        "const { data } = document.getElementById('curves');"
-        "return { now: data.at(-2), first: data[0], line: data.at(-1) };"
-    )
-    value = float(curves["line"]["x"][0])
+    value = float(opened.execute_script("return Number(replay.elements.time.value)"))
     assert value == pytest.approx(1.2, abs=0.01)
+    shown = drawing(opened, "curves")
     strengths = run.singular_values(run.time(value))
-    assert curves["now"]["y"] == pytest.approx(strengths.tolist(), rel=1e-9)
-    grid = run.singular_values(run.time(curves["first"]["x"]))[:, 0]
-    assert curves["first"]["y"] == pytest.approx(grid.tolist(), rel=1e-9)
+    dots = shown.dots(named=False)
+    heights = [float(dot["cy"]) for dot in dots]
+    assert heights == pytest.approx(shown.up(strengths).tolist(), abs=PIXEL)
+    now = shown.across(value)
+    assert [float(dot["cx"]) for dot in dots] == pytest.approx([now] * len(dots), abs=PIXEL)
+    last = float(opened.execute_script("return Number(replay.elements.time.max)"))
+    grid = np.linspace(0, last, 161)
+    first = shown.line(-1)  # the strongest feature is drawn on top
+    assert np.abs(first[:, 0] - shown.across(grid)).max() < PIXEL
+    expected = shown.up(run.singular_values(run.time(grid))[:, 0])
+    assert np.abs(first[:, 1] - expected).max() < PIXEL
     learned = int(run.effective_rank(run.time(value)))
     assert f"{learned} of 10 features" in opened.find_element("id", "now").text
 
@@ -172,8 +173,8 @@ def test_play_moves_the_time_and_stops(opened: Chrome) -> None:
 
 def test_a_followed_word_is_always_shown(opened: Chrome, model: Model) -> None:
     choose(opened, "follow", "word100")
-    followed = opened.execute_script("return document.getElementById('latent').data[2].text")
-    assert followed == ["word100"]
+    large = [text for text in drawing(opened, "latent").all("text") if text["font-size"] == "15"]
+    assert [text["text"] for text in large] == ["word100"]
 
 
 @pytest.mark.parametrize("which", ["model", "practical"])
@@ -246,31 +247,52 @@ def test_a_chosen_relation_is_drawn(
                 "menu.dispatchEvent(new Event('change', { bubbles: true }));",
                 row,
             )
-            bars, noise, spike = browser.execute_script(
-                "return document.getElementById('gram').data.map(({ x, y }) => ({ x, y }))"
-            )
             fit = analysis.fits[-1]
-            assert spike["x"] == pytest.approx([fit.spike, fit.spike])
-            assert noise["y"] == pytest.approx(fit.distribution.density(noise["x"]).tolist())
-            assert sum(bars["y"]) * (bars["x"][1] - bars["x"][0]) == pytest.approx(1)
-            line = browser.execute_script("return document.getElementById('snr').data.at(-1)")
-            assert line["x"] == list(analysis.dims)
-            assert line["y"] == pytest.approx(analysis.snr.tolist())
+            gram, signal = drawing(browser, "gram"), drawing(browser, "snr")
+            (spike,) = gram.dots(named=True)
+            assert float(spike["cx"]) == pytest.approx(float(gram.across(fit.spike)), abs=PIXEL)
+            xs, ys = page_data(browser)["tasks"][row]["density"]
+            assert ys == pytest.approx(fit.distribution.density(xs).tolist())
+            top = float(gram.up(0)) / float(np.diff(gram.up([1, 0]))[0])  # what is above is cut off
+            low = np.array(ys) < top
+            assert np.abs(gram.line(0)[low, 0] - gram.across(xs)[low]).max() < PIXEL
+            assert np.abs(gram.line(0)[low, 1] - gram.up(ys)[low]).max() < PIXEL
+            bars = gram.all("rect")
+            area = sum(float(bar["height"]) * (float(bar["width"]) + 1) for bar in bars)
+            unit = float(np.diff(gram.across([0, 1]))[0] * np.diff(gram.up([1, 0]))[0])
+            assert area == pytest.approx(unit, rel=0.01)
+            dots = signal.dots(named=True)
+            assert [float(dot["cx"]) for dot in dots] == pytest.approx(
+                signal.across(analysis.dims, log=True).tolist(), abs=PIXEL
+            )
+            assert [float(dot["cy"]) for dot in dots] == pytest.approx(
+                signal.up(analysis.snr).tolist(), abs=PIXEL
+            )
             assert "word1 → word" in browser.find_element("id", "task-words").text
 
 
 def test_hostile_words_are_shown_and_nothing_else(opened: Chrome) -> None:
     assert opened.find_element("tag name", "h1").text == "A <model>"
-    assert opened.execute_script("return document.scripts.length") == 3
+    assert opened.execute_script("return document.scripts.length") == 2
     choose(opened, "follow", "<b>bold</b>")
-    label = opened.execute_script(
-        "return [...document.querySelectorAll('#latent .textpoint')].map(e => e.textContent)"
-    )
-    assert "<b>bold</b>" in label
+    assert "<b>bold</b>" in [text["text"] for text in drawing(opened, "latent").all("text")]
+
+
+def test_a_dot_says_its_name_when_it_is_pressed(opened: Chrome, model: Model) -> None:
+    from selenium.webdriver import ActionChains
+
+    dot = opened.find_elements("css selector", "#spectrum circle")[1]
+    opened.execute_script("arguments[0].scrollIntoView({ block: 'center' })", dot)
+    ActionChains(opened).move_to_element_with_offset(dot, 9, 7).click().perform()
+    tip = opened.find_element("class name", "chart-tip")
+    assert tip.text.startswith("Feature 2: |λ| = ")
+    assert all(word in tip.text for word, _ in features(model.spectrum, 2).features[1].positive[:6])
+    opened.execute_script("document.body.click()")
+    assert not tip.is_displayed()
 
 
 def test_dark_and_light(opened: Chrome) -> None:
-    ink = "return getComputedStyle(document.querySelector('#curves .xtitle')).fill"
+    ink = "return getComputedStyle(document.querySelector('#curves text')).fill"
     before = opened.execute_script(PAPER), opened.execute_script(ink)
     opened.find_element("id", "theme").click()
     after = opened.execute_script(PAPER), opened.execute_script(ink)

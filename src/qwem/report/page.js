@@ -1,7 +1,8 @@
 // Start every part of the page with the data of the report.
 
 import { startThemes } from "./components/theme.js";
-import { redrawFigures } from "./look.js";
+import { startTips } from "./components/tips.js";
+import { redrawFigures } from "./figures.js";
 import { startLookup } from "./lookup.js";
 import { startReplay } from "./replay.js";
 import { startSpectrum } from "./spectrum.js";
@@ -13,3 +14,4 @@ startSpectrum(report);
 startReplay(report);
 startLookup(report);
 startTasks(report);
+startTips();

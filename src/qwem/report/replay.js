@@ -1,16 +1,16 @@
 // The training run replayed: words move through latent space as the closed form says.
 
 import { entry, unpack } from "./components/arrays.js";
+import { drawMarks } from "./components/chart.js";
 import { singularValue } from "./components/dynamics.js";
-import { colour } from "./components/theme.js";
+import { strengthLines, strengthMarks } from "./components/strengths.js";
 import { wordFinder } from "./components/words.js";
-import { CONFIG, addFigure, axis, figureWidth, layout, plain } from "./look.js";
+import { addFigure, drawFigure, figureWidth } from "./figures.js";
 
 const FREQUENT = 150; // always shown
 const EXTREME = 25; // shown at either end of either axis
 const SEARCHED = 4000; // among so many of the most frequent words
 const SECONDS = 16; // how long the whole run takes to play
-const MARGIN = { l: 36, r: 12, t: 12, b: 44 }; // of the figure with the words
 
 export function startReplay(report) {
   const directions = unpack(report.directions);
@@ -28,23 +28,11 @@ export function startReplay(report) {
   }
 
   const now = () => Number(slider.value) * report.unit;
-  const drawLatent = (element) => {
-    view.groups = chooseWords(report, directions, view, element);
-    Plotly.react(element, latentTraces(report, directions, view, now()),
-      latentLayout(report, view, latentHeight(element)), CONFIG);
-  };
-  const drawCurves = (element) => {
-    Plotly.react(element, curveTraces(report, view, directions.columns, Number(slider.max), now()),
-      curveLayout(report, directions.columns, Number(slider.max)), CONFIG);
-  };
-  const latent = document.getElementById("latent");
-  const curves = document.getElementById("curves");
-  addFigure("latent", drawLatent);
-  addFigure("curves", drawCurves);
-
+  const strength = (k, rescaled) => singularValue(report, k, rescaled * report.unit);
+  let latent, curves; // the charts as they were last drawn
   const showTime = () => {
-    move(latent, view.groups.map((rows) => places(report, directions, view, rows, now())), 0);
-    move(curves, currentPlaces(report, directions.columns, now()), directions.columns);
+    drawMarks(latent, wordLayers(report, directions, view, now()));
+    drawMarks(curves, strengthMarks(directions.columns, Number(slider.value), strength));
     describe();
   };
   const describe = () => {
@@ -54,10 +42,21 @@ export function startReplay(report) {
     document.getElementById("now").textContent =
       `${text} · ${learned} of ${report.learningTimes.length} features learned`;
   };
-  const redraw = () => {
-    drawLatent(latent);
-    drawCurves(curves);
-  };
+  const draws = [
+    addFigure("latent", (element) => {
+      const rows = chooseWords(report, directions, view);
+      latent = drawFigure(element, latentChart(report, view, element));
+      view.groups = groupWords(report, directions, view, rows, latent);
+      drawMarks(latent, wordLayers(report, directions, view, now()));
+    }),
+    addFigure("curves", (element) => {
+      curves = drawFigure(
+        element,
+        curveChart(report, view, directions.columns, Number(slider.max), strength),
+      );
+      drawMarks(curves, strengthMarks(directions.columns, Number(slider.value), strength));
+    }),
+  ];
 
   slider.addEventListener("input", () => {
     stop();
@@ -71,7 +70,7 @@ export function startReplay(report) {
     const unknown = follow.value.trim() && view.followed === null;
     follow.setCustomValidity(unknown ? "This word is not among those of the page." : "");
     follow.reportValidity();
-    redraw();
+    for (const draw of draws) draw();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
 
@@ -100,15 +99,6 @@ export function startReplay(report) {
   describe();
 }
 
-// Put the traces from `first` on to new places. Axes stay, so only points need be drawn again.
-function move(element, data, first) {
-  Plotly.animate(element, { data, traces: data.map((_, i) => first + i) }, {
-    mode: "immediate",
-    frame: { duration: 0, redraw: false },
-    transition: { duration: 0 },
-  }).catch(() => {}); // a move that a later one has overtaken is rejected, and that is meant
-}
-
 function featureName(report, k) {
   const ends = report.features[k].map((end) => end.slice(0, 2).join(", "));
   return `Feature ${k + 1}: ${ends.filter(Boolean).join(" ↔ ")}`;
@@ -123,8 +113,8 @@ function places(report, directions, view, rows, time) {
   return { x, y };
 }
 
-// Three groups of words: those without a label, those with one, and the one that is followed.
-function chooseWords(report, directions, view, element) {
+// Words that are worth showing on the two chosen features, and the range that they need.
+function chooseWords(report, directions, view) {
   const searched = Math.min(SEARCHED, directions.rows);
   const candidates = new Set();
   const orders = [view.horizontal, view.vertical].map((k) =>
@@ -136,12 +126,11 @@ function chooseWords(report, directions, view, element) {
     for (const order of orders) candidates.add(order[place]).add(order[searched - 1 - place]);
   }
   for (let row = 0; row < Math.min(FREQUENT, searched); row++) candidates.add(row);
-  const followed = view.followed === null ? [] : [view.followed];
-  for (const row of followed) candidates.delete(row);
+  candidates.delete(view.followed);
   const rows = [...candidates];
+  const followed = view.followed === null ? [] : [view.followed];
   view.range = finalRange(report, directions, view, [...followed, ...rows]);
-  const labelled = new Set(roomForLabels(report, directions, view, rows, element));
-  return [rows.filter((row) => !labelled.has(row)), [...labelled], followed];
+  return rows;
 }
 
 function finalRange(report, directions, view, rows) {
@@ -154,103 +143,68 @@ function finalRange(report, directions, view, rows) {
   });
 }
 
-// Rows, in order, whose labels overlap no earlier one where training ends.
-function roomForLabels(report, directions, view, rows, element) {
+// Three groups of words: those without a label, those with one, and the one that is followed. A word
+// has a label if it overlaps no earlier one where training ends.
+function groupWords(report, directions, view, rows, chart) {
   const at = places(report, directions, view, rows, Infinity);
-  const [[left, right], [low, high]] = view.range;
-  const width = figureWidth(element) - MARGIN.l - MARGIN.r;
-  const height = latentHeight(element) - MARGIN.t - MARGIN.b;
   const taken = [];
-  return rows.filter((row, i) => {
-    const x = ((at.x[i] - left) / (right - left)) * width;
-    const y = ((at.y[i] - low) / (high - low)) * height;
+  const labelled = rows.filter((row, i) => {
+    const [x, y] = [chart.x(at.x[i]), chart.y(at.y[i])];
     const half = 3.6 * report.words[row].length + 5;
-    const box = [x - half, x + half, y, y + 17];
+    const box = [x - half, x + half, y - 17, y];
     if (taken.some((t) => box[0] < t[1] && t[0] < box[1] && box[2] < t[3] && t[2] < box[3])) {
       return false;
     }
     taken.push(box);
     return true;
   });
+  const shown = new Set(labelled);
+  const followed = view.followed === null ? [] : [view.followed];
+  return [rows.filter((row) => !shown.has(row)), labelled, followed];
 }
 
-function latentTraces(report, directions, view, time) {
-  const looks = [
-    { mode: "markers", marker: { size: 5, color: colour("muted"), opacity: 0.45 } },
-    { mode: "markers+text", marker: { size: 6, color: colour("cool"), opacity: 0.9 } },
-    { mode: "markers+text", marker: { size: 11, color: colour("warm") } },
-  ];
-  return view.groups.map((rows, group) => ({
-    ...places(report, directions, view, rows, time),
-    text: rows.map((row) => plain(report.words[row])),
-    textposition: "top center",
-    textfont: { size: group === 2 ? 15 : 11.5, color: colour(group === 2 ? "warm" : "ink") },
-    hovertemplate: "<b>%{text}</b><extra></extra>",
-    cliponaxis: false,
-    ...looks[group],
-  }));
-}
+const WORD_LOOKS = [
+  { colour: "muted", size: 2.5, opacity: 0.45 },
+  { colour: "cool", size: 3, opacity: 0.9, label: { colour: "ink", size: 11.5 } },
+  { colour: "warm", size: 5.5, opacity: 1, label: { colour: "warm", size: 15 } },
+];
 
-// Wide screens show a landscape, telephones a square.
-function latentHeight(element) {
-  return Math.max(360, Math.min(560, 1.1 * figureWidth(element)));
-}
-
-function latentLayout(report, view, height) {
-  const titles = [view.horizontal, view.vertical].map((k) => {
-    const [positive, negative] = report.features[k].map((end) => end.slice(0, 2).map(plain).join(", "));
-    return `← ${negative} · feature ${k + 1} · ${positive} →`;
-  });
-  const still = { showticklabels: false, ticks: "", zeroline: true, showgrid: false };
-  return layout({
-    height,
-    margin: MARGIN,
-    hovermode: "closest",
-    xaxis: axis(titles[0], { ...still, range: view.range[0] }),
-    yaxis: axis(titles[1], { ...still, range: view.range[1] }),
+function wordLayers(report, directions, view, time) {
+  return view.groups.flatMap((rows, group) => {
+    const { label, ...look } = WORD_LOOKS[group];
+    const names = rows.map((row) => report.words[row]);
+    const at = places(report, directions, view, rows, time);
+    const dots = { kind: "dots", ...at, ...look, names };
+    return label ? [dots, { kind: "labels", ...at, ...label, names }] : [dots];
   });
 }
 
-function curveTraces(report, view, count, end, time) {
-  const grid = Array.from({ length: 241 }, (_, i) => (end * i) / 240);
-  const traces = Array.from({ length: count }, (_, k) => {
-    const chosen = k === view.horizontal ? "cool" : k === view.vertical ? "warm" : null;
-    return {
-      x: grid,
-      y: grid.map((rescaled) => singularValue(report, k, rescaled * report.unit)),
-      mode: "lines",
-      line: { width: chosen ? 3 : 1.2, color: colour(chosen ?? "faint") },
-      hovertemplate: `${plain(featureName(report, k))}<extra></extra>`,
-    };
+// Wide screens show a landscape, telephones a square. Words may stand out over the edges.
+function latentChart(report, view, element) {
+  const [x, y] = [view.horizontal, view.vertical].map((k, side) => {
+    const [positive, negative] = report.features[k].map((end) => end.slice(0, 2).join(", "));
+    const [low, high] = view.range[side];
+    return { title: `← ${negative} · feature ${k + 1} · ${positive} →`, low, high, ticks: [[0, ""]] };
   });
-  const [values, line] = currentPlaces(report, count, time);
-  const colours = traces.map((trace) => trace.line.color);
-  traces.push(
-    { ...values, mode: "markers", marker: { size: 7, color: colours }, hoverinfo: "skip" },
-    { ...line, mode: "lines", line: { color: colour("muted"), width: 1, dash: "dot" }, hoverinfo: "skip" },
-  );
-  return traces;
+  return {
+    label: "Words in the two chosen features at the chosen time",
+    height: Math.max(360, Math.min(560, 1.1 * figureWidth(element))),
+    left: 30,
+    open: true,
+    x,
+    y,
+    layers: [],
+  };
 }
 
-// What shows the present time: the strength of each feature, and a line across them all.
-function currentPlaces(report, count, time) {
-  const rescaled = time / report.unit;
-  const values = Array.from({ length: count }, (_, k) => singularValue(report, k, time));
-  return [
-    { x: Array(count).fill(rescaled), y: values },
-    { x: [rescaled, rescaled], y: [0, highest(report, count)] },
-  ];
-}
-
-function highest(report, count) {
-  return 1.06 * Math.sqrt(Math.max(...report.eigenvalues.slice(0, count).map(Math.abs)));
-}
-
-function curveLayout(report, count, end) {
-  return layout({
+function curveChart(report, view, count, end, strength) {
+  const chosen = (k) => (k === view.horizontal ? "cool" : k === view.vertical ? "warm" : null);
+  const strongest = Math.max(...report.eigenvalues.slice(0, count).map(Math.abs));
+  return {
+    label: "Strength of the first features over training time",
     height: 280,
-    hovermode: "closest",
-    xaxis: axis("training time, t/τ₁", { zeroline: false, range: [0, 1.01 * end] }),
-    yaxis: axis("strength s of each feature", { range: [0, highest(report, count)] }),
-  });
+    x: { title: "training time, t/τ₁", low: 0, high: 1.01 * end },
+    y: { title: "strength s of each feature", low: 0, high: 1.06 * Math.sqrt(strongest) },
+    layers: strengthLines(count, end, strength, chosen, (k) => featureName(report, k)),
+  };
 }

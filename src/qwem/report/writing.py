@@ -11,7 +11,6 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
-from qwem._internal.extras import require
 from qwem._internal.output import writing_file
 from qwem.comparison import Stability
 from qwem.errors import SettingError
@@ -96,7 +95,6 @@ def write_report(
         raise SettingError(f"features and words must be at least 1, not {features} and {words}.")
     stability = model if isinstance(model, Stability) else None
     model = model.model if isinstance(model, Stability) else model
-    plotly = require("plotly.offline", "explore").get_plotlyjs()
     spectrum = model.spectrum
     run = closed_form(spectrum, init_scale=init_scale)
     named = features_of(spectrum, min(spectrum.dim, max(features, NAMED_FEATURES))).features
@@ -113,7 +111,6 @@ def write_report(
     evaluation = evaluate_available(embedding, analogies, similarity)
     scores = score_section(evaluation, len(embedding)) if evaluation else ""
     page = fill(
-        plotly,
         data,
         title=escape(title or f"{len(model.vocabulary):,} words in {spectrum.dim} features"),
         overview=overview(model, corpus_facts(model, corpus)),
@@ -135,19 +132,17 @@ def write_report(
     return Path(path)
 
 
-def fill(plotly: str, data: dict[str, Any], **parts: str) -> str:
-    """Return the page: the template with its parts, its data and its scripts.
+def fill(data: dict[str, Any], **parts: str) -> str:
+    """Return the page: the template with its parts, its data and its script.
 
-    The Content Security Policy allows the scripts by their checksums and nothing else. So no word
+    The Content Security Policy allows the script by its checksum and nothing else. So no word
     can run as a script, whatever it contains, and nothing can be fetched or sent.
     """
     own = join_modules("page.js", asset)
-    policy = " ".join(f"'sha256-{_checksum(script)}'" for script in (plotly, own))
     return Template(asset("page.html")).substitute(
         parts,
-        policy=policy,
+        policy=f"'sha256-{_checksum(own)}'",
         style=asset("components/base.css") + asset("style.css"),
-        plotly=plotly,
         script=own,
         data=_json(data),
     )

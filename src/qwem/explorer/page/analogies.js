@@ -1,6 +1,6 @@
 // Analogies: a is to b as c is to what?
 
-import { drawBars } from "./chart.js";
+import { drawBars } from "./bars.js";
 import { colour } from "./components/theme.js";
 import { foundList } from "./components/words.js";
 import { button, complaint, make, wordField } from "./dom.js";

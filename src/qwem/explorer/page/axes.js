@@ -1,8 +1,8 @@
 // Axes of one's own: from some words to others, and all words along the way.
 
-import { chartBox, drawBars } from "./chart.js";
+import { drawBars } from "./bars.js";
 import { colour } from "./components/theme.js";
-import { button, complaint, labelled, make } from "./dom.js";
+import { button, chartBox, complaint, labelled, make } from "./dom.js";
 import { pictureOf, saveButtons } from "./saving.js";
 import { headed, latest, typedWords } from "./views.js";
 

@@ -1,9 +1,9 @@
 // Two models side by side: features that match, words that moved, neighbours in both.
 
-import { chartBox, drawHeat } from "./chart.js";
 import { colour, isDark } from "./components/theme.js";
 import { foundList } from "./components/words.js";
-import { button, complaint, labelled, make, menu, tableOf } from "./dom.js";
+import { button, chartBox, complaint, labelled, make, menu, tableOf } from "./dom.js";
+import { drawHeat } from "./heat.js";
 import { scaleOf } from "./palette.js";
 import { pictureOf, saveButtons } from "./saving.js";
 import { featureTitle, headed, latest } from "./views.js";

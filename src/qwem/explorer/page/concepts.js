@@ -1,9 +1,10 @@
 // Concepts: pairs of words in one relation, and whether the model knows that relation.
 
-import { chartBox, drawBars, drawChart } from "./chart.js";
-import { gramTop, histogram } from "./components/relations.js";
+import { drawBars } from "./bars.js";
+import { drawChart } from "./components/chart.js";
+import { gramChart, signalChart } from "./components/relations.js";
 import { colour } from "./components/theme.js";
-import { button, complaint, make, tableOf } from "./dom.js";
+import { button, chartBox, complaint, make, tableOf } from "./dom.js";
 import { pictureOf, saveButtons } from "./saving.js";
 import { featureTitle, headed, latest, typedWords } from "./views.js";
 
@@ -204,77 +205,8 @@ export function conceptView(element, app) {
       })),
     });
     if (!analysis) return;
-    const { heights, width } = histogram(analysis);
-    const top = gramTop(analysis);
-    const end = 1.08 * Math.max(analysis.spike, analysis.edge, ...analysis.bulk);
-    drawChart(gram, {
-      label: `Eigenvalues of the differences: noise up to ${analysis.edge.toFixed(2)}, spike at ${analysis.spike.toFixed(2)}`,
-      height: 280,
-      x: { title: "eigenvalue of the differences’ Gram matrix, G/d", low: 0, high: end },
-      y: { title: "density", low: 0, high: top },
-      layers: [
-        {
-          kind: "bars",
-          x: heights.map((/** @type {number} */ _, /** @type {number} */ i) => (i + 0.5) * width),
-          y: heights,
-          width,
-          colour: "wash",
-          edge: "cool",
-        },
-        {
-          kind: "line",
-          x: analysis.density[0],
-          y: analysis.density[1].map((value) => Math.min(value, 2 * top)),
-          colour: "warm",
-          width: 2.5,
-          name: "pure noise (Marchenko–Pastur)",
-        },
-        {
-          kind: "line",
-          x: [analysis.spike, analysis.spike],
-          y: [0, 0.32 * top],
-          colour: "cool",
-          width: 2.5,
-        },
-        {
-          kind: "dots",
-          x: [analysis.spike],
-          y: [0.32 * top],
-          colour: "cool",
-          size: 5,
-          names: ["spike"],
-        },
-      ],
-    });
-    const known = analysis.snr.map((value) => value ?? NaN);
-    drawChart(snr, {
-      label: "Signal to noise against the number of dimensions",
-      height: 260,
-      x: {
-        title: "number of dimensions d",
-        low: Math.max(1, analysis.dims[0] * 0.9),
-        high: (analysis.dims.at(-1) ?? 2) * 1.1,
-        log: true,
-      },
-      y: {
-        title: "signal to noise",
-        low: 0,
-        high: 1.1 * Math.max(0.1, ...known.filter(Number.isFinite)),
-      },
-      layers: [
-        { kind: "line", x: analysis.dims, y: known, colour: "cool", width: 2.5 },
-        {
-          kind: "dots",
-          x: analysis.dims,
-          y: known,
-          colour: "cool",
-          names: analysis.dims.map(
-            (d, i) =>
-              `d = ${d}: ${known[i].toFixed(2)}, ${(100 * (analysis.accuracy[i] ?? 0)).toFixed(0)}% of analogies answered`,
-          ),
-        },
-      ],
-    });
+    drawChart(gram, gramChart(analysis, 280));
+    drawChart(snr, signalChart(analysis, [], 260));
   }
 
   return {

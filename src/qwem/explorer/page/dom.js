@@ -117,3 +117,8 @@ export function complaint(error) {
     textContent: error instanceof Error ? error.message : String(error),
   });
 }
+
+/** A box that holds a chart. */
+export function chartBox() {
+  return make("div", { className: "chart" });
+}

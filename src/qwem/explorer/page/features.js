@@ -1,8 +1,9 @@
 // Features: cards with the words at both ends, which can be named and shown on the map.
 
 import { wordElement } from "./components/words.js";
-import { button, complaint, labelled, make } from "./dom.js";
-import { chartBox, drawChart, shortNumber } from "./chart.js";
+import { button, chartBox, complaint, labelled, make } from "./dom.js";
+import { drawChart, shortNumber } from "./components/chart.js";
+import { spectrumChart } from "./components/spectrum.js";
 import { colour } from "./components/theme.js";
 import { pictureOf, saveButtons } from "./saving.js";
 import { featureTitle, headed } from "./views.js";
@@ -80,36 +81,8 @@ export function featureView(element, app) {
   }
 
   function draw() {
-    const sizes = app.space.eigenvalues.map(Math.abs);
-    const dots = (/** @type {boolean} */ negative) => {
-      const ranks = sizes
-        .map((_, k) => k + 1)
-        .filter((rank) => app.space.eigenvalues[rank - 1] < 0 === negative);
-      return {
-        kind: /** @type {const} */ ("dots"),
-        x: ranks,
-        y: ranks.map((rank) => sizes[rank - 1]),
-        colour: negative ? "warm" : "cool",
-        names: ranks.map((rank) => featureTitle(app.features, rank)),
-      };
-    };
-    drawChart(spectrum, {
-      label: "Eigenvalues of all features, the largest first",
-      height: 300,
-      x: {
-        title: "feature, in order of its eigenvalue",
-        low: 0.9,
-        high: 1.1 * sizes.length,
-        log: true,
-      },
-      y: {
-        title: "eigenvalue |λ|",
-        low: 0.85 * Math.min(...sizes),
-        high: 1.15 * Math.max(...sizes),
-        log: true,
-      },
-      layers: [dots(false), dots(true)],
-    });
+    const nameOf = (/** @type {number} */ rank) => featureTitle(app.features, rank);
+    drawChart(spectrum, spectrumChart(app.space.eigenvalues, nameOf, 300));
   }
 
   return {

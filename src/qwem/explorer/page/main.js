@@ -1,6 +1,7 @@
 // The page: finds its data, shows the view that the address names, and keeps the address right.
 
 import { startThemes } from "./components/theme.js";
+import { startTips } from "./components/tips.js";
 import { suggest } from "./components/words.js";
 import { readAddress, writeAddress } from "./address.js";
 import { analogyView } from "./analogies.js";
@@ -78,6 +79,7 @@ async function start() {
   addEventListener("hashchange", ({ newURL }) => follow(new URL(newURL).hash));
   addEventListener("resize", redrawShown);
   startThemes(redrawShown);
+  startTips();
   const suggestions = /** @type {HTMLDataListElement} */ (document.getElementById("suggestions"));
   document.addEventListener("input", ({ target }) => {
     if (target instanceof HTMLInputElement && target.getAttribute("list") === "suggestions") {

@@ -1,10 +1,11 @@
 // Time and dimension: words move as the closed form of training says, computed here.
 
 import { numberIn } from "./address.js";
-import { chartBox, drawChart, drawMarks } from "./chart.js";
+import { drawChart, drawMarks } from "./components/chart.js";
 import { colour } from "./components/theme.js";
 import { lossAt } from "./components/dynamics.js";
-import { button, fillMenu, labelled, make, menu, wordField } from "./dom.js";
+import { strengthLines, strengthMarks } from "./components/strengths.js";
+import { button, chartBox, fillMenu, labelled, make, menu, wordField } from "./dom.js";
 import { weightAt } from "./embedded.js";
 import { boundsOf } from "./nearby.js";
 import { paintAll, parseRgb } from "./palette.js";
@@ -236,24 +237,16 @@ export function timeView(element, app) {
     map.setChosen(known ? [row] : []);
   }
 
+  const strength = (/** @type {number} */ k, /** @type {number} */ t) => weightAt(space, k, t);
+
   function drawCharts() {
     const grid = Array.from({ length: GRID + 1 }, (_, i) => (end * i) / GRID);
     const count = Math.min(curves, state.d);
     const top = 1.06 * Math.sqrt(Math.max(...eigenvalues.slice(0, curves).map(Math.abs)));
-    /** @type {import("./chart.js").Layer[]} */
-    const layers = [];
-    const shade = (/** @type {number} */ k) =>
-      k + 1 === state.x ? "cool" : k + 1 === state.y ? "warm" : "faint";
-    for (let k = count - 1; k >= 0; k--) {
-      layers.push({
-        kind: "line",
-        x: grid,
-        y: grid.map((t) => weightAt(space, k, t)),
-        colour: shade(k),
-        width: shade(k) === "faint" ? 1.3 : 3,
-        name: `Feature ${k + 1}`,
-      });
-    }
+    const chosen = (/** @type {number} */ k) =>
+      k + 1 === state.x ? "cool" : k + 1 === state.y ? "warm" : null;
+    /** @type {import("./components/chart.js").Layer[]} */
+    const layers = strengthLines(count, end, strength, chosen, (k) => `Feature ${k + 1}`);
     if (trace?.times && trace.singular_values) {
       const { times } = trace;
       for (let k = 0; k < Math.min(count, trace.singular_values[0]?.length ?? 0); k++) {
@@ -276,7 +269,7 @@ export function timeView(element, app) {
       layers,
     });
     const loss = grid.map((t) => lossAt(run, t * run.unit, state.d));
-    /** @type {import("./chart.js").Layer[]} */
+    /** @type {import("./components/chart.js").Layer[]} */
     const lines = [
       { kind: "line", x: grid, y: loss, colour: "cool", width: 2.5, name: "closed form" },
     ];
@@ -298,11 +291,7 @@ export function timeView(element, app) {
   function markNow() {
     if (!charts.length) return;
     const count = Math.min(curves, state.d);
-    const reached = Array.from({ length: count }, (_, k) => weightAt(space, k, state.t));
-    drawMarks(charts[0], [
-      { kind: "rule", x: state.t, colour: "muted" },
-      { kind: "dots", x: Array(count).fill(state.t), y: reached, colour: "ink", size: 2.5 },
-    ]);
+    drawMarks(charts[0], strengthMarks(count, state.t, strength));
     drawMarks(charts[1], [{ kind: "rule", x: state.t, colour: "muted" }]);
   }
 

@@ -2,10 +2,10 @@
 // it is similar to another.
 
 import { numberIn } from "./address.js";
-import { chartBox, drawBars } from "./chart.js";
+import { drawBars } from "./bars.js";
 import { colour } from "./components/theme.js";
 import { barElement, wordElement } from "./components/words.js";
-import { complaint, labelled, make, wordField } from "./dom.js";
+import { chartBox, complaint, labelled, make, wordField } from "./dom.js";
 import { pictureOf, saveButtons } from "./saving.js";
 import { featureTitle, headed, latest, oneAtATime } from "./views.js";
 
