@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem.cooccurrence import counting
-from qwem.cooccurrence.counting import count_pairs, expected_pairs
+from qwem.cooccurrence.counting import count_pairs
 from qwem.cooccurrence.runs import RunWriter
 from qwem.cooccurrence.subsampling import Subsampling
 from qwem.errors import CountError, SettingError
@@ -192,15 +192,6 @@ def test_bad_settings_are_named(options: dict[str, Any], message: str) -> None:
     corpus = Corpus.from_documents(["a b"])
     with pytest.raises(SettingError, match=message):
         Cooccurrence.count(corpus, **options)
-
-
-def test_expected_pairs_is_an_upper_estimate_on_real_text(shared_data: object) -> None:
-    corpus = Corpus.from_files(
-        f"{shared_data}/enwiki-2M.parquet", vocab_size=5000, min_tokens=500, tokenizer="ascii"
-    )
-    counts = Cooccurrence.count(corpus, window=4)
-    expected = expected_pairs(counts.word_counts, 8)
-    assert counts.pair_counts.nnz < expected < 3 * counts.pair_counts.nnz
 
 
 def test_real_text_equals_a_plain_loop(shared_data: object) -> None:

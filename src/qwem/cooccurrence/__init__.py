@@ -1,8 +1,16 @@
 """Corpus → Cooccurrence: how often words meet, counted exactly."""
 
 from qwem.cooccurrence.cooccurrence import Cooccurrence
+from qwem.cooccurrence.estimating import sampled_pairs
 from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.cooccurrence.subsampling import acceptance
+from qwem.cooccurrence.subsampling import Subsampling, acceptance
 from qwem.cooccurrence.windows import window_weights
 
-__all__ = ["Cooccurrence", "PairCounts", "acceptance", "window_weights"]
+__all__ = [
+    "Cooccurrence",
+    "PairCounts",
+    "Subsampling",
+    "acceptance",
+    "sampled_pairs",
+    "window_weights",
+]

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qwem._internal.blocks import blocks, cut_evenly, even_cuts
+from qwem._internal.mapped import release
 from qwem._internal.progress import progress
 from qwem._internal.resources import available_memory, require_memory, thread_count
 from qwem.cooccurrence.csr import Rows, assemble
+from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
 from qwem.cooccurrence.runs import Runs, RunWriter, row_groups
 from qwem.errors import CountError
@@ -58,16 +60,19 @@ def count_pairs(
     threads: int | None,
     chunk_tokens: int = CHUNK_TOKENS,
     working_memory: int | None = None,
+    *,
+    rough: bool = False,
 ) -> Counts:
     """Count all pairs of `corpus` within a window whose weights by distance are `weights`.
 
     `working_memory` is what counting may use in addition to its result, in bytes: by default, all
-    that is available.
+    that is available. With `rough`, the size of the result is not estimated from a sample, even if
+    it seems too large without.
     """
     counter = _Counter(
         corpus, np.array(weights, dtype=np.uint64), subsampling, thread_count(threads)
     )
-    return counter.run(chunk_tokens, working_memory)
+    return counter.run(chunk_tokens, working_memory, rough)
 
 
 class _Chunk(NamedTuple):
@@ -109,19 +114,18 @@ class _Counter:
             else np.empty(0, np.uint64)
         )
 
-    def run(self, chunk_tokens: int, working_memory: int | None) -> Counts:
+    def run(self, chunk_tokens: int, working_memory: int | None, rough: bool) -> Counts:
         tokens = len(self.corpus.tokens)
-        if tokens and self.corpus.tokens.max() > self.words:  # the kernels don't check
-            raise CountError("The corpus has ids of words it doesn't know; encode the text again.")
         words = np.zeros(self.words, np.int64)
         with (
             ThreadPoolExecutor(self.threads) as self.pool,
             progress("counting", self.draws * tokens, "word") as bar,
         ):
-            occurrences = self._occurrences()
+            occurrences = self._occurrences(chunk_tokens)
             self.dtype = self._choose_width(occurrences)
             self.weights = self.weights.astype(self.dtype)
-            plan = self._plan(occurrences, max(1, min(tokens, chunk_tokens)), working_memory)
+            size = self._estimate(occurrences, rough)
+            plan = self._plan(size, max(1, min(tokens, chunk_tokens)), working_memory)
             self.head = plan.head
             head = np.zeros((self.head, self.head), self.dtype)
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
@@ -153,14 +157,24 @@ class _Counter:
             )
         return np.dtype(np.uint32 if largest < 2**32 else np.uint64)
 
-    def _plan(
-        self, occurrences: NDArray[np.int64], chunk_tokens: int, working_memory: int | None
-    ) -> _Plan:
-        """Choose what fits in memory; refuse what would not, even with the help of the disk."""
-        size, entry = self.words, self.dtype.itemsize
+    def _estimate(self, occurrences: NDArray[np.int64], rough: bool) -> float:
+        """Estimate the number of pairs: from a sample of the text, if many are to be expected."""
         pairs = expected_pairs(occurrences, 2 * len(self.weights))
-        dense = pairs >= DENSE_COUNTS_SHARE * size * size
-        result = entry * size**2 if dense else int(pairs * (entry + 4))
+        if rough or 2 * self._result_bytes(pairs) <= available_memory():
+            return pairs
+        weights = [int(weight) for weight in self.weights]
+        return float(sampled_pairs(self.corpus, weights, self.subsampling, self.threads)[-1])
+
+    def _result_bytes(self, pairs: float) -> int:
+        size, entry = self.words, self.dtype.itemsize
+        return entry * size**2 if self._is_dense(pairs) else int(pairs * (entry + 4))
+
+    def _is_dense(self, pairs: float) -> bool:
+        return pairs >= DENSE_COUNTS_SHARE * self.words**2
+
+    def _plan(self, pairs: float, chunk_tokens: int, working_memory: int | None) -> _Plan:
+        """Choose what fits in memory; refuse what would not, even with the help of the disk."""
+        size, entry, result = self.words, self.dtype.itemsize, self._result_bytes(pairs)
         require_memory(
             result,
             f"Counting {size:,} words",
@@ -169,7 +183,7 @@ class _Counter:
         if working_memory is None:
             working_memory = available_memory() - result
         per_token = self.corpus.tokens.itemsize + 4
-        if dense:
+        if self._is_dense(pairs):
             fitting = max(1, working_memory // per_token)
             return _Plan(size, min(chunk_tokens, fitting), None)
         worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * len(self.corpus.tokens))
@@ -209,6 +223,7 @@ class _Counter:
             lambda k: kernels.fill_stream(*text, *parts[k], *common, found[k], stream, ends[k]),
             range(self.threads),
         )
+        release(corpus.tokens[start:stop])
 
         ranges = list(pairwise(ends))
         per_part = found[:, : self.words]
@@ -298,31 +313,25 @@ class _Counter:
             range(0, size, _TILE),
         )
 
-    def _occurrences(self) -> NDArray[np.int64]:
+    def _occurrences(self, chunk_tokens: int) -> NDArray[np.int64]:
         """Return how often each word occurs, over all draws, before any is dropped."""
         from qwem.cooccurrence import kernels
 
         tokens = self.corpus.tokens
-        parts = list(pairwise(even_cuts(0, len(tokens), self.threads)))
         found = np.zeros((self.threads, self.words + 1), np.int64)
-        self._map(lambda k: kernels.count_words(tokens, *parts[k], found[k]), range(self.threads))
+        for block in blocks(len(tokens), most=chunk_tokens):
+            if tokens[block].max() > self.words:  # the kernels don't check
+                raise CountError(
+                    "The corpus has ids of words it doesn't know; encode the text again."
+                )
+            cuts = even_cuts(block.start, block.stop, self.threads)
+
+            def count(k: int, cuts: NDArray[np.int64] = cuts) -> None:
+                kernels.count_words(tokens, cuts[k], cuts[k + 1], found[k])
+
+            self._map(count, range(self.threads))
+            release(tokens[block])
         return self.draws * found[:, : self.words].sum(axis=0)
 
     def _map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         return list(self.pool.map(work, items))
-
-
-def expected_pairs(occurrences: NDArray[np.int64], reach: int) -> float:
-    """Estimate how many different ordered pairs occur if words stand in random order.
-
-    In real text words keep to their topics and fewer pairs occur, so this is an upper estimate.
-    Words of similar frequency are taken together, eight classes per octave.
-    """
-    present = occurrences[occurrences > 0]
-    if len(present) == 0:
-        return 0.0
-    _, classes = np.unique(np.round(8 * np.log2(present)), return_inverse=True)
-    sizes = np.bincount(classes)
-    means = np.bincount(classes, weights=present) / sizes
-    meetings = reach * np.outer(means, means) / present.sum()
-    return float(sizes @ -np.expm1(-meetings) @ sizes)

@@ -12,6 +12,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.checks import require_choice
 from qwem._internal.leftovers import temporary_directory
+from qwem._internal.mapped import release
 from qwem._internal.resources import thread_count
 from qwem.corpus.batches import gather, split_words
 from qwem.corpus.choosing import choose_words
@@ -264,6 +265,7 @@ def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str) -> Corpu
                     kept = np.ones(ends.size + 1, np.bool_)
                     room, new_ends = np.empty(ids.size + 1, dtype), np.empty_like(ends)
                     out = room[: kernels.renumber(ids, ends, kept, table, room, new_ends)]
+                    release(corpus.tokens[start:stop])
                     out.tofile(file)
                     digest.update(out.data)
                     offsets.append(new_ends + written)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from qwem._internal import artefact
+from qwem._internal.blocks import blocks
+from qwem._internal.mapped import release
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import ArtefactError, SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,7 +31,7 @@ TOKENS_FILE = "tokens.bin"
 _ARRAYS_FILE = "arrays.safetensors"
 _WORDS_FILE = "words.txt"
 _PHRASES = "phrases"
-_HASHED_TOKENS = 1 << 24
+_BLOCK_TOKENS = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,8 +181,8 @@ class Corpus:
     def fingerprint(self) -> str:
         """A hash of tokens, offsets, words and counts: equal for equal corpora, however made."""
         digest = hashlib.sha256()
-        for start in range(0, self.tokens.size, _HASHED_TOKENS):
-            digest.update(np.ascontiguousarray(self.tokens[start : start + _HASHED_TOKENS]).data)
+        for part in self._token_blocks():
+            digest.update(part.data)
         return finish_fingerprint(digest, self)
 
     def documents(self, start: int, stop: int) -> Corpus:
@@ -241,9 +243,17 @@ class Corpus:
         """
         with artefact.writing(path, KIND) as directory:
             with (directory / TOKENS_FILE).open("wb") as file:
-                tokens = self.tokens.astype(self.tokens.dtype.newbyteorder("<"), copy=False)
-                file.write(np.ascontiguousarray(tokens).data)
+                for part in self._token_blocks():
+                    file.write(part.data)
             write_description(directory, self)
+
+    def _token_blocks(self) -> Iterator[NDArray[Any]]:
+        """Yield the little-endian tokens, some at a time."""
+        dtype = self.tokens.dtype.newbyteorder("<")
+        for block in blocks(self.tokens.size, most=_BLOCK_TOKENS):
+            part = self.tokens[block]
+            yield np.ascontiguousarray(part, dtype)
+            release(part)
 
     @classmethod
     def load(cls, path: PathLike) -> Corpus:

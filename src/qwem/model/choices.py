@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from qwem._internal.resources import available_memory
+from qwem.cooccurrence import Subsampling, sampled_pairs, window_weights
 from qwem.corpus import AUTO_MIN_COUNT
 from qwem.errors import CorpusError
 from qwem.model.settings import Settings
@@ -95,21 +98,22 @@ def require_enough(settings: Settings, vocabulary: Vocabulary) -> None:
 def cut_to_memory(corpus: Corpus, settings: Settings) -> Corpus:
     """Return the corpus with as many words as memory holds: all of them, if it can.
 
-    The estimate errs on the large side: counting refuses what would not fit in any case.
+    A rough estimate of the pairs comes first; if their memory is short, a sample of the text is
+    counted. Both err on the large side, and counting refuses what would not fit in any case.
     """
     words, length = len(corpus.vocabulary), corpus.tokens.size
     settled = settle(settings, corpus.vocabulary)
-    budget = available_memory()
-    if _memory(words, length, settled.window, settled.dim) <= budget:
+    budget = available_memory() - _VECTOR_BYTES * settled.dim * np.arange(words + 1)
+    growth = (max(length, _MEASURED_WORDS) / _MEASURED_WORDS) ** (_PAIR_GROWTH - 1)
+    rough = min(float(words) ** 2, _PAIRS_PER_STEP * settled.window * length * growth)
+    if _PAIR_BYTES * rough <= budget[-1]:
         return corpus
-    fits, fails = 1, words
-    while fails - fits > 1:
-        middle = (fits + fails) // 2
-        if _memory(middle, length, settled.window, settled.dim) <= budget:
-            fits = middle
-        else:
-            fails = middle
-    return corpus.restrict(fits)
+    subsampling = None
+    if settled.subsample is not None:
+        subsampling = Subsampling(settled.subsample, settled.seed, settled.draws)
+    weights = window_weights(settled.window, settled.weights)
+    fits = _PAIR_BYTES * sampled_pairs(corpus, weights, subsampling) <= budget
+    return corpus if fits.all() else corpus.restrict(max(1, int(fits.argmin()) - 1))
 
 
 def describe(
@@ -145,10 +149,3 @@ def _window(weights: str | Sequence[int], length: int) -> int:
         return len(weights)
     wider = WINDOW * (WIDE_BELOW / max(length, 1)) ** 0.2
     return min(WIDEST_WINDOW, max(WINDOW, round(wider)))
-
-
-def _memory(words: int, length: int, window: int, dim: int) -> float:
-    """Return the bytes that a fit takes at its peak, estimated from above."""
-    growth = (max(length, _MEASURED_WORDS) / _MEASURED_WORDS) ** (_PAIR_GROWTH - 1)
-    pairs = min(float(words) ** 2, _PAIRS_PER_STEP * window * length * growth)
-    return _PAIR_BYTES * pairs + _VECTOR_BYTES * words * dim

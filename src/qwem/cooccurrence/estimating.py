@@ -1,0 +1,116 @@
+"""Estimates of how many different pairs of words a text has, before they are counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qwem._internal.blocks import blocks, stored_blocks
+from qwem._internal.resources import available_memory
+from qwem.corpus import Corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from qwem.cooccurrence.subsampling import Subsampling
+
+SAMPLE_SHARE, SAMPLE_TOKENS = 1 / 32, 1 << 22
+"""The share of a text that is counted for an estimate, and the fewest tokens."""
+_BLOCKS, _LEAST_BLOCK, _MOST_BLOCK = 64, 1 << 8, 1 << 14
+# A sample has so many blocks of the text or more, and a block so many tokens.
+_BYTES_PER_MEETING = 24  # of memory to have for a sample, per token and step of the window
+
+_estimates: WeakKeyDictionary[Corpus, dict[Any, NDArray[np.float64]]] = WeakKeyDictionary()
+
+
+def expected_pairs(occurrences: NDArray[np.int64], reach: int) -> float:
+    """Estimate how many different ordered pairs occur if words stand in random order.
+
+    In real text words keep to their topics and fewer pairs occur, so this is an upper estimate.
+    Words of similar frequency are taken together, eight classes per octave.
+    """
+    present = occurrences[occurrences > 0]
+    if len(present) == 0:
+        return 0.0
+    _, classes = np.unique(np.round(8 * np.log2(present)), return_inverse=True)
+    sizes = np.bincount(classes)
+    means = np.bincount(classes, weights=present) / sizes
+    meetings = reach * np.outer(means, means) / present.sum()
+    return float(sizes @ -np.expm1(-meetings) @ sizes)
+
+
+def sampled_pairs(
+    corpus: Corpus,
+    weights: Sequence[int],
+    subsampling: Subsampling | None = None,
+    threads: int | None = None,
+) -> NDArray[np.float64]:
+    """Estimate how many different ordered pairs the first n words make, for every n from 0 on.
+
+    A random sample of the text is counted, and half of it. Pairs grow as a power of the text
+    (Heaps' law), with an exponent that falls the more text there is; that from the half to the
+    sample is taken for the rest too, so the estimate errs on the large side.
+    """
+    known = _estimates.setdefault(corpus, {})
+    key = tuple(weights), subsampling
+    if key not in known:
+        known[key] = _sampled_pairs(corpus, weights, subsampling, threads)
+    return known[key]
+
+
+def _sampled_pairs(
+    corpus: Corpus,
+    weights: Sequence[int],
+    subsampling: Subsampling | None,
+    threads: int | None,
+) -> NDArray[np.float64]:
+    from qwem.cooccurrence.counting import count_pairs
+
+    most = available_memory() // (2 * len(weights) * _BYTES_PER_MEETING)
+    size = min(max(SAMPLE_TOKENS, int(SAMPLE_SHARE * corpus.tokens.size)), most)
+    each = min(max(size // _BLOCKS, _LEAST_BLOCK), _MOST_BLOCK)
+    parts = blocks(corpus.tokens.size, most=each)
+    order = np.random.default_rng(0).permutation(len(parts))
+    found, tokens = [], []
+    for share in (size // 2, size):
+        chosen = np.sort(order[: max(1, share // each)])
+        sample = _sample(corpus, [parts[number] for number in chosen])
+        counts = count_pairs(sample, weights, subsampling, threads, rough=True)
+        found.append(_pairs_by_words(counts.pairs.tocsr()))
+        tokens.append(sample.tokens.size)
+    half, whole = found
+    if tokens[1] <= tokens[0]:
+        return whole
+    growth = np.log(np.maximum(whole, 1) / np.maximum(half, 1)) / np.log(tokens[1] / tokens[0])
+    estimate = whole * (corpus.tokens.size / tokens[1]) ** growth.clip(0, 1)
+    return np.minimum(estimate, np.arange(len(whole), dtype=np.float64) ** 2)
+
+
+def _sample(corpus: Corpus, parts: Sequence[slice]) -> Corpus:
+    """Return parts of a corpus, each beginning with a new document."""
+    offsets, total = [], 0
+    for part in parts:
+        first, last = np.searchsorted(corpus.offsets, (part.start + 1, part.stop))
+        begun = corpus.offsets[first:last] - part.start
+        offsets.append(total + np.concatenate(([0], begun)))
+        total += part.stop - part.start
+    tokens = np.concatenate([np.asarray(corpus.tokens[part]) for part in parts])
+    return Corpus(tokens, np.concatenate([*offsets, [total]]), corpus.vocabulary, corpus.settings)
+
+
+def _pairs_by_words(counts: Any) -> NDArray[np.float64]:
+    """Return how many ordered pairs the first n words make, for every n from 0 on."""
+    indptr, found = counts.indptr, np.zeros(counts.shape[0] + 1)
+    for rows in stored_blocks(indptr):
+        sizes = np.diff(indptr[rows.start : rows.stop + 1])
+        own = np.repeat(np.arange(rows.start, rows.stop), sizes)
+        columns = counts.indices[indptr[rows.start] : indptr[rows.stop]]
+        for less, times in ((columns < own, 2), (columns == own, 1)):
+            found[1 + rows.start : 1 + rows.stop] += times * np.bincount(
+                own[less] - rows.start, minlength=sizes.size
+            )
+    return found.cumsum()

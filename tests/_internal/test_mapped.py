@@ -1,0 +1,82 @@
+"""Memory of mapped files: given back, and read again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qwem import Corpus
+from qwem._internal.mapped import release
+from qwem.cooccurrence import counting
+from qwem.corpus import Vocabulary
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says what is in memory")
+TOKENS, CHUNK = 1 << 22, 1 << 18
+
+
+def resident(file: Path) -> int:
+    """Return how many bytes of a mapped file are in this process's memory."""
+    total, here = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        name, *rest = line.split()
+        if not name.endswith(":"):
+            here = bool(rest) and rest[-1] == str(file)
+        elif here and name == "Rss:":
+            total += 1024 * int(rest[0])
+    return total
+
+
+def mapped(file: Path) -> np.memmap:
+    np.random.default_rng(2).integers(0, 50, TOKENS, dtype=np.uint16).tofile(file)
+    return np.memmap(file, np.uint16, "r")
+
+
+def test_a_part_is_given_back_and_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    tokens = mapped(file)
+    total = int(tokens.sum())
+    assert resident(file) == tokens.nbytes
+    release(tokens[TOKENS // 4 :][: TOKENS // 2])
+    assert resident(file) <= tokens.nbytes // 2
+    assert int(tokens.sum()) == total
+    release(tokens)
+    assert resident(file) == 0
+
+
+def test_what_may_have_been_changed_is_kept(tmp_path: Path) -> None:
+    np.zeros(100_000, np.uint16).tofile(tmp_path / "tokens")
+    for array in (np.memmap(tmp_path / "tokens", np.uint16, "c"), np.zeros(100_000, np.uint16)):
+        array[:] = 7
+        release(array)
+        assert (array == 7).all()
+
+
+def test_a_corpus_is_counted_recoded_and_saved_in_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "tokens"
+    tokens = mapped(file)
+    words = Vocabulary(tuple(f"w{number}" for number in range(50)), np.arange(50)[::-1])
+    corpus = Corpus(tokens, np.linspace(0, TOKENS, 1001).astype(np.int64), words)
+    release(tokens)
+    most = 0
+    lay_out = counting._Counter._lay_out
+
+    def look(*arguments: Any) -> Any:
+        nonlocal most
+        found = lay_out(*arguments)
+        most = max(most, resident(file))
+        return found
+
+    monkeypatch.setattr(counting._Counter, "_lay_out", look)
+    counts = counting.count_pairs(corpus, [2, 1], None, 2, CHUNK)
+    assert counts.words.sum() == TOKENS
+    assert most <= 2 * CHUNK
+    corpus.recode(words.restrict(20))
+    corpus.save(tmp_path / "corpus")
+    assert Corpus.load(tmp_path / "corpus").fingerprint == corpus.fingerprint
+    assert resident(file) <= 2 * CHUNK

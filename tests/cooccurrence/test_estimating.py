@@ -1,0 +1,95 @@
+"""Estimates of the number of pairs, and what becomes of a vocabulary that they allow."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from qwem import Cooccurrence, Corpus
+from qwem._internal import resources
+from qwem.cooccurrence import Subsampling, counting, estimating, sampled_pairs, window_weights
+from qwem.cooccurrence.estimating import expected_pairs
+from qwem.errors import MemoryLimitError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WEIGHTS = window_weights(5, "dynamic")
+
+
+@pytest.fixture(scope="module")
+def text(shared_data: Path) -> Corpus:
+    """Two million words, of which the 20,000 most frequent are kept."""
+    return Corpus.from_files(
+        shared_data / "enwiki-2M.parquet", vocab_size=20_000, min_tokens=500, tokenizer="ascii"
+    )
+
+
+def repeated(corpus: Corpus, times: int) -> Corpus:
+    """The same documents several times over."""
+    starts = np.arange(times)[:, None] * corpus.offsets[-1] + corpus.offsets[:-1]
+    tokens = np.tile(np.asarray(corpus.tokens), times)
+    return Corpus(tokens, np.append(starts.ravel(), tokens.size), corpus.vocabulary)
+
+
+def test_expected_pairs_is_an_upper_estimate(text: Corpus) -> None:
+    part = text.restrict(5000)
+    counts = Cooccurrence.count(part, window=4)
+    expected = expected_pairs(counts.word_counts, 8)
+    assert counts.pair_counts.nnz < expected < 3 * counts.pair_counts.nnz
+
+
+@pytest.mark.parametrize("times", [1, 10])
+def test_sampled_pairs_are_an_upper_estimate(
+    text: Corpus, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of new text, and of text that comes again and again and has few new pairs."""
+    monkeypatch.setattr(estimating, "SAMPLE_TOKENS", 1 << 19)
+    monkeypatch.setattr(estimating, "SAMPLE_SHARE", 0.25)
+    corpus = repeated(text, times)
+    found = sampled_pairs(corpus, WEIGHTS)
+    counts = Cooccurrence.count(corpus, 5).pair_counts
+    for size in (1_000, 20_000):
+        pairs = counts.restrict(size).nnz
+        assert pairs < found[size] < 2 * pairs
+
+
+def test_a_short_text_is_its_own_sample(text: Corpus) -> None:
+    part = text.documents(0, 40)
+    subsampling = Subsampling(1e-3, 3, 2)
+    found = sampled_pairs(part, WEIGHTS, subsampling)
+    counts = Cooccurrence.count(part, 5, subsample=1e-3, seed=3, draws=2).pair_counts
+    sizes = [0, 1, 2, 100, 20_000]
+    # Blocks of the text begin anew, so pairs across them are missing.
+    exact = np.array([counts.tocsr()[:size, :size].nnz for size in sizes])
+    np.testing.assert_allclose(found[sizes], exact, rtol=0.01)
+
+
+def test_an_estimate_does_not_keep_its_corpus(text: Corpus) -> None:
+    part = text.documents(0, 5)
+    first = sampled_pairs(part, WEIGHTS)
+    assert sampled_pairs(part, WEIGHTS) is first
+    reference = weakref.ref(part)
+    del part
+    gc.collect()
+    assert reference() is None
+
+
+def test_counting_is_refused_by_what_the_result_needs(
+    text: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words in random order would need more memory than there is, but those of a text don't."""
+    corpus = repeated(text.documents(0, 100), 10)
+    expected = Cooccurrence.count(corpus, 5).pair_counts
+    available = 5 * expected.nbytes
+    assert available < 8 * expected_pairs(np.bincount(corpus.tokens), 10)
+    for module in (counting, estimating, resources):
+        monkeypatch.setattr(module, "available_memory", lambda: available)
+    assert Cooccurrence.count(corpus, 5).pair_counts == expected
+    monkeypatch.setattr(resources, "available_memory", lambda: expected.nbytes // 2)
+    with pytest.raises(MemoryLimitError, match="Counting 20,000 words would need"):
+        Cooccurrence.count(corpus, 5)
