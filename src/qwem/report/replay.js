@@ -3,6 +3,7 @@
 import { entry, unpack } from "./components/arrays.js";
 import { drawMarks } from "./components/chart.js";
 import { singularValue } from "./components/dynamics.js";
+import { player } from "./components/playing.js";
 import { strengthLines, strengthMarks } from "./components/strengths.js";
 import { wordFinder } from "./components/words.js";
 import { addFigure, drawFigure, figureWidth } from "./figures.js";
@@ -10,7 +11,6 @@ import { addFigure, drawFigure, figureWidth } from "./figures.js";
 const FREQUENT = 150; // always shown
 const EXTREME = 25; // shown at either end of either axis
 const SEARCHED = 4000; // among so many of the most frequent words
-const SECONDS = 16; // how long the whole run takes to play
 
 export function startReplay(report) {
   const directions = unpack(report.directions);
@@ -59,7 +59,7 @@ export function startReplay(report) {
   ];
 
   slider.addEventListener("input", () => {
-    stop();
+    clock.stop();
     showTime();
   });
   form.addEventListener("change", (event) => {
@@ -74,27 +74,13 @@ export function startReplay(report) {
   });
   form.addEventListener("submit", (event) => event.preventDefault());
 
-  let playing = null; // while playing, the last frame's stamp and time, which no slider rounds
-  const frame = (stamp) => {
-    if (playing === null) return;
-    const passed = Math.max(0, stamp - playing.stamp) / 1000;
-    const time = Math.min(Number(slider.max), playing.time + (passed / SECONDS) * slider.max);
-    playing = { stamp, time };
-    slider.value = time;
-    showTime();
-    if (time < Number(slider.max)) requestAnimationFrame(frame);
-    else stop();
-  };
-  const stop = () => {
-    playing = null;
-    play.textContent = "▶ Play";
-  };
-  play.addEventListener("click", () => {
-    if (playing !== null) return stop();
-    const over = Number(slider.value) >= Number(slider.max);
-    playing = { stamp: performance.now(), time: over ? 0 : Number(slider.value) };
-    play.textContent = "❚❚ Pause";
-    requestAnimationFrame(frame);
+  const clock = player(play, {
+    end: Number(slider.max),
+    now: () => Number(slider.value),
+    show(time) {
+      slider.value = time;
+      showTime();
+    },
   });
   describe();
 }

@@ -1,11 +1,12 @@
 // The map: all words on two features, on two axes of one's own words, or beside their neighbours.
 
-import { numberIn } from "./address.js";
 import { colourChoices, colouring } from "./colouring.js";
 import { button, complaint, fillMenu, labelled, make, menu } from "./dom.js";
+import { addressOf, readState, startingState } from "./mapstate.js";
+import { placesOf } from "./places.js";
 import { saveButtons } from "./saving.js";
 import { selectionPanel } from "./selection.js";
-import { axisTitle, featureChoices, headed, latest, mapLook, typedWords } from "./views.js";
+import { axisTitle, featureChoices, headed, latest, mapLook, wordTip } from "./views.js";
 import { WordMap } from "./wordmap.js";
 
 /** @typedef {import("./main.js").App} App */
@@ -16,20 +17,8 @@ import { WordMap } from "./wordmap.js";
  * @returns {import("./main.js").View}
  */
 export function mapView(element, app) {
-  const { source, words } = app;
-  const state = {
-    by: "features",
-    x: 1,
-    y: Math.min(2, app.space.dim),
-    xf: "",
-    xt: "",
-    yf: "",
-    yt: "",
-    colour: "frequency",
-    feature: 1,
-    find: "",
-    chosen: /** @type {number[]} */ ([]),
-  };
+  const { words } = app;
+  const state = startingState(app);
   let places = new Float32Array(0);
   let placed = ""; // what the map shows now, so that a change of colour does not move it
 
@@ -120,7 +109,7 @@ export function mapView(element, app) {
     "aria-label":
       "Map of words. Arrow keys move it, plus and minus zoom, zero shows all. Search finds words.",
   });
-  const tip = make("div", { className: "tip", hidden: true, "aria-hidden": "true" });
+  const tip = wordTip();
   const bottom = make("div", { className: "axis across" });
   const left = make("div", { className: "axis up" });
   const lasso = button(
@@ -143,7 +132,7 @@ export function mapView(element, app) {
   const legend = make("div", {});
   const panel = selectionPanel(app, select, jump);
   const waiting = make("p", { className: "waiting", role: "status", hidden: true });
-  const stage = make("div", { className: "stage" }, left, box, zoom, tip, waiting);
+  const stage = make("div", { className: "stage" }, left, box, zoom, tip.element, waiting);
   const saves = saveButtons({
     name: "map",
     picture: () => map.picture(),
@@ -186,7 +175,7 @@ export function mapView(element, app) {
   const usePlaces = latest();
   const useColours = latest();
 
-  /** @param {Partial<typeof state>} values */
+  /** @param {Partial<import("./mapstate.js").MapState>} values */
   function change(values) {
     Object.assign(state, values);
     update();
@@ -236,7 +225,7 @@ export function mapView(element, app) {
     waiting.className = "waiting";
     waiting.hidden = false;
     return usePlaces(
-      placesOf(),
+      placesOf(app, state),
       ({ found, titles, equal }) => {
         places = found;
         placed = wanted;
@@ -251,55 +240,6 @@ export function mapView(element, app) {
         waiting.className = "waiting unknown";
       },
     );
-  }
-
-  /** @returns {Promise<{ found: Float32Array<ArrayBuffer>, titles: [string, string], equal: boolean }>} */
-  async function placesOf() {
-    const found = new Float32Array(2 * words.length);
-    const m = app.model.id;
-    if (state.by === "neighbours") {
-      const layout = await source.layout(m, app.space.space);
-      for (let row = 0; row < words.length; row++) {
-        found[2 * row] = layout[row];
-        found[2 * row + 1] = layout[words.length + row];
-      }
-      return {
-        found,
-        titles: ["Near words are neighbours; directions have no meaning", ""],
-        equal: true,
-      };
-    }
-    if (state.by === "axes") {
-      const ends = [
-        [state.xf, state.xt],
-        [state.yf, state.yt],
-      ].map((two) => two.map(typedWords));
-      if (!ends.flat().every(({ length }) => length)) {
-        throw new Error(
-          "Type words for both ends of both axes, for example bad to good, and poor to rich.",
-        );
-      }
-      const [xs, ys] = await Promise.all(
-        ends.map(([negative, positive]) =>
-          source.axisCoordinates(m, { positive, negative, space: app.space.space }),
-        ),
-      );
-      interleave(found, xs, ys, 1, 1);
-      return {
-        found,
-        titles: [`← ${state.xf} · ${state.xt} →`, `← ${state.yf} · ${state.yt} →`],
-        equal: false,
-      };
-    }
-    const [xs, ys] = await Promise.all(
-      [state.x, state.y].map((k) => source.coordinates(m, k, app.space.space)),
-    );
-    interleave(found, xs, ys, app.space.weights[state.x - 1], app.space.weights[state.y - 1]);
-    return {
-      found,
-      titles: [axisTitle(app.features, state.x), axisTitle(app.features, state.y)],
-      equal: false,
-    };
   }
 
   /** Look where the address says, once. */
@@ -338,17 +278,11 @@ export function mapView(element, app) {
 
   /** @param {number} row @param {number} x @param {number} y */
   function hover(row, x, y) {
-    tip.hidden = row < 0;
-    if (row < 0) return;
+    if (row < 0) return tip.show([], x, y);
     const count = app.counts[row]
       ? `${app.counts[row].toLocaleString("en")} times`
       : `word ${(row + 1).toLocaleString("en")}`;
-    tip.replaceChildren(
-      make("b", { textContent: words[row] }),
-      make("span", { textContent: count }),
-    );
-    tip.style.left = `${Math.min(x + box.offsetLeft + 12, stage.clientWidth - 150)}px`;
-    tip.style.top = `${y + 12}px`;
+    tip.show([words[row], count], x + box.offsetLeft, y);
   }
 
   /** @param {number[]} rows */
@@ -387,39 +321,13 @@ export function mapView(element, app) {
     clearTimeout(later);
     later = setTimeout(() => {
       if (element.hidden) return;
-      const ofAxes = state.by === "axes";
-      const moved = map.sight.some((value, i) => value !== [1, 0, 0][i]);
-      app.keep({
-        by: state.by === "features" ? undefined : state.by,
-        ...(state.by === "features" ? { x: state.x, y: state.y } : {}),
-        ...(ofAxes ? { xf: state.xf, xt: state.xt, yf: state.yf, yt: state.yt } : {}),
-        colour: state.colour === "frequency" ? undefined : state.colour,
-        feature: state.colour === "feature" ? state.feature : undefined,
-        find: state.find,
-        word: state.chosen.length === 1 ? words[state.chosen[0]] : undefined,
-        at: moved ? map.sight.map((value) => Number(value.toPrecision(5))).join(",") : undefined,
-      });
+      app.keep(addressOf(state, words, map.sight));
     }, 150);
   }
 
   return {
     async show(parameters) {
-      const ranks = app.choosable;
-      const places = ["features", "axes", "neighbours"];
-      const wanted = parameters.get("by") ?? "features";
-      state.by = places.includes(wanted) ? wanted : "features";
-      state.x = Math.round(numberIn(parameters.get("x"), state.x, 1, ranks));
-      state.y = Math.round(numberIn(parameters.get("y"), state.y, 1, ranks));
-      for (const name of /** @type {const} */ (["xf", "xt", "yf", "yt"]))
-        state[name] = parameters.get(name) ?? state[name];
-      const shade = parameters.get("colour") ?? "frequency";
-      state.colour = colourChoices(app).some(([value]) => value === shade) ? shade : "frequency";
-      state.feature = Math.round(numberIn(parameters.get("feature"), 1, 1, ranks));
-      state.find = parameters.get("find") ?? "";
-      const row = app.find(parameters.get("word") ?? "");
-      state.chosen = row === undefined ? [] : [row];
-      const sight = (parameters.get("at") ?? "").split(",").map(Number);
-      pending = sight.length === 3 ? [sight[0], sight[1], sight[2]] : null;
+      pending = readState(state, app, parameters);
       map.setChosen(state.chosen);
       showSearch(false);
       panel.show(state.chosen);
@@ -437,18 +345,4 @@ export function mapView(element, app) {
       map.redraw();
     },
   };
-}
-
-/**
- * @param {Float32Array} found x and y in turn, to be filled
- * @param {Float32Array} xs
- * @param {Float32Array} ys
- * @param {number} wide
- * @param {number} tall
- */
-export function interleave(found, xs, ys, wide, tall) {
-  for (let row = 0; row < xs.length; row++) {
-    found[2 * row] = xs[row] * wide;
-    found[2 * row + 1] = ys[row] * tall;
-  }
 }

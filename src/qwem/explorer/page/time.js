@@ -1,24 +1,20 @@
 // Time and dimension: words move as the closed form of training says, computed here.
 
 import { numberIn } from "./address.js";
-import { drawChart, drawMarks } from "./components/chart.js";
+import { player } from "./components/playing.js";
 import { colour } from "./components/theme.js";
-import { lossAt } from "./components/dynamics.js";
-import { strengthLines, strengthMarks } from "./components/strengths.js";
-import { button, chartBox, fillMenu, labelled, make, menu, wordField } from "./dom.js";
+import { chartBox, fillMenu, labelled, make, menu, wordField } from "./dom.js";
 import { weightAt } from "./embedded.js";
 import { boundsOf } from "./nearby.js";
 import { paintAll, parseRgb } from "./palette.js";
 import { pictureOf, saveButtons } from "./saving.js";
-import { axisTitle, featureChoices, headed, mapLook } from "./views.js";
+import { trainingCharts } from "./traincharts.js";
+import { axisTitle, featureChoices, headed, mapLook, wordTip } from "./views.js";
 import { WordMap } from "./wordmap.js";
 
 /** @typedef {import("./main.js").App} App */
 
 const MOVING = 10_000; // words that move
-const CURVES = 16; // features whose growth is drawn
-const PLAYED = 16; // seconds that the whole run takes
-const GRID = 160;
 const FEATURES_TO_CHOOSE = 100;
 
 /**
@@ -31,16 +27,7 @@ export function timeView(element, app) {
     ? app.space
     : (app.model.spaces.find(({ time }) => time) ?? app.space);
   const words = app.words.slice(0, MOVING);
-  const { eigenvalues, start, rates, unit } = space;
-  const run = {
-    eigenvalues,
-    start: start ?? [],
-    rates: rates ?? [],
-    learningTimes: [],
-    unit: unit ?? 1,
-  };
   const learning = space.learning_times ?? [];
-  const curves = Math.min(CURVES, space.dim);
   const end =
     1.15 * Math.max(...learning.slice(0, Math.min(space.dim, 24)).filter(Number.isFinite));
   const state = { t: end, d: space.dim, x: 1, y: Math.min(2, space.dim), word: "" };
@@ -53,14 +40,14 @@ export function timeView(element, app) {
   /** @type {ReturnType<typeof boundsOf> | undefined} */
   let bounds;
 
-  const play = button("▶ Play", () => (playing ? stop() : begin()), { className: "main" });
+  const play = make("button", { type: "button", textContent: "▶ Play", className: "main" });
   const time = make("input", {
     type: "range",
     min: "0",
     max: String(end),
     step: String(end / 2000),
     oninput: () => {
-      stop();
+      clock.stop();
       set({ t: Number(time.value) });
     },
   });
@@ -90,31 +77,26 @@ export function timeView(element, app) {
     role: "application",
     "aria-label": "Words at the chosen time. Arrow keys move the picture, plus and minus zoom.",
   });
-  const tip = make("div", { className: "tip", hidden: true, "aria-hidden": "true" });
+  const tip = wordTip();
   const bottom = make("div", { className: "axis across" });
   const left = make("div", { className: "axis up" });
-  const stage = make("div", { className: "stage" }, left, box, tip);
+  const stage = make("div", { className: "stage" }, left, box, tip.element);
   const strengths = chartBox();
   const losses = chartBox();
-  /** @type {ReturnType<typeof drawChart>[]} strengths and loss */
-  let charts = [];
+  const charts = trainingCharts(strengths, losses, space, end);
   const saves = saveButtons({
     name: "time",
     picture: () => map.picture(),
     table: () => [
       ["feature", "eigenvalue", "learned at t/τ₁", `strength at t/τ₁ = ${state.t.toFixed(3)}`],
-      ...eigenvalues
+      ...space.eigenvalues
         .slice(0, state.d)
         .map((value, k) => [k + 1, value, learning[k], weightAt(space, k, state.t)]),
     ],
   });
   const chartSaves = saveButtons({
     name: "training",
-    picture: () =>
-      pictureOf(
-        charts.map(({ svg }) => svg),
-        colour("paper"),
-      ),
+    picture: () => pictureOf(charts.drawings(), colour("paper")),
   });
   element.append(
     headed(
@@ -154,7 +136,7 @@ export function timeView(element, app) {
   const map = new WordMap(
     box,
     {
-      hover,
+      hover: (row, x, y) => tip.show(row < 0 ? [] : [words[row]], x + box.offsetLeft, y),
       choose: (row) => {
         state.word = words[row];
         followed.value = state.word;
@@ -171,7 +153,7 @@ export function timeView(element, app) {
     Object.assign(state, values);
     move();
     if ("d" in values) drawCharts();
-    else markNow();
+    else charts.mark(state);
     remember();
   }
 
@@ -237,101 +219,18 @@ export function timeView(element, app) {
     map.setChosen(known ? [row] : []);
   }
 
-  const strength = (/** @type {number} */ k, /** @type {number} */ t) => weightAt(space, k, t);
+  const drawCharts = () => charts.draw(state, trace);
 
-  function drawCharts() {
-    const grid = Array.from({ length: GRID + 1 }, (_, i) => (end * i) / GRID);
-    const count = Math.min(curves, state.d);
-    const top = 1.06 * Math.sqrt(Math.max(...eigenvalues.slice(0, curves).map(Math.abs)));
-    const chosen = (/** @type {number} */ k) =>
-      k + 1 === state.x ? "cool" : k + 1 === state.y ? "warm" : null;
-    /** @type {import("./components/chart.js").Layer[]} */
-    const layers = strengthLines(count, end, strength, chosen, (k) => `Feature ${k + 1}`);
-    if (trace?.times && trace.singular_values) {
-      const { times } = trace;
-      for (let k = 0; k < Math.min(count, trace.singular_values[0]?.length ?? 0); k++) {
-        layers.push({
-          kind: "dots",
-          x: times,
-          y: trace.singular_values.map((row) => row[k]),
-          colour: "ink",
-          size: 1.8,
-        });
-      }
-    }
-    const label = `Strength of the first ${count} features over training time`;
-    const across = { title: "training time, t/τ₁", low: 0, high: end };
-    const first = drawChart(strengths, {
-      label,
-      height: 260,
-      x: across,
-      y: { title: "strength s", low: 0, high: top },
-      layers,
-    });
-    const loss = grid.map((t) => lossAt(run, t * run.unit, state.d));
-    /** @type {import("./components/chart.js").Layer[]} */
-    const lines = [
-      { kind: "line", x: grid, y: loss, colour: "cool", width: 2.5, name: "closed form" },
-    ];
-    const least = Math.min(...loss, lossAt(run, end * run.unit, space.dim));
-    if (trace?.times && trace.losses)
-      lines.push({ kind: "dots", x: trace.times, y: trace.losses, colour: "ink", size: 1.8 });
-    const second = drawChart(losses, {
-      label: "Loss over training time",
-      height: 200,
-      x: across,
-      y: { title: "loss, from its start", low: 1.05 * least, high: 0 },
-      layers: lines,
-    });
-    charts = [first, second];
-    markNow();
-  }
-
-  /** The chosen time in both charts. */
-  function markNow() {
-    if (!charts.length) return;
-    const count = Math.min(curves, state.d);
-    drawMarks(charts[0], strengthMarks(count, state.t, strength));
-    drawMarks(charts[1], [{ kind: "rule", x: state.t, colour: "muted" }]);
-  }
-
-  /** @param {number} row @param {number} x @param {number} y */
-  function hover(row, x, y) {
-    tip.hidden = row < 0;
-    if (row < 0) return;
-    tip.replaceChildren(make("b", { textContent: words[row] }));
-    tip.style.left = `${Math.min(x + box.offsetLeft + 12, stage.clientWidth - 150)}px`;
-    tip.style.top = `${y + 12}px`;
-  }
-
-  /** @type {{ stamp: number, t: number } | null} while playing, the last frame, which no slider rounds */
-  let playing = null;
-
-  function begin() {
-    playing = { stamp: performance.now(), t: state.t >= end ? 0 : state.t };
-    play.textContent = "❚❚ Pause";
-    requestAnimationFrame(frame);
-  }
-
-  function stop() {
-    playing = null;
-    play.textContent = "▶ Play";
-  }
-
-  /** @param {number} stamp */
-  function frame(stamp) {
-    if (!playing) return;
-    const passed = Math.max(0, stamp - playing.stamp) / 1000;
-    playing = { stamp, t: Math.min(end, playing.t + (passed / PLAYED) * end) };
-    state.t = playing.t;
-    move();
-    markNow();
-    if (state.t < end) requestAnimationFrame(frame);
-    else {
-      stop();
-      remember();
-    }
-  }
+  const clock = player(play, {
+    end,
+    now: () => state.t,
+    show(t) {
+      state.t = t;
+      move();
+      charts.mark(state);
+    },
+    ended: remember,
+  });
 
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let later;
@@ -339,7 +238,7 @@ export function timeView(element, app) {
   function remember() {
     clearTimeout(later);
     later = setTimeout(() => {
-      if (element.hidden || playing) return;
+      if (element.hidden || clock.isPlaying()) return;
       app.keep({
         t: Number(state.t.toFixed(4)),
         d: state.d,
@@ -384,6 +283,6 @@ export function timeView(element, app) {
       paint();
       drawCharts();
     },
-    leave: stop,
+    leave: clock.stop,
   };
 }

@@ -1,4 +1,4 @@
-// What several views share: names of features, headings, and the look of maps.
+// What several views share: names of features, headings, and the look of maps and their notes.
 
 import { colour } from "./components/theme.js";
 import { make } from "./dom.js";
@@ -62,6 +62,28 @@ export function axisTitle(features, rank) {
       .join(", "),
   );
   return `← ${low} · ${feature.name || `feature ${rank}`} · ${high} →`;
+}
+
+/** A note beside the word under the pointer. */
+export function wordTip() {
+  const element = make("div", { className: "tip", hidden: true, "aria-hidden": "true" });
+  return {
+    element,
+    /**
+     * @param {string[]} lines the word and maybe more; none hides the note
+     * @param {number} x
+     * @param {number} y
+     */
+    show([word, ...more], x, y) {
+      element.hidden = word === undefined;
+      if (word === undefined) return;
+      const rest = more.map((line) => make("span", { textContent: line }));
+      element.replaceChildren(make("b", { textContent: word }), ...rest);
+      const room = (element.parentElement?.clientWidth ?? Infinity) - 150;
+      element.style.left = `${Math.min(x + 12, room)}px`;
+      element.style.top = `${y + 12}px`;
+    },
+  };
 }
 
 /** @returns {import("./wordmap.js").MapLook} */

@@ -1,14 +1,13 @@
-// A map of words: points, labels, and the pointer and keys that move it.
+// A map of words: points and labels, moved by hands and keys.
 
 import { PointLayer } from "./points.js";
 import { moveByHand } from "./gestures.js";
-import { Room, placeLabels } from "./labels.js";
 import { Nearby, boundsOf, inside } from "./nearby.js";
+import { Overlay } from "./overlay.js";
+import { Sight } from "./sight.js";
 
-const LABEL = 13; // pixels: the size of a label's letters
+const MOST_RINGS = 200; // around chosen words
 const REACH = 14; // pixels: how far from a point the pointer still finds it
-const CLOSEST = 4000; // how far one can zoom in
-const MOST_LABELS = 220;
 const FAST = 8; // milliseconds: where points take longer, fine screens show them coarsely in motion
 const REST = 160; // milliseconds after the last motion, when they are drawn sharply again
 
@@ -43,9 +42,8 @@ export class WordMap {
   lassoing = false;
 
   /** @type {PointLayer} */ #layer;
-  #zoom = 1;
-  #centre = [0, 0];
-  /** @type {Float32Array} */ #widths = new Float32Array(0);
+  /** @type {Overlay} */ #above;
+  #sight = new Sight();
   /** @type {Uint8Array} colours as given */ #colours = new Uint8Array(0);
   /** @type {Uint8Array} colours as drawn: words that a search did not find are faint */
   #shades = new Uint8Array(0);
@@ -53,14 +51,12 @@ export class WordMap {
   /** @type {number[]} */ #chosen = [];
   /** @type {Nearby | null} */ #nearby = null;
   #range = { x: [-1, 1], y: [-1, 1] };
-  #equal = false;
   #asked = false;
   /** @type {number[]} */ #loop = [];
   #hovered = -1;
   #ratio = 1;
   #slow = false; // whether a sharp picture takes too long while the map moves
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #later;
-  #size = [1, 1];
 
   /**
    * @param {HTMLElement} element a box of any size, which the map fills
@@ -75,7 +71,7 @@ export class WordMap {
     this.overlay = element.appendChild(document.createElement("canvas"));
     for (const canvas of [this.canvas, this.overlay]) canvas.setAttribute("aria-hidden", "true");
     this.#layer = new PointLayer(this.canvas);
-    this.text = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
+    this.#above = new Overlay(this.overlay, look);
     new ResizeObserver(() => this.#resize()).observe(element);
     moveByHand(element, {
       pan: (right, down) => this.pan(right, down),
@@ -99,7 +95,7 @@ export class WordMap {
    */
   setWords(words) {
     this.words = words;
-    this.#widths = new Float32Array(words.length);
+    this.#above.setWords(words);
     this.setColours(new Uint8Array(4 * words.length).fill(128));
   }
 
@@ -111,7 +107,7 @@ export class WordMap {
    */
   place(places, { equal = false, bounds, keep = false } = {}) {
     const { left, right, low, high } = bounds ?? boundsOf(places);
-    this.#equal = equal;
+    this.#sight.equal = equal;
     this.#range = { x: [left, right], y: [low, high] };
     const wide = equal ? Math.max(right - left, high - low) : right - left;
     const tall = equal ? wide : high - low;
@@ -146,22 +142,18 @@ export class WordMap {
   }
 
   fit() {
-    this.#zoom = 1;
-    this.#centre = [0, 0];
+    this.#sight.fit();
     this.redraw();
   }
 
   /**
-   * Zoom by a factor, keeping a pixel in its place.
+   * Zoom by a factor, keeping a pixel in its place: the middle by default.
    * @param {number} factor
    * @param {number} [x]
    * @param {number} [y]
    */
-  zoomBy(factor, x = this.#size[0] / 2, y = this.#size[1] / 2) {
-    const before = this.at(x, y);
-    this.#zoom = Math.min(CLOSEST, Math.max(0.5, this.#zoom * factor));
-    const after = this.at(x, y);
-    this.#centre = [this.#centre[0] + before[0] - after[0], this.#centre[1] + before[1] - after[1]];
+  zoomBy(factor, x, y) {
+    this.#sight.zoomBy(factor, x, y);
     this.redraw();
   }
 
@@ -171,56 +163,29 @@ export class WordMap {
    * @param {number} down
    */
   pan(right, down) {
-    const { across, up } = this.camera;
-    this.#centre = [this.#centre[0] - right / across, this.#centre[1] + down / up];
+    this.#sight.pan(right, down);
     this.redraw();
   }
 
   /**
    * Bring a word to the middle.
    * @param {number} row
-   * @param {number} [zoom]
    */
-  centreOn(row, zoom = Math.max(this.#zoom, 4)) {
-    this.#zoom = zoom;
-    this.#centre = [this.positions[2 * row], this.positions[2 * row + 1]];
+  centreOn(row) {
+    const zoom = Math.max(this.#sight.zoom, 4);
+    this.#sight.look(zoom, this.positions[2 * row], this.positions[2 * row + 1]);
     this.redraw();
   }
 
   /** @returns {[number, number, number]} the zoom and the centre, to be kept in an address */
   get sight() {
-    return [this.#zoom, this.#centre[0], this.#centre[1]];
+    const { zoom, centre } = this.#sight;
+    return [zoom, centre[0], centre[1]];
   }
 
   set sight([zoom, x, y]) {
-    if (![zoom, x, y].every(Number.isFinite)) return;
-    this.#zoom = Math.min(CLOSEST, Math.max(0.5, zoom));
-    this.#centre = [x, y];
+    this.#sight.look(zoom, x, y);
     this.redraw();
-  }
-
-  /** @returns {import("./points.js").Camera} */
-  get camera() {
-    const [width, height] = this.#size;
-    const room = 0.46 * this.#zoom;
-    const across = room * (this.#equal ? Math.min(width, height) : width);
-    const up = room * (this.#equal ? Math.min(width, height) : height);
-    return {
-      across,
-      up,
-      left: width / 2 - across * this.#centre[0],
-      top: height / 2 + up * this.#centre[1],
-    };
-  }
-
-  /**
-   * The point of the map under a pixel.
-   * @param {number} x
-   * @param {number} y
-   */
-  at(x, y) {
-    const { across, up, left, top } = this.camera;
-    return [(x - left) / across, (top - y) / up];
   }
 
   /**
@@ -228,7 +193,7 @@ export class WordMap {
    * @param {number} row
    */
   pixel(row) {
-    const { across, up, left, top } = this.camera;
+    const { across, up, left, top } = this.#sight.camera;
     return [left + across * this.positions[2 * row], top - up * this.positions[2 * row + 1]];
   }
 
@@ -262,124 +227,40 @@ export class WordMap {
   /** @param {number} ratio pixels of the points' canvas per pixel of the page */
   #draw(ratio) {
     const began = performance.now();
-    const [width, height] = this.#size;
+    const { camera, size: whole } = this.#sight;
+    const [width, height] = whole;
     fitCanvas(this.canvas, width * ratio, height * ratio);
     fitCanvas(this.overlay, width * this.#ratio, height * this.#ratio);
-    const camera = this.camera;
     const shown = {
       across: ratio * camera.across,
       up: ratio * camera.up,
       left: ratio * camera.left,
       top: ratio * camera.top,
     };
-    const size = diameter(this.words.length) * ratio * Math.min(3, Math.max(1, this.#zoom) ** 0.3);
+    const size = diameter(this.words.length) * ratio * Math.min(3, Math.max(1, this.#sight.zoom) ** 0.3);
     this.#layer.draw(this.positions, this.#shades, size, shown, this.look.paper());
     if (ratio > 1) this.#slow = performance.now() - began > FAST;
-    const { text } = this;
-    text.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
-    text.clearRect(0, 0, width, height);
-    if (!this.#equal) this.#drawAxes(camera, width, height);
-    this.#drawLabels(camera, width, height);
-    this.#drawLoop();
+    this.#above.clear(this.#ratio, whole);
+    if (!this.#sight.equal) this.#above.drawAxes(camera, whole, this.#range);
+    this.labels = this.#above.drawLabels(this.positions, camera, whole, {
+      chosen: this.#chosen,
+      others: this.#found ?? everyRow(this.words.length),
+      covered: this.#covered(),
+    });
+    const ringed = this.#chosen.slice(0, MOST_RINGS);
+    if (this.#hovered >= 0) ringed.push(this.#hovered);
+    this.#above.drawRings(ringed.map((row) => this.pixel(row)));
+    this.#above.drawLoop(this.#loop);
     this.frames += 1;
     this.element.dispatchEvent(new CustomEvent("drawn", { detail: this }));
   }
 
-  /**
-   * Lines through zero, where the axes have one in sight.
-   * @param {import("./points.js").Camera} camera
-   * @param {number} width
-   * @param {number} height
-   */
-  #drawAxes(camera, width, height) {
-    const { text } = this;
-    const [x, y] = [this.#range.x, this.#range.y].map(
-      ([low, high]) => -(low + high) / (high - low || 1),
-    );
-    text.strokeStyle = this.look.rule();
-    text.globalAlpha = 0.55; // points show through
-    text.lineWidth = 1;
-    text.beginPath();
-    const across = Math.round(camera.left + camera.across * x) + 0.5;
-    const up = Math.round(camera.top - camera.up * y) + 0.5;
-    text.moveTo(across, 0);
-    text.lineTo(across, height);
-    text.moveTo(0, up);
-    text.lineTo(width, up);
-    text.stroke();
-    text.globalAlpha = 1;
-  }
-
-  /**
-   * @param {import("./points.js").Camera} camera
-   * @param {number} width
-   * @param {number} height
-   */
-  #drawLabels(camera, width, height) {
-    const { text, words, positions } = this;
-    const most = Math.min(MOST_LABELS, Math.round((width * height) / 3200));
-    const frame = { width, height, most, line: LABEL + 3 };
-    const room = new Room();
+  /** What lies over the map, in its own pixels. */
+  #covered() {
     const corner = this.element.getBoundingClientRect();
-    for (const { x, y, width: wide, height: tall } of this.events.covered?.() ?? []) {
-      room.take({ row: -1, x: x - corner.x, y: y - corner.y, width: wide, height: tall });
-    }
-    text.font = `600 ${LABEL}px system-ui, sans-serif`;
-    const first = placeLabels(
-      this.#chosen,
-      positions,
-      camera,
-      frame,
-      (row) => this.#width(row),
-      room,
+    return (this.events.covered?.() ?? []).map(
+      ({ x, y, width, height }) => new DOMRect(x - corner.x, y - corner.y, width, height),
     );
-    const rest = this.#found ? [...this.#found] : everyRow(words.length);
-    const others = placeLabels(rest, positions, camera, frame, (row) => this.#width(row), room);
-    this.labels = [...first, ...others]; // a chosen word takes its own place, so none comes twice
-    text.textBaseline = "top";
-    text.lineJoin = "round";
-    text.lineWidth = 3;
-    text.strokeStyle = this.look.halo();
-    text.fillStyle = this.look.accent();
-    for (const { row, x, y } of first) {
-      text.strokeText(words[row], x + 3, y + 2);
-      text.fillText(words[row], x + 3, y + 2);
-    }
-    text.font = `${LABEL}px system-ui, sans-serif`;
-    text.fillStyle = this.look.ink();
-    for (const { row, x, y } of others) {
-      text.strokeText(words[row], x + 3, y + 2);
-      text.fillText(words[row], x + 3, y + 2);
-    }
-    text.strokeStyle = this.look.accent();
-    text.lineWidth = 2;
-    const rings =
-      this.#hovered >= 0
-        ? [...this.#chosen.slice(0, 200), this.#hovered]
-        : this.#chosen.slice(0, 200);
-    for (const row of rings) {
-      const [x, y] = this.pixel(row);
-      text.beginPath();
-      text.arc(x, y, 6, 0, 2 * Math.PI);
-      text.stroke();
-    }
-  }
-
-  #drawLoop() {
-    if (this.#loop.length < 4) return;
-    const { text } = this;
-    text.strokeStyle = this.look.accent();
-    text.lineWidth = 2;
-    text.beginPath();
-    for (let i = 0; i < this.#loop.length; i += 2) text.lineTo(this.#loop[i], this.#loop[i + 1]);
-    text.closePath();
-    text.stroke();
-  }
-
-  /** @param {number} row */
-  #width(row) {
-    if (!this.#widths[row]) this.#widths[row] = this.text.measureText(this.words[row]).width + 6;
-    return this.#widths[row];
   }
 
   #paint() {
@@ -396,7 +277,7 @@ export class WordMap {
 
   #resize() {
     const { clientWidth, clientHeight } = this.element;
-    this.#size = [Math.max(1, clientWidth), Math.max(1, clientHeight)];
+    this.#sight.size = [Math.max(1, clientWidth), Math.max(1, clientHeight)];
     this.#ratio = Math.min(2, devicePixelRatio || 1);
     this.redraw();
   }
@@ -408,18 +289,10 @@ export class WordMap {
    */
   wordAt(x, y) {
     this.#nearby ??= new Nearby(this.positions);
-    const { across, up } = this.camera;
+    const { across, up } = this.#sight.camera;
     const found = this.#found;
     const fits = found ? (/** @type {number} */ row) => found.has(row) : undefined;
-    return this.#nearby.nearest(...this.#pair(this.at(x, y)), REACH / across, REACH / up, fits);
-  }
-
-  /**
-   * @param {number[]} two
-   * @returns {[number, number]}
-   */
-  #pair(two) {
-    return [two[0], two[1]];
+    return this.#nearby.nearest(...this.#sight.at(x, y), REACH / across, REACH / up, fits);
   }
 
   /**
@@ -448,7 +321,7 @@ export class WordMap {
   /** @param {number[]} loop pixels, x and y in turn */
   #enclose(loop) {
     const points = [];
-    for (let i = 0; i < loop.length; i += 2) points.push(...this.at(loop[i], loop[i + 1]));
+    for (let i = 0; i < loop.length; i += 2) points.push(...this.#sight.at(loop[i], loop[i + 1]));
     this.events.loop?.(inside(this.positions, points));
   }
 }
