@@ -137,12 +137,11 @@ def test_errors_of_the_text_reach_the_caller(client: Any, tmp_path: Path) -> Non
 
 
 def test_an_error_of_a_task_is_not_taken_for_a_lost_cluster(client: Any) -> None:
+    def wait() -> None:  # workers can't import this module, so the function travels whole
+        raise TimeoutError("too slow")
+
     with pytest.raises(ClusterError, match=r"A worker could not do its work: too slow; the pieces"):
-        run_all(client, _too_slow, [()], "waiting")
-
-
-def _too_slow() -> None:
-    raise TimeoutError("too slow")
+        run_all(client, wait, [()], "waiting")
 
 
 def test_one_cluster_is_named() -> None:
