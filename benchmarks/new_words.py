@@ -73,8 +73,9 @@ def main() -> None:
         everything, some = everything[found], some[found]
         mean = averages(everything, vectors)
         embedded: dict[str, NDArray[np.floating]] = {
-            "closed form": closed.embed_rows(some).vectors,
-            "polished": polished.embed_rows(some).vectors,
+            # Thinned one by one, counts are independent events that count for 1.
+            "closed form": closed.embed_rows(some, dispersion=1).vectors,
+            "polished": polished.embed_rows(some, dispersion=1).vectors,
             "mean": averages(some, vectors),
             "weighted mean": averages(some * (SIF / (SIF + share)), vectors),
             "à la carte": mean @ transform.T,

@@ -51,7 +51,7 @@ def test_words_of_the_model_have_exactly_their_vectors(
 def test_words_of_a_polished_model_nearly_have_their_vectors(
     counts: Cooccurrence, polished: Model
 ) -> None:
-    """Polishing stops before every row is at its minimum, and draws rows to 0, not to the mean."""
+    """A fit has a coupling, draws rows to 0 and stops early; new rows have a prior instead."""
     found = polished.embed_rows(counts.pair_counts.tocsr()).vectors
     expected = polished.embedding().vectors
     cosines = np.sum(found * expected, axis=1)
@@ -59,7 +59,7 @@ def test_words_of_a_polished_model_nearly_have_their_vectors(
     topical = [
         polished.vocabulary.index(word) for words in TOPICS.values() for word in words.split()
     ]
-    assert cosines[topical].min() > 0.98
+    assert cosines[topical].min() > 0.94
 
 
 @pytest.mark.parametrize("polish", [False, True])

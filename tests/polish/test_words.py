@@ -24,7 +24,8 @@ def test_each_word_is_at_the_minimum_that_newton_finds() -> None:
     counts, context = statistics()
     coupling = np.linspace(1, 2, WORDS)
     loss = Word2vecLoss(counts, negatives=5.0, exponent=0.75, coupling=coupling)
-    fixed = FixedContexts(context, loss.bias, loss.noise, loss.coupling, 5.0, 0.0, np.zeros(DIM))
+    nothing = np.zeros((DIM, DIM)), np.zeros(DIM)
+    fixed = FixedContexts(context, loss.bias, loss.noise, loss.coupling, 5.0, *nothing)
     matrix = counts.pair_counts.tocsr()
     expected = [
         solve_row(fixed, matrix[[i]].indices, matrix[[i]].data.astype(float)).vector

@@ -133,7 +133,8 @@ class Model:
         In the closed form a row is w = Λ^(−½) V*ᵀ m (Theorem 3.2), where m is the row that the
         counts would have in the target. For a word of the model, with ``shrink=False`` and its
         `occurrences`, that is exactly its vector. In a polished model it is the minimum of
-        word2vec's loss for that row, all context vectors being fixed.
+        word2vec's loss for that row, all context vectors being fixed, with the mean and the
+        covariance of the model's words as a prior.
 
         Parameters
         ----------
@@ -146,7 +147,7 @@ class Model:
         shrink
             Whether a model whose target has no `shrinkage`, such as the paper's, uses 10 for new
             rows: where text is scarce a row without it is mostly the −2 of pairs never seen. A
-            polished model has its `evidence` instead, which draws rare words to the average word.
+            polished model draws a word with little text to the average word instead.
         dispersion
             What one observed pair counts for. By default that of the model's window; 1 for plain
             counts, such as the words of a document.
@@ -197,8 +198,8 @@ class Model:
         >>> import qwem
         >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2, window=5)
         >>> duchess = model.embed("duchess", ["the duchess and the queen"])
-        >>> duchess.occurrences, duchess.most_similar(topn=1)[0][0]
-        (1, 'king')
+        >>> duchess.occurrences, duchess.similarity("king")[0] > duchess.similarity("dog")[0]
+        (1, True)
         """
         from qwem.corpus import tokenizer_named
         from qwem.model.embed import embed
@@ -271,22 +272,29 @@ class Model:
         return update(self, more, remove, reading, threads)
 
     def fixed_contexts(self) -> FixedContexts:
-        """Return the context side of a polished model, against which a word's row is solved."""
+        """Return the context side of a polished model, against which a word's row is solved.
+
+        The coupling, which weights pairs of a model's words by their frequency, is left out: each
+        pair that a new word was seen in tells as much as any other.
+        """
         from qwem.polish import FixedContexts
 
         if self.polished is None or self.offsets is None:
             raise SettingError("Only a polished model has contexts to solve rows against.")
-        context, scale = self.polished[1], self.spectrum.row_scale
+        word, context = self.polished
         settings, counts = context.provenance["polish"], self.vocabulary.counts
         powers = (counts / counts.max()) ** settings["exponent"]
-        pairs_per_word = self.spectrum.target_settings["pair_total"] / counts.sum()
+        weights = counts / (counts + settings["evidence"])
+        vectors = word.vectors.astype(np.float64)
+        covariance = (vectors.T * weights) @ vectors / weights.sum()
+        least = np.finfo(np.float32).eps * np.trace(covariance)  # if some dimensions are empty
         return FixedContexts(
             context.vectors,
             self.offsets.bias - context.vectors @ self.offsets.centre,
             powers / powers.sum(),
-            np.ones(len(counts)) if scale is None else scale**-2.0,
+            np.ones(len(counts)),
             settings["negatives"],
-            settings["evidence"] * pairs_per_word,
+            np.linalg.inv(covariance + least * np.eye(len(covariance))),
             self.offsets.centre.astype(np.float64),
         )
 

@@ -37,8 +37,8 @@ class FixedContexts:
     coupling: Vector = field(repr=False)
     """g_j, the weight of each context; its scale does not matter."""
     negatives: float
-    evidence: float
-    """How many pairs are added to the row that say that the word is an average one."""
+    precision: Vector = field(repr=False)
+    """The inverse of the covariance of word vectors: what is known of a word before it is seen."""
     centre: Vector = field(repr=False)
     """The vector of an average word."""
 
@@ -73,9 +73,10 @@ def solve_row(
     """Return the word vector that minimizes the loss of one row, by Newton's method.
 
     The loss is the row's part of `Word2vecLoss`: pairs that were seen with their exact term, the
-    others with parabolas, whose sums are known. It is convex. The evidence that holds a rare word
-    back is a parabola around the average word, not around zero as for the words of a model: zero is
-    not an average word, and a word hardly seen would point away from it.
+    others with parabolas, whose sums are known. It is convex. Added to it is the logarithm of a
+    normal prior, with the mean and the covariance of the word vectors of the model. So a word
+    hardly seen is an average word, and it is drawn there least in the directions in which words
+    differ most.
 
     The covariance is H⁻¹ J H⁻¹, with H the curvature of the loss at its minimum and J the variance
     of its slope, where pairs are independent events that each count for `dispersion`.
@@ -95,8 +96,9 @@ def solve_row(
     slope, curvature = contexts._slope[columns], contexts._curvature[columns]
     negative = contexts.negatives * total * contexts.noise[columns]
     both = counts + negative
-    gram = (total + contexts.evidence) * contexts._gram
-    constant = total * contexts._constant - contexts.evidence * contexts._gram @ contexts.centre
+    prior = dispersion * contexts.precision  # as the loss is that many times a logarithm
+    gram = total * contexts._gram + prior
+    constant = total * contexts._constant - prior @ contexts.centre
     level = np.logaddexp(0, bias)
 
     def loss_at(row: Vector) -> float:
