@@ -103,12 +103,15 @@ def test_the_line_says_what_was_chosen(tmp_path: Path) -> None:
 
 def test_the_vocabulary_is_cut_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     documents = topic_documents(300)
-    whole = qwem.fit(documents, dim=3)
+    whole = qwem.fit(documents, dim=3, keep_counts=True)
     assert len(whole.vocabulary) == 86
+    assert whole.kept is not None
+    met = whole.kept.counts.pair_counts.toarray() > 0
+    needed = [32 * met[:n, :n].sum() + 64 * 3 * n for n in range(87)]
     monkeypatch.setattr(choices, "available_memory", lambda: 100_000)
     cut = qwem.fit(documents, dim=3)
     words = len(cut.vocabulary)
-    assert 40 < words < 86
+    assert needed[words] <= 100_000 < needed[words + 1]
     assert cut.vocabulary == whole.vocabulary.restrict(words)
     assert cut.settings["vocab_size"] == words
     assert cut.chosen.startswith(
