@@ -161,8 +161,8 @@ def _predicted(
 ) -> float:
     """Return the time of more text, by the seconds of less and the numbers of its tasks.
 
-    A stage grows with the text, and shrinks where fewer workers are idle in its last round. The
-    sum of counts grows with the tasks that count. The rest, what this process does, stays.
+    A stage grows with the text, and shrinks where fewer workers are idle in its last round. Sums of
+    counts grow with the tasks that count. The rest, what this process does, stays.
     """
 
     def busy(count: int) -> float:
@@ -170,7 +170,7 @@ def _predicted(
 
     total = seconds - sum(seen.seconds.values())
     for stage, taken in seen.seconds.items():
-        if stage == "adding sum":
+        if "sum" in stage:
             growth = tasks["counting"] / seen.tasks["counting"]
         else:
             growth = times * busy(seen.tasks[stage]) / busy(tasks[stage])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,8 +11,8 @@ import numpy as np
 
 from qwem._internal.blocks import cut_evenly
 from qwem.cluster.phrases import learn_phrases
-from qwem.cluster.pieces import add_up, key_of, made_or_loaded, once
-from qwem.cluster.tasks import run_all, thread_total
+from qwem.cluster.pieces import FAN_IN, add_up, key_of, made_or_loaded, once
+from qwem.cluster.tasks import logging_time, run_all, thread_total
 from qwem.cluster.words import choose_from, list_words, merge_words, word_list
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Phrases, Reading, cut_files, encode_piece, recode
@@ -28,7 +29,7 @@ PIECE_BYTES = 1 << 28
 """Bytes of a piece. A worker that is lost costs one."""
 
 
-TASKS = 2
+TASKS = 1
 """Tasks per thread in which the text is counted, unless it is longer than their tokens."""
 TASK_TOKENS = 1 << 28
 """Tokens that are counted in one task, or one piece that has more."""
@@ -99,7 +100,7 @@ def count_text(
         phrases = reading.phrases
     elif reading.phrases:
         phrases, texts = learn_phrases(client, texts, place, reading.phrases)
-    every = add_up(client, merge_words, list(map(word_list, texts)), place, "words")
+    (every,) = add_up(client, merge_words, list(map(word_list, texts)), place, "words")
     chosen = place / f"vocabulary-{key_of(every.name, reading.vocab_size, reading.min_count)}"
 
     def choose() -> None:
@@ -122,7 +123,9 @@ def count_text(
         for key in (key_of(names, chosen.name, reading.oov, first, counting),)
     ]
     counted = run_all(client, _count, counting_tasks, "counting")
-    total = Cooccurrence.load(add_up(client, _add_counts, counted, place, "sum"))
+    sums = add_up(client, _add_counts, counted, place, "sum", most=FAN_IN)
+    with logging_time("the last sum", len(sums)):
+        total = _sum(sums)
     return Counted(total, phrases)
 
 
@@ -200,7 +203,18 @@ def _count(
 
 
 def _add_counts(paths: Sequence[Path], output: Path) -> None:
-    total = Cooccurrence.load(paths[0])
-    for path in paths[1:]:
-        total += Cooccurrence.load(path)
-    total.save(output)
+    _sum(paths).save(output)
+
+
+def _sum(paths: Sequence[Path]) -> Cooccurrence:
+    """Return the sum of saved counts; while two are added, the next is read."""
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(Cooccurrence.load, paths[0])
+        total = None
+        for path in [*paths[1:], None]:
+            counts = following.result()
+            if path is not None:
+                following = pool.submit(Cooccurrence.load, path)
+            total = counts if total is None else total + counts
+    assert total is not None
+    return total

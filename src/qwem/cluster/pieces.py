@@ -42,16 +42,20 @@ def add_up(
     paths: Sequence[Path],
     place: Path,
     name: str,
-) -> Path:
-    """Return the sum of results, added in a tree: ``add(some, output)`` writes that of some."""
-    while len(paths) > 1:
+    most: int = 1,
+) -> Sequence[Path]:
+    """Return at most so many sums of results, in order: ``add(some, output)`` writes that of some.
+
+    They are added in a tree.
+    """
+    while len(paths) > most:
         groups = [paths[start : start + FAN_IN] for start in range(0, len(paths), FAN_IN)]
         tasks = [
             (add, group, place / f"{name}-{key_of(*(path.name for path in group))}")
             for group in groups
         ]
         paths = run_all(client, _add, tasks, f"adding {name}")
-    return paths[0]
+    return paths
 
 
 def once(output: Path, work: Callable[[], object]) -> Path:

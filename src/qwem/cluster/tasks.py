@@ -41,11 +41,12 @@ def run_all(
         results[number] = future.result(LOOK_EVERY)
         bar.update()
 
-    start = time.perf_counter()
-    with telling_losses(client), progress(description, len(tasks), "piece") as bar:
+    with (
+        logging_time(description, len(tasks)),
+        telling_losses(client),
+        progress(description, len(tasks), "piece") as bar,
+    ):
         _run(client, submit, len(tasks), PER_THREAD * thread_total(client), take)
-    seconds = time.perf_counter() - start
-    _LOGGER.info("%s: %d pieces in %.1f s", description, len(tasks), seconds)
     return results
 
 
@@ -161,6 +162,15 @@ def _raise_error(future: Any) -> None:
             "the same command again when that is mended."
         ) from error
     future.result()
+
+
+@contextmanager
+def logging_time(description: str, pieces: int) -> Iterator[None]:
+    """Log how long a stage takes."""
+    start = time.perf_counter()
+    yield
+    seconds = time.perf_counter() - start
+    _LOGGER.info("%s: %d pieces in %.1f s", description, pieces, seconds)
 
 
 def thread_total(client: Any) -> int:
