@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.blocks import cut_evenly
+from qwem._internal.blocks import cut_evenly, for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import ThreadPoolExecutor
 
     from numpy.typing import NDArray
 
@@ -43,17 +43,15 @@ def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
     """Return a dense matrix as CSR; SciPy's own way takes several times the memory and time."""
     from qwem.cooccurrence import kernels
 
-    size = len(matrix)
-    with ThreadPoolExecutor(threads) as pool:
-        stored = pool.map(lambda i: np.count_nonzero(matrix[i]), range(size))
-        indptr = row_ends(np.fromiter(stored, np.int64, size))
-        columns, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], matrix.dtype)
-        list(
-            pool.map(
-                lambda run: kernels.compress_rows(matrix, *run, indptr, columns, values),
-                cut_evenly(np.arange(size + 1), 4 * threads),
-            )
-        )
+    runs = cut_evenly(np.arange(len(matrix) + 1), 4 * threads)
+    lengths = np.zeros(len(matrix), np.int64)
+    for_each(lambda run: kernels.count_entries(matrix, *run, lengths), runs, threads)
+    indptr = row_ends(lengths)
+    columns, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], matrix.dtype)
+    places = indptr[:-1], indptr[1:]
+    for_each(
+        lambda run: kernels.compress_rows(matrix, *run, *places, columns, values), runs, threads
+    )
     return sparse.csr_array((values, columns, indptr), shape=matrix.shape)
 
 
@@ -85,7 +83,7 @@ def assemble(
     free = indptr[:-1] + own
     result = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], head.dtype)
     run(
-        lambda rows: kernels.compress_rows(head, *rows, indptr, *result),
+        lambda rows: kernels.compress_rows(head, *rows, indptr[:-1], free, *result),
         cut_evenly(np.arange(first + 1), 4 * threads),
     )
     run(lambda rows: kernels.place_rows(*below, first, *rows, indptr, *result), parts)

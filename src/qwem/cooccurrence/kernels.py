@@ -280,14 +280,28 @@ def place_columns(
 
 
 @njit(nogil=True, cache=True)
-def compress_rows(
-    matrix: Any, first: Any, last: Any, indptr: Any, columns: Any, values: Any
-) -> None:
-    """Write the entries of dense rows that are not zero to their places in CSR arrays."""
+def count_entries(matrix: Any, first: Any, last: Any, lengths: Any) -> None:
+    """Count the entries of each of the dense rows `first` to `last` that are not zero."""
     for i in range(first, last):
-        at = indptr[i]
+        entries = 0
         for j in range(matrix.shape[1]):
-            if matrix[i, j]:
-                columns[at] = j
-                values[at] = matrix[i, j]
-                at += 1
+            entries += matrix[i, j] != 0
+        lengths[i] = entries
+
+
+@njit(nogil=True, cache=True)
+def compress_rows(
+    matrix: Any, first: Any, last: Any, starts: Any, ends: Any, columns: Any, values: Any
+) -> None:
+    """Write the entries of dense rows that are not zero to their places in CSR arrays.
+
+    Each entry is written, and a zero is then written over: a branch that can't be foreseen would
+    take longer.
+    """
+    for i in range(first, last):
+        at, j = starts[i], 0
+        while at < ends[i]:
+            columns[at] = j
+            values[at] = matrix[i, j]
+            at += matrix[i, j] != 0
+            j += 1

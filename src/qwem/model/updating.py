@@ -84,7 +84,8 @@ def _with(kept: Kept, source: Corpus | Cooccurrence, threads: int | None) -> Kep
         np.append(kept.words.counts, np.zeros(len(entering), np.int64)),
     )
     number = int(kept.batches[0, 0]) + len(kept.documents)
-    more = _count(kept, source.recode(counted, oov=kept.oov), number, threads)
+    source = source.recode(counted, oov=kept.oov)
+    more = _count(kept, source, number, threads)
     rest = {word: count for word, count in waiting.items() if word not in known}
     return replace(
         kept,
