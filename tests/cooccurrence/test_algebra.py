@@ -87,6 +87,26 @@ def test_a_dense_and_a_sparse_part_add_up() -> None:
     assert (dense + thin) - dense == thin
 
 
+@pytest.mark.parametrize("thin", [(False, False), (False, True), (True, False), (True, True)])
+@pytest.mark.parametrize("sizes", [(4, 7), (7, 4)])
+@pytest.mark.parametrize("largest", [9, 2**32 - 1])
+def test_counts_of_fewer_words_are_those_of_the_first_ones(
+    sizes: tuple[int, int], thin: tuple[bool, bool], largest: int
+) -> None:
+    parts = []
+    for size, is_thin in zip(sizes, thin, strict=True):
+        matrix = np.zeros((size, size), np.int64) if is_thin else np.ones((size, size), np.int64)
+        matrix[1, 1] = largest
+        parts.append(PairCounts.from_matrix(matrix))
+        assert parts[-1].is_dense != is_thin
+    expected = np.zeros((7, 7), np.int64)
+    for part in parts:
+        expected[: part.shape[0], : part.shape[0]] += part.toarray()
+    total = parts[0] + parts[1]
+    assert np.array_equal(total.toarray(), expected)
+    assert total == PairCounts.from_matrix(expected)
+
+
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [

@@ -98,6 +98,9 @@ def test_a_step_is_what_it_is_said_to_be(
     expected = one_step(*wide, weights, words)
     moved = np.abs(expected - own).max()
     np.testing.assert_allclose(found.vectors, expected, atol=2e-4 * moved)
+    end = expected @ wide[1].T if words else wide[1] @ expected.T
+    fall = found.loss - parabolic_loss(end, weights)
+    assert 0.5 * fall < found.fall < fall + 1e-6
     assert sum(pairs) == counts.pair_counts.nnz
 
 

@@ -76,7 +76,7 @@ class _SpreadSteps:
         here: NDArray[np.float32],
         done: Callable[[int], object],
     ) -> NDArray[np.float64]:
-        losses = np.empty(len(here))
+        losses = np.empty((len(here), 2))
         sent = {
             "there": there,
             "constant": constant,
@@ -108,7 +108,7 @@ def _step(block: Block, sent: Arrays) -> Arrays:
     stored = block.arrays
     tasks = np.split(np.array(stored["cuts"]), np.cumsum(stored["lengths"])[:-1])
     here = np.array(sent["here"][block.rows])
-    losses = np.empty(len(here))
+    losses = np.empty((len(here), 2))
     weights = (
         np.array(sent["there"]),
         np.array(sent["constant"]),

@@ -251,7 +251,7 @@ class Cooccurrence:
             return total
         occurrences: dict[str, int] = {}
         for part in parts:
-            parts[0]._require_same_weights(part, "merged")
+            parts[0].require_same_window(part, "merged")
             for word, count in zip(part.vocabulary.words, part.word_counts.tolist(), strict=True):
                 occurrences[word] = occurrences.get(word, 0) + count
         vocabulary = Vocabulary.from_counts(occurrences)
@@ -311,14 +311,15 @@ class Cooccurrence:
         return {"word_counts": self.word_counts, **pairs}
 
     def _require_alike(self, other: Cooccurrence, verb: str) -> None:
-        self._require_same_weights(other, verb)
+        self.require_same_window(other, verb)
         if self.vocabulary.words != other.vocabulary.words:
             raise CountError(
                 f"Counts of different vocabularies ({len(self.vocabulary):,} and "
                 f"{len(other.vocabulary):,} words) can't be {verb}; Cooccurrence.merge aligns them."
             )
 
-    def _require_same_weights(self, other: Cooccurrence, verb: str) -> None:
+    def require_same_window(self, other: Cooccurrence, verb: str) -> None:
+        """Refuse counts of another window, which can't be `verb` (added, say) to these."""
         if self.weights != other.weights:
             raise CountError(
                 f"Counts of different windows can't be {verb}: their weights by distance are "

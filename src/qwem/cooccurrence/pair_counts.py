@@ -192,15 +192,10 @@ class PairCounts:
         return self if size == self.shape[0] else self.from_exact(self.matrix[:size, :size].copy())
 
     def __add__(self, other: PairCounts) -> PairCounts:
-        if isinstance(self.matrix, np.ndarray) and isinstance(other.matrix, np.ndarray):
-            fits = int(self.matrix.max(initial=0)) + int(other.matrix.max(initial=0)) < 2**32
-            dtype = np.uint32 if fits else np.uint64
-            return self.from_exact(np.add(self.matrix, other.matrix, dtype=dtype))
-        if isinstance(self.matrix, np.ndarray):
-            return other + self
-        if isinstance(other.matrix, np.ndarray):
-            return self.from_exact(_plus_sparse(other.matrix, self.matrix))
-        return self.from_exact(_plus(self.matrix, other.matrix))
+        """Return the sum; of counts of fewer words, the words are taken for the first ones."""
+        if self.is_dense or other.is_dense:
+            return self.from_exact(_dense_sum(self.matrix, other.matrix))
+        return self.from_exact(_sparse_sum(self.matrix, other.matrix))
 
     def __sub__(self, other: PairCounts) -> PairCounts:
         if isinstance(self.matrix, np.ndarray) or isinstance(other.matrix, np.ndarray):
@@ -228,35 +223,45 @@ def _survey(matrix: NDArray[Any], threads: int) -> tuple[int, int]:
     return sum(stored for stored, _ in found), max((largest for _, largest in found), default=0)
 
 
-def _plus_sparse(dense: NDArray[Any], rows: sparse.csr_array) -> Any:
-    fits = int(dense.max(initial=0)) + int(rows.data.max(initial=0)) < 2**32
-    total: Any = dense.astype(np.uint32 if fits else np.uint64)
-    for block in _row_blocks(dense):
-        total[block] += rows[block].astype(total.dtype).toarray()
+def _dense_sum(*matrices: NDArray[Any] | sparse.csr_array) -> NDArray[Any]:
+    """Return the sum of counts, a block of rows at a time: the only large array is the sum."""
+    size = max(matrix.shape[0] for matrix in matrices)
+    total = np.zeros((size, size), _type_of_sum(*matrices))
+    for matrix in matrices:
+        for rows in _row_blocks(matrix):
+            block: Any = matrix[rows]
+            block = block if isinstance(block, np.ndarray) else block.toarray()
+            total[rows, : matrix.shape[0]] += block
     return total
 
 
-def _plus(first: sparse.csr_array, second: sparse.csr_array) -> sparse.csr_array:
+def _sparse_sum(first: sparse.csr_array, second: sparse.csr_array) -> sparse.csr_array:
     """Return the sum of sparse counts, several times as fast as SciPy, which needs uint64."""
     from qwem.cooccurrence.kernels import merge_rows
 
-    largest = sum(int(matrix.data.max(initial=0)) for matrix in (first, second))
-    dtype = np.dtype(np.uint32 if largest < 2**32 else np.uint64)
-    size, entries = first.shape[0], first.nnz + second.nnz
-    total = Rows.with_room(size, entries, dtype)
-    merge_rows(*_as_rows(first), *_as_rows(second), 0, size, *total)
+    size = max(first.shape[0], second.shape[0])
+    total = Rows.with_room(size, first.nnz + second.nnz, _type_of_sum(first, second))
+    merge_rows(*_as_rows(first, size), *_as_rows(second, size), 0, size, *total)
     indptr = row_ends(total.lengths)
     columns = total.columns[: indptr[-1]].astype(indptr.dtype, copy=False)
-    result = sparse.csr_array((total.values[: indptr[-1]], columns, indptr), shape=first.shape)
+    result = sparse.csr_array((total.values[: indptr[-1]], columns, indptr), shape=(size, size))
     result.has_canonical_format = True
     return result
 
 
-def _as_rows(matrix: sparse.csr_array) -> Rows:
-    return Rows(matrix.indptr[:-1], np.diff(matrix.indptr), matrix.indices, matrix.data)
+def _type_of_sum(*matrices: NDArray[Any] | sparse.csr_array) -> np.dtype[Any]:
+    values = (m if isinstance(m, np.ndarray) else m.data for m in matrices)
+    largest = sum(int(array.max(initial=0)) for array in values)
+    return np.dtype(np.uint32 if largest < 2**32 else np.uint64)
 
 
-def _row_blocks(matrix: NDArray[Any]) -> list[slice]:
+def _as_rows(matrix: sparse.csr_array, size: int) -> Rows:
+    """Return a matrix as so many rows, of which the last may be empty."""
+    indptr = np.pad(matrix.indptr, (0, size - matrix.shape[0]), mode="edge")
+    return Rows(indptr[:-1], np.diff(indptr), matrix.indices, matrix.data)
+
+
+def _row_blocks(matrix: NDArray[Any] | sparse.csr_array) -> list[slice]:
     return blocks(*matrix.shape, most=_BLOCK_ENTRIES)
 
 

@@ -68,7 +68,7 @@ def _with(kept: Kept, source: Corpus | Cooccurrence, threads: int | None) -> Kep
     own = kept.counts.vocabulary
     if isinstance(source, Cooccurrence):
         words = (*own.words, *(word for word in source.vocabulary if word not in own))
-        total = _arranged(kept.counts, words) + _arranged(source, words)
+        total = _sum(kept.counts, _arranged(source, words))
         return replace(kept, counts=_occurring(total))
     waiting = Counter(_occurrences(kept.waiting))
     waiting.update(_occurrences(source.vocabulary))
@@ -89,7 +89,7 @@ def _with(kept: Kept, source: Corpus | Cooccurrence, threads: int | None) -> Kep
     rest = {word: count for word, count in waiting.items() if word not in known}
     return replace(
         kept,
-        counts=_occurring(_arranged(kept.counts, counted.words) + more),
+        counts=_occurring(_sum(kept.counts, more)),
         words=counted,
         waiting=_vocabulary(rest),
         documents=np.append(kept.documents, kept.digests_of(source)),
@@ -183,6 +183,19 @@ def _spread(corpus: Corpus, chosen: NDArray[np.int64], numbers: NDArray[np.int64
     return replace(corpus, tokens=np.concatenate(tokens), offsets=offsets)
 
 
+def _sum(counts: Cooccurrence, more: Cooccurrence) -> Cooccurrence:
+    """Add the counts of more text, whose words are those of the first, and maybe others after."""
+    counts.require_same_window(more, "added")
+    occurrences = more.word_counts.copy()
+    occurrences[: len(counts.vocabulary)] += counts.word_counts
+    return replace(
+        counts,
+        vocabulary=Vocabulary(more.vocabulary.words, occurrences),
+        pair_counts=counts.pair_counts + more.pair_counts,
+        sources=counts.sources + more.sources,
+    )
+
+
 def _minus(counts: Cooccurrence, part: Cooccurrence) -> Cooccurrence:
     """Subtract the counts of a part, whose words may stand in another order."""
     part = _occurring(part)
@@ -202,14 +215,8 @@ def _arranged(counts: Cooccurrence, words: tuple[str, ...]) -> Cooccurrence:
     place = Vocabulary(words, np.zeros(len(words), np.int64)).indices(counts.vocabulary)
     occurrences = np.zeros(len(words), np.int64)
     occurrences[place] = counts.word_counts
-    known, shape = counts.pair_counts.matrix, (len(words), len(words))
-    matrix: Any
-    if isinstance(known, np.ndarray) and np.array_equal(place, np.arange(len(place))):
-        matrix = np.zeros(shape, known.dtype)  # new words come last, which is the usual case
-        matrix[: len(place), : len(place)] = known
-    else:
-        pairs = counts.pair_counts.tocsr().tocoo()
-        matrix = sparse.csr_array((pairs.data, (place[pairs.row], place[pairs.col])), shape=shape)
+    pairs, shape = counts.pair_counts.tocsr().tocoo(), (len(words), len(words))
+    matrix = sparse.csr_array((pairs.data, (place[pairs.row], place[pairs.col])), shape=shape)
     return replace(
         counts,
         vocabulary=Vocabulary(words, occurrences),

@@ -195,7 +195,7 @@ def _solve(
             gradient[r, t] = rows[i, 5] * own[i, t] + rows[i, 6] * constant[t]
             square += np.float64(own[i, t] * own[i, t])
             level += np.float64(own[i, t] * constant[t])
-        losses[i] = 0.5 * rows[i, 5] * square + rows[i, 6] * level
+        losses[i, 0] = 0.5 * rows[i, 5] * square + rows[i, 6] * level
     for tile in range(tiles.size - 1):
         left, right = tiles[tile], tiles[tile + 1]
         width = _enter_tile(left, right, indptr, indices, first, at, ends, space.size)
@@ -217,7 +217,7 @@ def _solve(
                     gathered[3, c] = rows[i, 2] * columns[j, 3]
                     gathered[4, c] = rows[i, 3] + columns[j, 4]
                     gathered[5, c] = rows[i, 4] + columns[j, 5]
-                losses[i] += _slopes(products, gathered, some, slopes, curvature, start - base)
+                losses[i, 0] += _slopes(products, gathered, some, slopes, curvature, start - base)
                 if width:
                     for c in range(some):
                         whole[1, r, indices[start + c] - left] = slopes[c]
@@ -248,7 +248,9 @@ def _solve(
         for t in range(dim):
             square += np.float64(gradient[r, t] * gradient[r, t])
         along[r] += rows[i, 5] * square
+        losses[i, 1] = 0.0
         if along[r] > 0.0:
+            losses[i, 1] = 0.5 * square * square / along[r]
             length = _f(square / along[r])
             for t in range(dim):
                 own[i, t] -= length * gradient[r, t]
@@ -260,11 +262,13 @@ def solve_blocks(
     other: Array, constant: Array, rows: Array, columns: Array,
     own: Array, losses: Array,
 ) -> None:  # fmt: skip
-    """Take one step for each row of `own` from ``cuts[0]`` to ``cuts[-1]``; write its loss before.
+    """Take one step for each row of `own` from ``cuts[0]`` to ``cuts[-1]``.
 
     The step goes along the gradient to the minimum of the parabola that bounds the row's loss from
-    above. The rows between two cuts are worked on together, a tile of columns at a time; a row that
-    is alone, in one piece. `tiles` are the columns at which tiles begin, and one past the last.
+    above. Written to `losses` are the row's loss before the step, and how much lower that minimum
+    is: the step lowers the loss by at least so much. The rows between two cuts are worked on
+    together, a tile of columns at a time; a row that is alone, in one piece. `tiles` are the
+    columns at which tiles begin, and one past the last.
     """
     whole = np.array([0, tiles[-1]], tiles.dtype)
     space = np.empty(SPACE, np.float32)

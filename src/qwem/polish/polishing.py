@@ -61,9 +61,9 @@ class Polished:
     settings: dict[str, Any]
 
     @property
-    def sweeps(self) -> int:
-        """How many sweeps were done."""
-        return len(self.losses) // 2
+    def sweeps(self) -> float:
+        """How many sweeps were done, halves included."""
+        return len(self.losses) / 2
 
 
 def polish(
@@ -110,8 +110,8 @@ def polish(
     start
         Word and context vectors to start from instead of the closed form, such as those of an
         earlier result on similar counts, ``embedding.vectors + centre`` and ``context.vectors``.
-        Then the first sweep is enough if its half for words lowers the loss by less than half of
-        that part.
+        Then the first half of a sweep, that for words, is enough if it lowers the loss by less than
+        half of that part.
     threads
         How many to use; all cores by default. The result has the same bits whatever their number.
     callback
@@ -177,28 +177,19 @@ def polish(
     # don't depend on the threads.
     with blas_threads(1), progress("polish", 2 * sweeps * counts.pair_counts.nnz, "pair") as bar:
         while not converged and len(losses) < 2 * sweeps:
-            word, before = improve(loss.of_words(), steps, word, context, threads, bar.update)
+            word, before, fall = improve(loss.of_words(), steps, word, context, threads, bar.update)
             losses.append(before)
-            context, before = improve(loss.of_contexts(), steps, context, word, threads, bar.update)
-            losses.append(before)
+            converged = is_warm and len(losses) == 1 and 2 * fall < tol * -before
+            if not converged:
+                context, before, _ = improve(
+                    loss.of_contexts(), steps, context, word, threads, bar.update
+                )
+                losses.append(before)
+                converged = len(losses) > 2 and losses[-3] - before <= tol * -before
             bar.set_postfix_str(f"loss {before:.4f}")
-            converged = _has_settled(losses, tol, is_warm)
             if callback is not None:
                 callback(result())
         return result()
-
-
-def _has_settled(losses: list[float], tol: float, is_warm: bool) -> bool:
-    """Return whether the last sweep lowered the loss by at most `tol` of its fall.
-
-    The loss after a sweep is known in the next. So a cold start is asked about the fall from the
-    contexts' half of the sweep before to that of the last. A warm one may stop after its first
-    sweep: twice the fall of the words' half stands for that of the whole.
-    """
-    now = losses[-1]
-    if len(losses) > 2:
-        return losses[-3] - now <= tol * -now
-    return is_warm and 2 * (losses[0] - now) <= tol * -now
 
 
 def _check_settings(

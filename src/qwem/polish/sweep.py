@@ -35,10 +35,11 @@ TASK_ENTRIES = 1 << 18
 
 
 class Step(NamedTuple):
-    """Rows after a step, and the loss before it."""
+    """Rows after a step, the loss before it, and by how much at least the step lowers it."""
 
     vectors: Matrix
     loss: float
+    fall: float
 
 
 class Steps(Protocol):
@@ -52,8 +53,10 @@ class Steps(Protocol):
         here: Matrix,
         done: Callable[[int], object],
     ) -> Vector:
-        """Take one step for every row of `here`, in place; return the losses before.
+        """Take one step for every row of `here`, in place; return losses and falls.
 
+        Beside each other are the loss of a row before its step, and by how much at least the step
+        lowers it.
         `there` are the rows of the other side, and `constant` their weighted sum. `done` is called
         with the number of pairs worked on.
         """
@@ -79,7 +82,8 @@ def improve(
     here = transformed(own, root, threads)
     constant = weighted_sum(there, problem.constant).astype(np.float32)
     losses = steps(problem, there, constant, here, done)
-    return Step(transformed(here, inverse, threads), math.fsum(losses * problem.weight))
+    loss, fall = (math.fsum(column * problem.weight) for column in losses.T)
+    return Step(transformed(here, inverse, threads), loss, fall)
 
 
 class StepsHere:
@@ -98,7 +102,7 @@ class StepsHere:
         done: Callable[[int], object],
     ) -> Vector:
         """Take one step for every row of `here`; see `Steps`."""
-        matrix, losses = self._matrix, np.empty(len(here))
+        matrix, losses = self._matrix, np.empty((len(here), 2))
         tasks = row_cuts(matrix.indptr, cached_rows(here.shape[1]))
         pairs = matrix.indptr, matrix.indices, matrix.data
         weights = there, constant, problem.rows, problem.columns
@@ -115,7 +119,7 @@ def step_rows(
     threads: int | None,
     done: Callable[[int], object],
 ) -> None:
-    """Take one step for the rows of some tasks, in place, and write their losses before.
+    """Take one step for the rows of some tasks, in place, and write their losses and falls.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def solve_words(
     step, before = StepsHere(counts.pair_counts.tocsr(), threads), np.inf
     with blas_threads(1):
         for _ in range(steps):
-            words, value = improve(
+            words, value, _ = improve(
                 loss.of_words(), step, words, context, threads, lambda pairs: None
             )
             if before - value <= tol * -value:
