@@ -4,7 +4,8 @@
     python benchmarks/cluster.py enwiki-36M.parquet --times 10 --workers 2 --constants
 
 The text is read `--times` times over. Both choose the same words; the clusters' counts must be
-equal, bit for bit. Parquet is cut between row groups, and a piece has at least one.
+equal, bit for bit. Parquet is cut between row groups, and a piece has at least one. Before either
+is timed, a few words are counted by every process, so that compiled code is loaded.
 
 With --constants the text is taken once, for what words, pairs, products and sweeps cost,
 and then `--times` times over, beside the time that they predict for that. Factorizing and polishing
@@ -87,6 +88,7 @@ def compare(options: argparse.Namespace, settings: Settings, directory: str) -> 
     """Print the time of one process and of a cluster, for each number of workers."""
     files = copied(options.corpus, options.times, directory)
     work = Path(directory, "work")
+    _warm()
     for workers in options.workers:
         start = time.perf_counter()
         corpus = read(files, settings, workers)
@@ -95,6 +97,7 @@ def compare(options: argparse.Namespace, settings: Settings, directory: str) -> 
         alone = time.perf_counter() - start
         print(f"{workers} threads  {alone:7.1f} s  {reading:.1f} s of them reading", flush=True)
         with connected(workers=workers) as client:
+            client.run(_warm)
             found, seconds, seen = count_there(client, files, work, settings, options.piece_bytes)
             shutil.rmtree(work)
         assert found == expected
@@ -179,10 +182,20 @@ def _predicted(
 
 
 def _warm() -> None:
-    """Import what tasks need, so that it is not part of the first one's time."""
-    from qwem import Corpus, cooccurrence
+    """Load what reading and counting need, so that it is not part of the first task's time."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
 
-    cooccurrence.Cooccurrence.count(Corpus.from_documents(["a b a c"]), threads=1)
+    from qwem import Cooccurrence
+    from qwem.corpus import Reading, Vocabulary, cut_files, encode_piece, recode
+
+    with TemporaryDirectory() as directory:
+        text, piece = Path(directory, "text.txt"), Path(directory, "piece")
+        text.write_text("a b a c")
+        reading = Reading(tokenizer="ascii")
+        encoded = [encode_piece(cut_files(text, "line", 100)[0], "line", reading, piece, 1)]
+        corpus = recode(encoded, Vocabulary.from_counts({"a": 2, "b": 1}), "drop")
+        Cooccurrence.count(corpus, subsample=0.5, threads=1)
 
 
 def _peak() -> int:

@@ -169,11 +169,11 @@ def test_pieces_have_every_line_once(piece_bytes: int, tmp_path: Path) -> None:
     words: list[list[str]] = []
     for number, piece in enumerate(pieces):
         try:
-            corpus = encode_piece(piece, "line", Reading(), tmp_path / str(number))
+            encoded = encode_piece(piece, "line", Reading(), tmp_path / str(number)).stream()
         except EmptyCorpusError:
             continue
-        for first, last in zip(corpus.offsets, corpus.offsets[1:], strict=False):
-            words.append([corpus.vocabulary.words[i] for i in corpus.tokens[first:last]])
+        for first, last in zip(encoded.offsets, encoded.offsets[1:], strict=False):
+            words.append([encoded.words[i] for i in encoded.tokens[first:last]])
     assert [line for line in words if line] == [
         ["one"], ["two", "three"], ["four", "five", "six", "seven", "eight"], ["nine"]
     ]  # fmt: skip

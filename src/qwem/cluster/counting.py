@@ -11,11 +11,19 @@ import numpy as np
 
 from qwem._internal.blocks import cut_evenly
 from qwem.cluster.phrases import learn_phrases
-from qwem.cluster.pieces import FAN_IN, add_up, key_of, made_or_loaded, once
+from qwem.cluster.pieces import FAN_IN, add_up, key_of, once
 from qwem.cluster.tasks import logging_time, run_all, thread_total
-from qwem.cluster.words import choose_from, list_words, merge_words, word_list
+from qwem.cluster.words import choose_from, merge_words
 from qwem.cooccurrence import Cooccurrence
-from qwem.corpus import Corpus, Phrases, Reading, cut_files, encode_piece, recode
+from qwem.corpus import (
+    Corpus,
+    EncodedPiece,
+    Phrases,
+    Reading,
+    cut_files,
+    encode_piece,
+    recode,
+)
 from qwem.errors import EmptyCorpusError
 from qwem.model import Settings, settle
 
@@ -100,7 +108,7 @@ def count_text(
         phrases = reading.phrases
     elif reading.phrases:
         phrases, texts = learn_phrases(client, texts, place, reading.phrases)
-    (every,) = add_up(client, merge_words, list(map(word_list, texts)), place, "words")
+    (every,) = add_up(client, merge_words, texts, place, "words")
     chosen = place / f"vocabulary-{key_of(every.name, reading.vocab_size, reading.min_count)}"
 
     def choose() -> None:
@@ -156,15 +164,17 @@ def _encode_all(
 def _encode(
     piece: InputFile, documents: Documents, reading: Reading, output: Path
 ) -> tuple[Path, Piece]:
-    """Encode a piece with all its words, and list them; return where it is, and how large."""
+    """Encode a piece with all its words; return where it is, and how large."""
+    made: list[EncodedPiece] = []
     try:
-        corpus = made_or_loaded(
-            output, lambda: encode_piece(piece, documents, reading, output, threads=1)
+        once(
+            output,
+            lambda: made.append(encode_piece(piece, documents, reading, output, threads=1)),
         )
     except EmptyCorpusError:
         return output, Piece(0, 0)
-    list_words(corpus, output)
-    return output, Piece(len(corpus), corpus.tokens.size)
+    encoded = made[0] if made else EncodedPiece.load(output)
+    return output, Piece(len(encoded), encoded.tokens.size)
 
 
 def _groups(
@@ -195,8 +205,7 @@ def _count(
 
     def work() -> None:
         words = Corpus.load(vocabulary).vocabulary
-        corpus = recode([Corpus.load(text) for text in texts], words, oov)
-        corpus = replace(corpus, first_document=first)
+        corpus = recode([EncodedPiece.load(text) for text in texts], words, oov, first)
         Cooccurrence.count(corpus, threads=1, **counting).save(output)
 
     return once(output, work)

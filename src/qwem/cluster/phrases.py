@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.cluster.pieces import add_up, key_of, made_or_loaded, once
+from qwem.cluster.pieces import add_up, key_of, once
 from qwem.cluster.tasks import run_all
-from qwem.cluster.words import list_words, merge_words, save_words, totals_of, words_of
+from qwem.cluster.words import merge_words, save_words, totals_of, words_of
 from qwem.corpus import (
-    Corpus,
+    EncodedPiece,
     PairStatistics,
     Phrases,
     following_pairs,
     frequency_order,
+    join_piece,
     no_phrases,
 )
 
@@ -61,7 +62,7 @@ def _list_pairs(text: Path, phrases: Path, place: Path, key: str) -> tuple[Path,
     words, pairs = place / f"words-{key}", place / f"pairs-{key}"
 
     def work() -> None:
-        stream, places, counts = following_pairs(Corpus.load(text), Phrases.load(phrases))
+        stream, places, counts = following_pairs(EncodedPiece.load(text), Phrases.load(phrases))
         occurring = np.flatnonzero(stream.counts)
         save_words(words, [stream.words[i] for i in occurring], stream.counts[occurring])
         spelled = [
@@ -99,9 +100,5 @@ def _statistics(
 
 
 def _join(text: Path, phrases: Path, output: Path) -> Path:
-    """Join the phrases of a piece, and list its words."""
-    corpus = made_or_loaded(
-        output, lambda: Phrases.load(phrases).join(Corpus.load(text), 1, output)
-    )
-    list_words(corpus, output)
-    return output
+    """Join the phrases of a piece."""
+    return once(output, lambda: join_piece(EncodedPiece.load(text), Phrases.load(phrases), output))

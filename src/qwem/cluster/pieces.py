@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from qwem import __version__
 from qwem._internal.artefact import kind_of
 from qwem.cluster.tasks import run_all
-from qwem.corpus import Corpus, InputFile, Phrases, Reading, tokenizer_name
+from qwem.corpus import InputFile, Phrases, Reading, tokenizer_name
 from qwem.errors import ArtefactError
 
 if TYPE_CHECKING:
@@ -70,13 +70,6 @@ def once(output: Path, work: Callable[[], object]) -> Path:
     if not finished:
         work()
     return output
-
-
-def made_or_loaded(output: Path, make: Callable[[], Corpus]) -> Corpus:
-    """Return the corpus that `make` saves as the output, or the output if it is there already."""
-    made: list[Corpus] = []
-    once(output, lambda: made.append(make()))
-    return made[0] if made else Corpus.load(output)
 
 
 def key_of(*parts: Any) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal import artefact
-from qwem.cluster.pieces import key_of, once
+from qwem._internal.word_lists import WORDS_FILE, list_schema, sorted_list
 from qwem.corpus import choose_words, min_count_of
 
 if TYPE_CHECKING:
@@ -23,34 +23,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus import Corpus, Reading, Vocabulary
+    from qwem.corpus import Reading, Vocabulary
 
 KIND = "words"
-_FILE = "words.parquet"
 BATCH = 1 << 16
 """Words of a list that are in memory at a time."""
 _HISTOGRAM = 1 << 16
 """Counts from here on are not told apart when the size of a vocabulary is looked up."""
 
 
-def word_list(text: Path) -> Path:
-    """Return where the list of the words of an encoded piece is."""
-    return text.with_name(f"words-{key_of(text.name)}")
-
-
-def list_words(corpus: Corpus, text: Path) -> None:
-    """Save the list of the words of an encoded piece that is at `text`."""
-    output, words = word_list(text), corpus.vocabulary
-    once(output, lambda: save_words(output, words.words, words.counts))
-
-
 def save_words(path: Path, words: Sequence[str], counts: NDArray[Any]) -> None:
     """Save a list of different words with their counts, sorted."""
     import pyarrow as pa
 
-    table = pa.table({"word": pa.array(words, pa.large_string()), "count": pa.array(counts)})
+    table, _ = sorted_list(pa.array(words, pa.large_string()), counts)
     with _writing(path) as write:
-        write(table.sort_by("word"))
+        write(table)
 
 
 def merge_words(paths: Sequence[Path], output: Path) -> None:
@@ -128,7 +116,7 @@ def _batches(path: Path, columns: list[str] | None = None) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     saved = artefact.opened(path)
-    with pq.ParquetFile(saved.mapped_path(_FILE)) as file:
+    with pq.ParquetFile(saved.mapped_path(WORDS_FILE)) as file:
         for batch in file.iter_batches(BATCH, columns=columns):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
@@ -137,11 +125,10 @@ def _batches(path: Path, columns: list[str] | None = None) -> Iterator[Any]:
 @contextmanager
 def _writing(path: Path) -> Iterator[Callable[[Any], None]]:
     """Yield what appends a table to the list at `path`, which is there when the block has ended."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([("word", pa.large_string()), ("count", pa.int64())])
+    schema = list_schema()
     with artefact.writing(path, KIND) as directory:
-        with pq.ParquetWriter(directory / _FILE, schema, use_dictionary=False) as file:
+        with pq.ParquetWriter(directory / WORDS_FILE, schema, use_dictionary=False) as file:
             yield lambda table: file.write_table(table.cast(schema))
         artefact.write_metadata(directory, KIND, {})

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from qwem._internal.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from qwem.corpus.building import recode
     from qwem.corpus.choosing import choose_words, min_count_of
     from qwem.corpus.columns import read_columns
     from qwem.corpus.corpus import Corpus
+    from qwem.corpus.encoded_piece import EncodedPiece, join_piece
     from qwem.corpus.files import InputFile
     from qwem.corpus.finding import occurrences
     from qwem.corpus.phrases import PairStatistics, Phrases, following_pairs, no_phrases
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Reading,
         ReadingOptions,
     )
+    from qwem.corpus.recoding import recode
     from qwem.corpus.tokenizer import tokenizer_name, tokenizer_named
     from qwem.corpus.vocabulary import Vocabulary, frequency_order
 
@@ -31,6 +32,7 @@ __all__ = [
     "AtMost",
     "Corpus",
     "Documents",
+    "EncodedPiece",
     "Errors",
     "InputFile",
     "PairStatistics",
@@ -43,6 +45,7 @@ __all__ = [
     "encode_piece",
     "following_pairs",
     "frequency_order",
+    "join_piece",
     "min_count_of",
     "no_phrases",
     "occurrences",
@@ -56,14 +59,15 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "building": ("recode",),
         "choosing": ("choose_words", "min_count_of"),
         "columns": ("read_columns",),
         "corpus": ("Corpus",),
+        "encoded_piece": ("EncodedPiece", "join_piece"),
         "files": ("InputFile",),
         "finding": ("occurrences",),
         "phrases": ("PairStatistics", "Phrases", "following_pairs", "no_phrases"),
         "pieces": ("cut_files", "encode_piece"),
+        "recoding": ("recode",),
         "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading", "ReadingOptions"),
         "tokenizer": ("tokenizer_name", "tokenizer_named"),
         "vocabulary": ("Vocabulary", "frequency_order"),

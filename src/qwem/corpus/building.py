@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.checks import require_choice
 from qwem._internal.leftovers import temporary_directory
-from qwem._internal.mapped import release
-from qwem._internal.resources import thread_count
+from qwem._internal.resources import require_disk, thread_count
 from qwem.corpus.batches import gather, split_words
 from qwem.corpus.choosing import choose_words
 from qwem.corpus.corpus import (
@@ -26,7 +25,7 @@ from qwem.corpus.corpus import (
     write_description,
 )
 from qwem.corpus.documents import check_documents, is_dataset, read_dataset, read_documents
-from qwem.corpus.encoder import encode, id_dtype, in_order
+from qwem.corpus.encoder import encode, id_dtype
 from qwem.corpus.files import find_files
 from qwem.corpus.readers import read_files
 from qwem.corpus.tokenizer import WORDS_GIVEN, Tokenizer, resolve
@@ -34,12 +33,17 @@ from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from qwem.corpus.batches import DocumentBatch
+    from qwem.corpus.encoder import Encoded, FoundWords
     from qwem.corpus.files import InputFile, PathLike
     from qwem.corpus.reading import Documents, Reading
+
+Words = TypeVar("Words")
 
 _WORDS_GIVEN = Tokenizer(WORDS_GIVEN)
 
@@ -115,37 +119,67 @@ def build(
         whole = replace(reading, phrases=False, vocab_size=None, min_count=1)
         every_word = build(text, whole, None, threads, None)
         return build_joined(every_word, reading, vocabulary, threads, directory)
-    batches = text.batches
-    if text.tokenizer.split is not None:
-        batches = split_words(batches, text.tokenizer.split, reading.errors)  # type: ignore[arg-type]
-    letters = np.empty(0, np.int32) if text.tokenizer.letters is None else text.tokenizer.letters
+
+    def choose(found: FoundWords) -> tuple[NDArray[np.int64], tuple[Vocabulary, int | None]]:
+        if vocabulary is None:
+            chosen, min_count = choose_words(found.counts, found.spell, reading)
+            return found.places(chosen), (chosen, min_count)
+        places = found.places(vocabulary)
+        return places, (Vocabulary(vocabulary.words, found.counts_of(places)), None)
+
     with destination(directory) as folder:
-        encoded = encode(
-            batches,
-            letters,
+        encoded = encode_text(
+            text,
             reading,
-            vocabulary,
-            threads=thread_count(threads),
-            total=text.total,
-            directory=folder,
-            tokens_file=folder / TOKENS_FILE,
+            choose,
+            folder,
+            thread_count(threads),
+            may_be_empty=vocabulary is not None,
+            digest=hashlib.sha256(),
         )
+        chosen, min_count = encoded.words
         settings = {
             **text.description,
             "tokenizer": text.tokenizer.name,
-            "vocab_size": len(encoded.vocabulary),
+            "vocab_size": len(chosen),
             "vocabulary": "chosen" if vocabulary is None else "given",
-            **({} if encoded.min_count is None else {"min_count": encoded.min_count}),
+            **({} if min_count is None else {"min_count": min_count}),
             "min_tokens": reading.min_tokens,
             "oov": reading.oov,
             "errors": reading.errors,
             **encoded.statistics,
         }
         tokens = map_tokens(folder / TOKENS_FILE, encoded.dtype, int(encoded.offsets[-1]))
-        corpus = Corpus(tokens, encoded.offsets, encoded.vocabulary, settings)
+        corpus = Corpus(tokens, encoded.offsets, chosen, settings)
         remember_fingerprint(corpus, finish_fingerprint(encoded.digest, corpus))
         write_description(folder, corpus)
     return corpus
+
+
+def encode_text(
+    text: Input,
+    reading: Reading,
+    choose: Callable[[FoundWords], tuple[NDArray[np.int64], Words]],
+    folder: Path,
+    threads: int,
+    **options: Any,
+) -> Encoded[Words]:
+    """Encode text in the words that `choose` chooses, to the file of tokens in a folder."""
+    batches = text.batches
+    if text.tokenizer.split is not None:
+        batches = split_words(batches, text.tokenizer.split, reading.errors)  # type: ignore[arg-type]
+    letters = np.empty(0, np.int32) if text.tokenizer.letters is None else text.tokenizer.letters
+    return encode(
+        batches,
+        letters,
+        reading,
+        choose,
+        threads=threads,
+        total=text.total,
+        directory=folder,
+        tokens_file=folder / TOKENS_FILE,
+        **options,
+    )
 
 
 def build_joined(
@@ -158,7 +192,7 @@ def build_joined(
     """Join the phrases of a corpus of all words, and then choose its vocabulary."""
     from qwem.corpus import kernels
     from qwem.corpus.phrases import USUAL_PASSES, Phrases, learn
-    from qwem.corpus.token_stream import document_chunks, stream_of
+    from qwem.corpus.token_stream import stream_of, write_renumbered
 
     workers = thread_count(threads)
     if isinstance(reading.phrases, Phrases):
@@ -186,23 +220,19 @@ def build_joined(
     vocabulary = Vocabulary(vocabulary.words, counts[:-1])
     dtype = id_dtype(len(vocabulary) + masked)
 
-    def renumber(run: tuple[int, int]) -> tuple[Any, Any]:
-        start, stop = stream.offsets[list(run)]
-        ends = stream.offsets[run[0] + 1 : run[1] + 1] - start
-        out, out_ends = np.empty(stop - start + 1, dtype), np.empty_like(ends)
-        kept = np.ones(ends.size + 1, np.bool_)
-        ids = np.asarray(stream.tokens[start:stop]).astype(np.uint32, copy=False)
-        written = kernels.renumber(ids, ends, kept, numbers, out, out_ends)
-        return out[:written], out_ends
-
-    digest, offsets, total = hashlib.sha256(), [np.zeros(1, np.int64)], 0
+    digest = hashlib.sha256()
     with destination(directory) as folder:
+        require_disk(
+            dtype.itemsize * stream.tokens.size,
+            folder,
+            "Joining the phrases of this text",
+            "free some space, or choose another disk (TMPDIR, for temporary files)",
+        )
         with (folder / TOKENS_FILE).open("wb") as file:
-            for out, ends in in_order(renumber, document_chunks(stream.offsets), workers):
-                out.tofile(file)
-                digest.update(out.data)
-                offsets.append(ends + total)
-                total += out.size
+            ends = write_renumbered(
+                file, stream.tokens, stream.offsets, numbers, dtype, threads=workers, digest=digest
+            )
+        offsets = np.concatenate(([0], ends))
         settings = {
             **corpus.settings,
             "vocab_size": len(vocabulary),
@@ -213,10 +243,10 @@ def build_joined(
         }
         settings.pop("min_count", None)
         settings |= {} if min_count is None else {"min_count": min_count}
-        tokens = map_tokens(folder / TOKENS_FILE, dtype, total)
+        tokens = map_tokens(folder / TOKENS_FILE, dtype, int(offsets[-1]))
         joined = Corpus(
             tokens,
-            np.concatenate(offsets),
+            offsets,
             vocabulary,
             settings,
             corpus.first_document,
@@ -241,50 +271,3 @@ def destination(directory: PathLike | None) -> Iterator[Path]:
     else:
         with artefact.writing(directory, KIND) as partial:
             yield partial
-
-
-def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str) -> Corpus:
-    """Return corpora that follow each other as one corpus in other words; see `Corpus.recode`."""
-    from qwem.corpus import kernels
-    from qwem.corpus.token_stream import document_chunks
-
-    masked = oov == "mask"
-    dtype = id_dtype(len(vocabulary) + masked)
-    other = len(vocabulary) if masked else kernels.DROPPED
-    digest, offsets, written, known = hashlib.sha256(), [np.zeros(1, np.int64)], 0, 0
-    with destination(None) as folder:
-        with (folder / TOKENS_FILE).open("wb") as file:
-            for corpus in corpora:
-                found = (vocabulary.get(word) for word in corpus.vocabulary.words)
-                numbers = [other if number is None else number for number in found]
-                table = np.array([*numbers, other], np.uint32)
-                for first, last in document_chunks(corpus.offsets):
-                    start, stop = corpus.offsets[[first, last]]
-                    ids = np.asarray(corpus.tokens[start:stop]).astype(np.uint32, copy=False)
-                    ends = corpus.offsets[first + 1 : last + 1] - start
-                    kept = np.ones(ends.size + 1, np.bool_)
-                    room, new_ends = np.empty(ids.size + 1, dtype), np.empty_like(ends)
-                    out = room[: kernels.renumber(ids, ends, kept, table, room, new_ends)]
-                    release(corpus.tokens[start:stop])
-                    out.tofile(file)
-                    digest.update(out.data)
-                    offsets.append(new_ends + written)
-                    written += out.size
-                    known += int(np.count_nonzero(out < len(vocabulary))) if masked else out.size
-        settings = {
-            **corpora[0].settings,
-            "vocab_size": len(vocabulary),
-            "oov": oov,
-            "words_kept": known,
-        }
-        tokens = map_tokens(folder / TOKENS_FILE, dtype, written)
-        recoded = Corpus(
-            tokens,
-            np.concatenate(offsets),
-            vocabulary,
-            settings,
-            corpora[0].first_document,
-            corpora[0].phrases,
-        )
-        remember_fingerprint(recoded, finish_fingerprint(digest, recoded))
-    return recoded

@@ -231,9 +231,10 @@ class Corpus:
         >>> corpus.recode(Vocabulary(("king", "the"), [20, 30])).tokens.tolist()
         [1, 0, 1, 1, 0]
         """
-        from qwem.corpus.building import recode
+        from qwem.corpus.recoding import recode
 
-        return recode([self], vocabulary, oov or ("drop" if self.mask_id is None else "mask"))
+        oov = oov or ("drop" if self.mask_id is None else "mask")
+        return recode([self], vocabulary, oov, self.first_document)
 
     def save(self, path: PathLike) -> None:
         """Save the corpus to a directory, whole or not at all.

@@ -1,20 +1,19 @@
-"""The encoder: number the words of batches, choose the vocabulary, renumber.
+"""The encoder: number the words of batches, choose some, renumber.
 
 Text is split into words once. Each worker numbers the words of its batches in its own way and
 writes the numbers to a spool file. When all text has been read, the words of all workers are
-counted together, the vocabulary is chosen, and the spooled numbers are replaced by those of the
-vocabulary, batch by batch in the order of the text. So the result is the same for any number of
+counted together, some are chosen, and the spooled numbers are replaced by those of the chosen
+words, batch by batch in the order of the text. So the result is the same for any number of
 workers and any size of batches, and only the distinct words need to fit in memory.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import LifoQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -22,9 +21,7 @@ from qwem._internal.progress import progress
 from qwem._internal.resources import require_disk
 from qwem.corpus import kernels
 from qwem.corpus.batches import DocumentBatch, TextBatch
-from qwem.corpus.choosing import choose_words
 from qwem.corpus.interner import Interner, packed
-from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import EmptyCorpusError
 
 if TYPE_CHECKING:
@@ -34,21 +31,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.corpus.reading import Reading
+    from qwem.corpus.vocabulary import Vocabulary
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Words = TypeVar("Words")
 
 
 @dataclass(frozen=True)
-class Encoded:
+class Encoded(Generic[Words]):
     """The result of encoding, apart from the token ids, which are in a file."""
 
     dtype: np.dtype[Any]
     offsets: NDArray[np.int64]
-    vocabulary: Vocabulary
-    min_count: int | None
-    """How often a word had to occur; None where the vocabulary was given."""
+    words: Words
+    """What was chosen."""
     digest: Any
+    """The SHA-256 of the token ids so far, where that was asked for."""
     statistics: dict[str, int]
 
 
@@ -131,17 +130,40 @@ def encode(
     batches: Iterable[DocumentBatch],
     letters: NDArray[np.int32],
     reading: Reading,
-    vocabulary: Vocabulary | None,
+    choose: Callable[[FoundWords], tuple[NDArray[np.int64], Words]],
     *,
     threads: int,
     total: int | None,
     directory: Path,
     tokens_file: Path,
-) -> Encoded:
+    may_be_empty: bool = False,
+    digest: Any = None,
+) -> Encoded[Words]:
     """Encode text into `tokens_file`, with spools in `directory` that are removed at the end.
 
-    `letters` is the table of a compiled tokenizer; batches of words don't use it. `total` is the
-    sum of the batches' `progress`, for the progress bar.
+    Parameters
+    ----------
+    batches
+        The text.
+    letters
+        The table of a compiled tokenizer; batches of words don't use it.
+    reading
+        Its `min_tokens` and `oov` are used.
+    choose
+        What returns the words that are kept, given all: the place of each, and what is to be known
+        of them.
+    threads
+        How many to use.
+    total
+        The sum of the batches' `progress`, for the progress bar.
+    directory
+        Where the spools are.
+    tokens_file
+        Where token ids go.
+    may_be_empty
+        Whether text without words is no error.
+    digest
+        A hash that is to be updated with the token ids.
     """
     workers = [_Worker(directory / f"spool-{number}") for number in range(threads)]
     try:
@@ -149,17 +171,13 @@ def encode(
         runs, text_bytes = _spool(batches, letters, workers, threads, forecast)
         lengths = _document_lengths(runs)
         kept = lengths >= reading.min_tokens
-        min_count = None
-        if vocabulary is None:
+        if not may_be_empty:
             _check_documents(lengths, kept, reading.min_tokens)
         kept_of = _split_by_run(kept, runs)
-        words = _Words(workers, _counts(workers, runs, kept_of, threads))
-        if vocabulary is None:
-            vocabulary, min_count = words.choose(reading)
-        else:
-            vocabulary = words.count(vocabulary)
-        numbers = words.numbers(vocabulary, mask=reading.oov == "mask")
-        dtype = id_dtype(len(vocabulary) + (reading.oov == "mask"))
+        found = FoundWords(workers, _counts(workers, runs, kept_of, threads))
+        places, words = choose(found)
+        numbers = found.numbers(places, mask=reading.oov == "mask")
+        dtype = id_dtype(places.size + (reading.oov == "mask"))
 
         def renumber(
             task: tuple[_Run, NDArray[np.bool_]],
@@ -167,14 +185,14 @@ def encode(
             run, kept_documents = task
             return _renumber(run, kept_documents, numbers[run.worker], dtype)
 
-        digest = hashlib.sha256()
         offsets = [np.zeros(1, dtype=np.int64)]
         written = 0
         tasks = zip(runs, kept_of, strict=True)
         with tokens_file.open("wb") as file:
             for out, out_ends in in_order(renumber, tasks, threads):
                 file.write(out.data)
-                digest.update(out.data)
+                if digest is not None:
+                    digest.update(out.data)
                 offsets.append(out_ends + written)
                 written += out.size
     finally:
@@ -183,8 +201,7 @@ def encode(
     return Encoded(
         dtype,
         np.concatenate(offsets),
-        vocabulary,
-        min_count,
+        words,
         digest,
         {
             "text_bytes": text_bytes,
@@ -192,7 +209,7 @@ def encode(
             "documents_kept": int(kept.sum()),
             "words_read": int(lengths.sum()),
             "words_counted": int(lengths[kept].sum()),
-            "words_kept": int(vocabulary.counts.sum()),
+            "words_kept": int(found.counts_of(places).sum()),
         },
     )
 
@@ -301,8 +318,8 @@ def _counts(
     return dict(zip(workers, in_order(count, workers, threads), strict=True))
 
 
-class _Words:
-    """The words of all workers together, with their counts."""
+class FoundWords:
+    """The words of all workers together, each at a place, with their counts."""
 
     def __init__(self, workers: list[_Worker], counts: dict[_Worker, NDArray[np.int64]]) -> None:
         first, *others = workers
@@ -311,33 +328,38 @@ class _Words:
         for other in others:
             spelled = other.interner.spellings, other.interner.ends
             self._places[other] = self._interner.intern(*spelled, amount=0).astype(np.int64)
-        self._counts = np.zeros(len(self._interner), dtype=np.int64)
+        self.counts = np.zeros(len(self._interner), dtype=np.int64)
+        """How often the word at each place occurs in documents that are kept."""
         for worker, place in self._places.items():
-            self._counts[place] += counts[worker]
+            self.counts[place] += counts[worker]
 
-    def choose(self, reading: Reading) -> tuple[Vocabulary, int]:
-        """Return the most frequent words, ties by spelling, and how often one had to occur."""
-        return choose_words(self._counts, self._interner.words, reading)
+    def spell(self, places: NDArray[np.int64]) -> list[str]:
+        """Return the words at some places."""
+        return self._interner.words(places)
 
-    def count(self, vocabulary: Vocabulary) -> Vocabulary:
-        """Return the words of `vocabulary` with their counts here."""
-        place = self._place(vocabulary)
-        known = place < self._counts.size
-        counts = np.zeros(len(vocabulary), dtype=np.int64)
-        counts[known] = self._counts[place[known]]
-        return Vocabulary(vocabulary.words, counts)
+    def packed(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return the contiguous UTF-8 of all words, and where each ends."""
+        return self._interner.spellings, self._interner.ends
 
-    def numbers(self, vocabulary: Vocabulary, *, mask: bool) -> dict[_Worker, NDArray[np.uint32]]:
-        """Return for each worker the number in `vocabulary` of each word that it met."""
-        chosen = self._place(vocabulary)
-        others = len(vocabulary) if mask else kernels.DROPPED
-        number = np.full(len(self._interner), others, dtype=np.uint32)
-        number[chosen] = np.arange(chosen.size, dtype=np.uint32)
-        return {worker: number[place] for worker, place in self._places.items()}
-
-    def _place(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
+    def places(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
         """Return the place of each word of `vocabulary`, after all others where it is new."""
         return self._interner.intern(*packed(vocabulary.words), amount=0).astype(np.int64)
+
+    def counts_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the counts of the words at some places, 0 for words that are new."""
+        known = places < self.counts.size
+        counts = np.zeros(places.size, dtype=np.int64)
+        counts[known] = self.counts[places[known]]
+        return counts
+
+    def numbers(
+        self, places: NDArray[np.int64], *, mask: bool
+    ) -> dict[_Worker, NDArray[np.uint32]]:
+        """Return for each worker the number among `places` of each word that it met."""
+        others = places.size if mask else kernels.DROPPED
+        number = np.full(len(self._interner), others, dtype=np.uint32)
+        number[places] = np.arange(places.size, dtype=np.uint32)
+        return {worker: number[place] for worker, place in self._places.items()}
 
 
 def _renumber(

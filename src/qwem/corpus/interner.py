@@ -103,6 +103,25 @@ class Interner:
         self._words = int(state[kernels.WORDS])
         return self._ids[: ends.size]
 
+    def look_up(
+        self, text: NDArray[np.uint8], ends: NDArray[np.int64], unknown: int
+    ) -> NDArray[np.uint32]:
+        """Return the numbers of given words, `unknown` for those that were never met."""
+        longest = int(np.diff(ends, prepend=0).max(initial=0))
+        self._make_room(longest, 0)
+        numbers = np.empty(ends.size, dtype=np.uint32)
+        kernels.look_up(
+            _frozen(text),
+            _frozen(ends),
+            unknown,
+            self._table,
+            self._entries,
+            self._arena,
+            self._words,
+            numbers,
+        )
+        return numbers
+
     @property
     def _bytes(self) -> int:
         return int(self._entries[self._words - 1, kernels.END]) if self._words else 0

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.corpus.corpus import Corpus
+    from qwem.corpus.encoded_piece import EncodedPiece
     from qwem.corpus.files import PathLike
     from qwem.corpus.token_stream import TokenStream
 
@@ -266,12 +267,12 @@ def no_phrases(
 
 
 def following_pairs(
-    corpus: Corpus, phrases: Phrases
+    piece: EncodedPiece, phrases: Phrases
 ) -> tuple[TokenStream, NDArray[np.int64], NDArray[np.int64]]:
     """Return a piece of text with phrases joined, the pairs that follow each other, their counts.
 
     Of these, pieces of text are added up to find more phrases in the whole.
     """
-    stream = phrases.joined(stream_of(corpus), 1)
+    stream = phrases.joined(piece.stream(), 1)
     pairs, counts, _ = count_following(stream, 1, 1)
     return stream, pairs, counts

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from qwem._internal import artefact
 from qwem._internal.blocks import even_cuts
-from qwem.corpus.building import build, open_found
+from qwem._internal.leftovers import temporary_directory
+from qwem._internal.resources import thread_count
+from qwem._internal.word_lists import sorted_list, unpacked_words
+from qwem.corpus.building import encode_text, open_found
+from qwem.corpus.encoded_piece import KIND, describe_piece, join_piece
 from qwem.corpus.files import find_files, open_parquet
+from qwem.corpus.phrases import Phrases
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from qwem.corpus.corpus import Corpus
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from qwem.corpus.encoded_piece import EncodedPiece
+    from qwem.corpus.encoder import FoundWords
     from qwem.corpus.files import InputFile, PathLike
     from qwem.corpus.reading import Documents, Reading
 
@@ -36,16 +46,33 @@ def encode_piece(
     reading: Reading,
     directory: PathLike,
     threads: int | None = None,
-) -> Corpus:
-    """Encode a piece with all the words that it has, whatever `reading` says of words."""
+) -> EncodedPiece:
+    """Encode a piece with all the words that it has, whatever `reading` says of words, and save it.
+
+    Phrases that `reading` gives are joined.
+    """
     if isinstance(reading.phrases, int) and reading.phrases:
         raise SettingError(
             "Phrases are found in a whole text, not in its pieces; find them with Phrases.learn in "
             "a part of the text, and give these as phrases."
         )
-    everything = replace(reading, vocab_size=None, min_count=1, oov="drop")
-    text = open_found([piece], documents, everything)
-    return build(text, everything, None, threads, directory)
+    if isinstance(reading.phrases, Phrases):
+        with temporary_directory("qwem-piece") as folder:
+            words = replace(reading, phrases=False)
+            whole = encode_piece(piece, documents, words, folder / "piece", threads)
+            return join_piece(whole, reading.phrases, directory)
+
+    def keep_all(found: FoundWords) -> tuple[NDArray[np.int64], Any]:
+        words, places = sorted_list(unpacked_words(*found.packed()), found.counts)
+        return places, words
+
+    text = open_found([piece], documents, reading)
+    settings = {**text.description, "tokenizer": text.tokenizer.name, "errors": reading.errors}
+    with artefact.writing(directory, KIND) as folder:
+        dropping = replace(reading, oov="drop")
+        encoded = encode_text(text, dropping, keep_all, folder, thread_count(threads))
+        settings |= {"min_tokens": reading.min_tokens, **encoded.statistics}
+        return describe_piece(folder, encoded.dtype, encoded.offsets, encoded.words, settings)
 
 
 def _pieces(file: InputFile, documents: Documents, piece_bytes: int) -> Iterator[InputFile]:

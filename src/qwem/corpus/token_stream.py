@@ -1,16 +1,21 @@
-"""The tokens of a text as one stream: the pairs that follow each other in it, counted or joined."""
+"""The tokens of a text as one stream: renumbered, and the pairs in it counted or joined."""
 
 from __future__ import annotations
 
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from qwem._internal.blocks import cut_evenly
+from qwem._internal.blocks import blocks, cut_evenly
+from qwem._internal.mapped import release
+from qwem._internal.resources import require_disk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from qwem.corpus.corpus import Corpus
@@ -42,13 +47,60 @@ def stream_of(corpus: Corpus) -> TokenStream:
     if corpus.mask_id is not None:
         words.append("")
     counts = np.zeros(len(words), np.int64)
-    kernels.count_words(corpus.tokens, 0, corpus.tokens.size, counts)
+    for block in blocks(corpus.tokens.size, most=_CHUNK_TOKENS):
+        kernels.count_words(corpus.tokens, block.start, block.stop, counts)
+        release(corpus.tokens[block])
     return TokenStream(corpus.tokens, corpus.offsets, words, counts)
 
 
-def document_chunks(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return runs of documents of about `_CHUNK_TOKENS` tokens, or one document that has more."""
-    return cut_evenly(offsets, -(-int(offsets[-1]) // _CHUNK_TOKENS) or 1)
+def document_chunks(
+    offsets: NDArray[np.int64], first: int = 0, last: int | None = None
+) -> list[tuple[int, int]]:
+    """Return runs of documents of about `_CHUNK_TOKENS` tokens, or one document that has more.
+
+    `first` and `last` are those of the documents that are cut, by default of all.
+    """
+    ends = offsets[first : None if last is None else last + 1]
+    runs = cut_evenly(ends - ends[0], -(-int(ends[-1] - ends[0]) // _CHUNK_TOKENS) or 1)
+    return [(first + start, first + stop) for start, stop in runs]
+
+
+def write_renumbered(
+    file: BinaryIO,
+    tokens: NDArray[Any],
+    offsets: NDArray[np.int64],
+    numbers: NDArray[np.uint32],
+    dtype: np.dtype[Any],
+    *,
+    threads: int = 1,
+    digest: Any = None,
+) -> NDArray[np.int64]:
+    """Append the tokens of documents to a file in other numbers; return where documents end there.
+
+    ``numbers[i]`` is the new number of word i, which may be `kernels.DROPPED`.
+    """
+    from qwem.corpus import kernels
+    from qwem.corpus.encoder import in_order
+
+    def renumber(run: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        start, stop = offsets[list(run)]
+        part = tokens[start:stop]
+        ends = offsets[run[0] + 1 : run[1] + 1] - start
+        out, out_ends = np.empty(part.size + 1, dtype), np.empty_like(ends)
+        kept = np.ones(ends.size + 1, np.bool_)
+        ids = np.asarray(part).astype(np.uint32, copy=False)
+        written = kernels.renumber(ids, ends, kept, numbers, out, out_ends)
+        release(part)
+        return out[:written], out_ends
+
+    all_ends, total = [np.empty(0, np.int64)], 0
+    for out, ends in in_order(renumber, document_chunks(offsets), threads):
+        file.write(out.data)
+        if digest is not None:
+            digest.update(out.data)
+        all_ends.append(ends + total)
+        total += out.size
+    return np.concatenate(all_ends)
 
 
 def count_following(
@@ -62,6 +114,12 @@ def count_following(
     from qwem.corpus.kernels import phrases as kernels
 
     tokens, offsets, words, counts = stream
+
+    def chunks(part: tuple[int, int]) -> Iterator[tuple[int, int]]:
+        for first, last in document_chunks(offsets, *part):
+            yield first, last
+            release(tokens[offsets[first] : offsets[last]])
+
     ends = np.concatenate(([0], np.cumsum(counts)))
     groups = cut_evenly(ends, -(-int(ends[-1]) // _GROUPED_TOKENS) or 1)
     parts = cut_evenly(offsets, threads)
@@ -74,7 +132,8 @@ def count_following(
             def count_firsts(
                 k: int, low: int = low, high: int = high, into: Any = per_part
             ) -> None:
-                kernels.count_firsts(tokens, offsets, *parts[k], low, high, into[k])
+                for chunk in chunks(parts[k]):
+                    kernels.count_firsts(tokens, offsets, *chunk, low, high, into[k])
 
             list(pool.map(count_firsts, range(len(parts))))
             starts = np.concatenate(([0], np.cumsum(per_part.sum(axis=0))))
@@ -84,7 +143,8 @@ def count_following(
             def group(
                 k: int, low: int = low, high: int = high, at: Any = free, to: Any = after
             ) -> None:
-                kernels.group_next(tokens, offsets, *parts[k], low, high, at[k], to)
+                for chunk in chunks(parts[k]):
+                    kernels.group_next(tokens, offsets, *chunk, low, high, at[k], to)
 
             list(pool.map(group, range(len(parts))))
 
@@ -132,11 +192,18 @@ def join_pairs(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> T
         out = np.empty(offsets[run[1]] - offsets[run[0]], np.uint32)
         ends = np.empty(run[1] - run[0], np.int64)
         written = kernels.join_pairs(tokens, offsets, *run, indptr, seconds, joined, out, ends)
+        release(tokens[offsets[run[0]] : offsets[run[1]]])
         return out[:written], ends
 
     counts = np.zeros(len(words), np.int64)
     all_ends = [np.zeros(1, np.int64)]
     written = 0
+    require_disk(
+        4 * tokens.size,
+        Path(tempfile.gettempdir()),
+        "Joining the phrases of this text",
+        "free some space, or choose another disk for temporary files (TMPDIR)",
+    )
     with tempfile.TemporaryFile() as file:  # without a name: nothing is left behind
         for part, ends in in_order(join, document_chunks(offsets), threads):
             file.write(part.data)

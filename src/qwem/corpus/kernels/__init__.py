@@ -9,7 +9,7 @@ from qwem.corpus.kernels.tokens import (
     subtract_documents,
     tokenize,
 )
-from qwem.corpus.kernels.word_table import COUNT, END, intern, rehash
+from qwem.corpus.kernels.word_table import COUNT, END, intern, look_up, rehash
 
 __all__ = [
     "CASED",
@@ -21,6 +21,7 @@ __all__ = [
     "TOKENS",
     "WORDS",
     "intern",
+    "look_up",
     "rehash",
     "renumber",
     "subtract_documents",

@@ -71,10 +71,10 @@ def _same_spelling(entries, arena, number, words, length):
 
 
 @njit(nogil=True, cache=True)
-def find(table, entries, arena, words, key, rest, length, amount):
-    """Return the number of the word with these keys, which is `words` where it is new.
+def _slot_of(table, entries, arena, words, key, rest, length):
+    """Return the slot of the word with these keys, which is empty where the word is new.
 
-    Its count grows by `amount`. The spelling of a long word must be in scratch space.
+    The spelling of a long word must be in scratch space.
     """
     mask = np.uint64(table.size - 1)
     hashed = _hash(key, rest)
@@ -88,10 +88,23 @@ def find(table, entries, arena, words, key, rest, length, amount):
             and entries[number, REST] == rest
             and (not rest & _LONG or _same_spelling(entries, arena, number, words, length))
         ):
-            entries[number, COUNT] += np.uint64(amount)
-            return number
+            break
         slot = (slot + np.uint64(1)) & mask
-    table[slot] = tag | np.uint64(words + 1)
+    return slot
+
+
+@njit(nogil=True, cache=True)
+def find(table, entries, arena, words, key, rest, length, amount):
+    """Return the number of the word with these keys, which is `words` where it is new.
+
+    Its count grows by `amount`. The spelling of a long word must be in scratch space.
+    """
+    slot = _slot_of(table, entries, arena, words, key, rest, length)
+    if table[slot] != 0:
+        number = np.int64(table[slot] & _NUMBER) - 1
+        entries[number, COUNT] += np.uint64(amount)
+        return number
+    table[slot] = (_hash(key, rest) & ~_NUMBER) | np.uint64(words + 1)
     tail = np.int64(entries[words - 1, END]) if words else 0
     entries[words, KEY] = key
     entries[words, REST] = rest
@@ -156,6 +169,33 @@ def intern(
         position += length
     state[:] = words, 0, position, tokens
     return True
+
+
+@njit(nogil=True, cache=True)
+def look_up(
+    text: Bytes,
+    ends: Integers,
+    unknown: int,
+    table: NDArray[np.uint64],
+    entries: NDArray[np.uint64],
+    arena: Bytes,
+    words: int,
+    ids: NDArray[np.uint32],
+) -> None:
+    """Write the numbers of words that are given one by one, `unknown` for those not in the table.
+
+    Nothing is entered or counted. The arena needs room for the longest of them.
+    """
+    tail = np.int64(entries[words - 1, END]) if words else 0
+    position = 0
+    for i in range(ends.size):
+        length = ends[i] - position
+        for k in range(length):
+            arena[tail + k] = text[position + k]
+        key, rest = keys(arena, tail, length)
+        entry = table[_slot_of(table, entries, arena, words, key, rest, length)]
+        ids[i] = np.int64(entry & _NUMBER) - 1 if entry != 0 else unknown
+        position += length
 
 
 @njit(nogil=True, cache=True)
