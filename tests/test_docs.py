@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from contextlib import ExitStack, redirect_stdout
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
@@ -138,9 +139,12 @@ def run_line(words: list[str], where: str) -> None:
     if words and words[0] not in OTHERS:
         assert words[0] == "qwem", f"{where}: {words[0]} is not a command to run"
         arguments = words[1:]
-        if ">" in arguments:
-            arguments = arguments[: arguments.index(">")]
-        assert main(arguments) == 0, f"{where}: {shlex.join(words)}"
+        with ExitStack() as stack:
+            if ">" in arguments:
+                *arguments, _, name = arguments
+                file = stack.enter_context(Path(name).open("w", encoding="utf-8"))
+                stack.enter_context(redirect_stdout(file))
+            assert main(arguments) == 0, f"{where}: {shlex.join(words)}"
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "api").glob("*.md")), ids=lambda p: p.stem)

@@ -47,10 +47,12 @@ def test_weat_of_lists_and_of_words(model: str, capsys: Capture) -> None:
     attributes = ["--attributes", "w10,w11", "w12,w13"]
     found = json_of(capsys, "weat", model, "--targets", "w0,w1", "w2,w3", *attributes)
     expected = weat(SPACE, ["w0", "w1"], ["w2", "w3"], (["w10", "w11"], ["w12", "w13"]))
+    shown = found.pop("shown")
     assert found == json.loads(json.dumps(expected.to_dict()))
+    assert shown["heading"] == expected.heading()
     found = json_of(capsys, "weat", model, "--words", "w5,w6", *attributes)
     single = sc_weat(SPACE, "w6", (["w10", "w11"], ["w12", "w13"]))
-    assert found["w6"]["p_value"] == single.p_value
+    assert found["tests"]["w6"]["p_value"] == single.p_value
     assert main(["weat", model, "--words", "w5,w6", *attributes]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
         "word",

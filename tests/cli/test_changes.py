@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qwem.cli import main
+from qwem.cli.output import plain
 from qwem.comparison import compare_corpora
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def test_changes_between_two_texts(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["changes", *arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     expected = compare_corpora(texts, folds=2, permutations=3, dim=2)
-    assert found == json.loads(json.dumps(expected.to_dict()))
+    assert found == json.loads(json.dumps(plain(expected)))
     assert main(["changes", *arguments, "-n", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["word", "change", "q", "old", "new"]
@@ -47,7 +48,7 @@ def test_paths_along_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     found = json.loads(capsys.readouterr().out)
     compared = compare_corpora(texts, folds=2, permutations=0, dim=2)
     expected = compared.path(["wa", "wb"], ["wc"], ["wd", "we"])
-    assert found == json.loads(json.dumps(expected.to_dict()))
+    assert found == json.loads(json.dumps(plain(expected)))
     assert main(["changes", *arguments, *path, "--figure", str(tmp_path / "path.png")]) == 0
     assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
     assert main(["changes", *arguments, "--figure", str(tmp_path / "path.png")]) == 2

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from qwem.cli import main
+from qwem.cli.output import plain
 from qwem.comparison import context_regression
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def test_covariates_are_columns_of_the_text(speeches: str, capsys: Capture) -> N
         clusters=column("speaker"),
         **SETTINGS,
     )
-    assert found == json.loads(json.dumps(expected.to_dict()))
+    assert found == json.loads(json.dumps(plain(expected)))
     assert main(["regression", speeches, *asked, *OPTIONS]) == 0
     assert capsys.readouterr().out == expected.to_text()
 

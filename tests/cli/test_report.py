@@ -56,12 +56,27 @@ def test_a_model_of_counts_is_told_its_corpus(text: Path, tmp_path: Path) -> Non
     assert "18 documents and 108 words" in (tmp_path / "d").read_text("utf-8")
 
 
+def test_it_shows_what_other_commands_found(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["axis", str(model), "rule", "--positive", "king", "--negative", "cat"]
+    assert main([*asked, "--json"]) == 0
+    (tmp_path / "animals_and-royals.json").write_text(capsys.readouterr().out)
+    page = tmp_path / "report.html"
+    results = ["--results", str(tmp_path / "animals_and-royals.json")]
+    assert main(["report", str(model), "-o", str(page), *results]) == 0
+    text = page.read_text("utf-8")
+    assert "<h3>animals and royals</h3>" in text
+    assert "From cat (−) to king (+)." in text
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--analogies", "no-such-file"], "no-such-file"),
         (["--features", "0"], "at least 1"),
         (["--corpus-stats", "nowhere"], "nowhere"),
+        (["--results", "nowhere.json"], "nowhere.json"),
         (["--init-scale", "-1"], "init_scale"),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from qwem.cli import main
+from qwem.cli.output import plain
 from qwem.comparison import Stability, stability, weat
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ def test_neighbours_and_their_stability(stable: str, capsys: Capture) -> None:
     loaded = Stability.load(stable)
     assert len(loaded.replicates) == 5
     found = json_of(capsys, "similar", stable, "wa", "-n", "3", "--stability")
-    assert found["wa"] == json.loads(json.dumps(loaded.neighbours("wa", 3).to_dict()))
+    assert found["wa"] == json.loads(json.dumps(plain(loaded.neighbours("wa", 3))))
     assert main(["similar", stable, "wa", "-n", "3", "--stability"]) == 0
     assert capsys.readouterr().out.splitlines() == loaded.neighbours("wa", 3).lines()
-    plain = json_of(capsys, "similar", stable, "wa", "-n", "3")
-    assert [each["word"] for each in plain["wa"]] == [
+    without = json_of(capsys, "similar", stable, "wa", "-n", "3")
+    assert [each["word"] for each in without["wa"]] == [
         each["word"] for each in found["wa"]["neighbours"]
     ]
 
@@ -60,7 +61,7 @@ def test_answers_of_an_analogy_and_their_stability(stable: str, capsys: Capture)
     loaded = Stability.load(stable)
     found = json_of(capsys, "analogy", stable, "wa", "wb", "wc", "-n", "3", "--stability")
     expected = loaded.analogy("wa", "wb", "wc", 3)
-    assert found == json.loads(json.dumps(expected.to_dict()))
+    assert found == json.loads(json.dumps(plain(expected)))
     assert main(["analogy", stable, "wa", "wb", "wc", "-n", "3", "--stability"]) == 0
     assert capsys.readouterr().out.splitlines() == expected.lines()
 

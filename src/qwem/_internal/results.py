@@ -5,14 +5,34 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from qwem._internal.extras import require
 from qwem._internal.tables import text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+Drawn: TypeAlias = Literal["", "intervals", "paths"]
+"""What a table has beside its numbers on a page: intervals from ``low`` to ``high``, paths over all
+columns but the first, or nothing."""
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """What people see of a result: a heading and the rows of a table."""
+
+    heading: str
+    rows: list[dict[str, Any]]
+    drawn: Drawn = ""
+
+    def to_text(self) -> str:
+        """Return the heading and the table as text."""
+        if not self.rows:
+            return self.heading
+        values = ([as_cell(value) for value in row.values()] for row in self.rows)
+        return self.heading + text_table([list(self.rows[0]), *values])
 
 
 class Result(ABC):
@@ -31,6 +51,8 @@ class Result(ABC):
     a     0.5
     """
 
+    drawn: ClassVar[Drawn] = ""
+
     @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of the table, each as a value for each column."""
@@ -39,13 +61,13 @@ class Result(ABC):
         """Return what `to_text` says above the table; by default nothing."""
         return ""
 
+    def shown(self) -> ShownTable:
+        """Return what people see: by default the heading and all rows."""
+        return ShownTable(self.heading(), self.rows(), self.drawn)
+
     def to_text(self) -> str:
         """Return the heading and the table as text."""
-        rows = self.rows()
-        if not rows:
-            return self.heading()
-        cells = [list(rows[0]), *([as_cell(value) for value in row.values()] for row in rows)]
-        return self.heading() + text_table(cells)
+        return self.shown().to_text()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: every field of the result."""

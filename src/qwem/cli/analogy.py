@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qwem.cli.figure import add_figure_option, check_figure, draw
-from qwem.cli.output import emit, scored_rows, scored_words
+from qwem.cli.output import emit, plain, scored_rows, scored_words
 from qwem.cli.vectors import add_model_argument, add_topn_option, load_embedding, load_stability
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> None:
     check_figure(options, stability=True)
     if options.stability:
         found = load_stability(options).analogy(*question, topn=options.topn)
-        emit(options, found.to_dict(), "".join(f"{line}\n" for line in found.lines()))
+        emit(options, plain(found), "".join(f"{line}\n" for line in found.lines()))
         draw(options, "interval_plot", found)
         return
     answers = load_embedding(options).analogy(*question, topn=options.topn)

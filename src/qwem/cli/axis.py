@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwem.cli.figure import add_figure_option, check_figure, draw
 from qwem.cli.options import Option, add_options, given, whole
-from qwem.cli.output import emit
+from qwem.cli.output import emit_result
 from qwem.cli.vectors import (
     add_model_argument,
     add_topn_option,
@@ -59,9 +59,9 @@ def run(options: argparse.Namespace) -> None:
             ends_found = axis(stable.embedding, *ends, **settings).ends(options.topn)
             words = [each.word for each in ends_found.words]
         places = stable.projections(words, *ends, **settings)
-        emit(options, places.to_dict(), places.to_text())
+        emit_result(options, places)
         draw(options, "interval_plot", places)
         return
     made = axis(load_embedding(options), *ends, **settings)
     found = made.project(options.words) if options.words else made.ends(options.topn)
-    emit(options, {**found.to_dict(), "missing_of_axis": list(made.missing)}, found.to_text())
+    emit_result(options, found, missing_of_axis=list(made.missing))

@@ -21,7 +21,7 @@ from qwem.cli.options import (
     given_settings,
     whole,
 )
-from qwem.cli.output import emit
+from qwem.cli.output import emit_result
 from qwem.cli.vectors import add_topn_option
 from qwem.cli.word_lists import word_list
 from qwem.errors import SettingError
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.path:
         path = found.path(options.path, *ends)
-        emit(options, path.to_dict(), path.to_text())
+        emit_result(options, path)
         draw(options, "path_plot", path, *(", ".join(words) for words in ends))
         return
-    emit(options, found.to_dict(), found.to_text(options.topn))
+    emit_result(options, found, found.shown(options.topn))

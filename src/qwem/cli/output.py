@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.resources import peak_memory
+from qwem._internal.results import as_plain
 from qwem._internal.tables import text_table
 from qwem._internal.terminal import printable
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from qwem._internal.results import Result, ShownTable
     from qwem.embedding import Neighbours
 
 
@@ -33,6 +35,19 @@ def emit(
     taken = getattr(options, "output", None) in ("-", "/dev/stdout")
     stream = sys.stderr if taken else sys.stdout
     stream.write(printable(text, stream.encoding))
+
+
+def emit_result(
+    options: argparse.Namespace, result: Result, shown: ShownTable | None = None, **beside: Any
+) -> None:
+    """Print a result: what people see of it, or as JSON all of it, that, and what is `beside`."""
+    shown = result.shown() if shown is None else shown
+    emit(options, {**plain(result, shown), **beside}, shown.to_text())
+
+
+def plain(result: Result, shown: ShownTable | None = None) -> dict[str, Any]:
+    """Return a result for JSON, with what people see of it, for `qwem report --results`."""
+    return {**result.to_dict(), "shown": as_plain(result.shown() if shown is None else shown)}
 
 
 def emit_run(

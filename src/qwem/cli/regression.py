@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from qwem.cli.figure import add_figure_option, check_figure, draw
 from qwem.cli.inputs import source_of
 from qwem.cli.options import Option, add_options, add_settings, given, given_settings, whole
-from qwem.cli.output import emit
+from qwem.cli.output import emit_result
 from qwem.cli.vectors import load_vectors
 from qwem.cli.word_lists import word_list
 from qwem.errors import SettingError
@@ -86,5 +86,5 @@ def run(options: argparse.Namespace) -> None:
         threads=options.threads,
         **changes,
     )
-    emit(options, found.to_dict(), found.to_text())
+    emit_result(options, found)
     draw(options, "coefficient_plot", found)

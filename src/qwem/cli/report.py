@@ -53,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CORPUS",
         help="the encoded corpus that was counted, for a model that was fitted to counts",
     )
+    parser.add_argument(
+        "--results", nargs="+", default=(), metavar="FILE",
+        help="results to show: what qwem weat, axis, changes, regression or update, or similar "
+        "--stability, printed with --json",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
@@ -62,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
     from qwem.comparison import Stability
     from qwem.corpus import Corpus
     from qwem.model import Model
-    from qwem.report import write_report
+    from qwem.report import read_results, write_report
 
     require_writable_file(options.output)
     load = Stability.load if kind_of(options.model) == "stability" else Model.load
@@ -70,6 +75,7 @@ def run(options: argparse.Namespace) -> None:
         load(options.model),
         options.output,
         corpus=options.corpus_stats and Corpus.load(options.corpus_stats),
+        results=read_results(options.results),
         **given(options, OPTIONS),
     )
     emit_page(options, page)

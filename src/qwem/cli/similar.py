@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qwem.cli.figure import add_figure_option, check_figure, draw
-from qwem.cli.output import emit, scored_rows, scored_words
+from qwem.cli.output import emit, plain, scored_rows, scored_words
 from qwem.cli.vectors import (
     add_model_argument,
     add_topn_option,
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
             "".join(f"{line}\n" for line in ([word] if len(each) > 1 else []) + found.lines())
             for word, found in each.items()
         )
-        emit(options, {word: found.to_dict() for word, found in each.items()}, text)
+        emit(options, {word: plain(found) for word, found in each.items()}, text)
         draw(options, "interval_plot", each[options.words[0]])
         return
     embedding = load_embedding(options)

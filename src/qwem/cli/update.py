@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from qwem._internal.tables import text_table
 from qwem.cli.inputs import source_of
 from qwem.cli.options import READING, RUNNING, add_options, given
-from qwem.cli.output import cost_rows, costs, emit
+from qwem.cli.output import cost_rows, costs, emit, plain
 from qwem.cli.vectors import add_topn_option
 
 if TYPE_CHECKING:
@@ -54,6 +54,6 @@ def run(options: argparse.Namespace) -> None:
     )
     moved = what_moved(before, after, topn=options.topn)
     after.save(options.output, names_from=options.model)
-    report = {"output": options.output, "moved": moved.to_dict(), **costs(after.seconds)}
+    report = {"output": options.output, "moved": plain(moved), **costs(after.seconds)}
     rows = [*cost_rows(report), ("written", options.output)]
     emit(options, report, moved.to_text() + text_table(rows))

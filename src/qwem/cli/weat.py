@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qwem.cli.options import Option, add_options, given, whole
-from qwem.cli.output import emit
+from qwem.cli.output import emit_result
 from qwem.cli.vectors import (
     add_model_argument,
     add_stability_option,
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem weat``."""
-    from qwem.comparison import sc_weat, weat
+    from qwem.comparison import AssociationTests, sc_weat, weat
 
     vectors = load_stability(options) if options.stability else load_embedding(options)
     attributes = options.attributes[0], options.attributes[1]
@@ -63,18 +63,7 @@ def run(options: argparse.Namespace) -> None:
     if options.targets:
         first, second = options.targets
         test = weat(vectors, first, second, attributes, **settings)
-        emit(options, test.to_dict(), test.to_text())
+        emit_result(options, test)
         return
     tests = {word: sc_weat(vectors, word, attributes, **settings) for word in options.words}
-    header = ("word", "statistic", "effect size", "p")
-    rows: list[tuple[str, ...]] = [
-        (*header, "error", "low", "high") if options.stability else header
-    ]
-    for word, each in tests.items():
-        size = "" if each.effect_size is None else f"{each.effect_size:.2f}"
-        row: tuple[str, ...] = (word, f"{each.statistic:.3f}", size, f"{each.p_value:.3g}")
-        if each.over_documents is not None:
-            statistic = each.over_documents.rows()[0]
-            row += tuple(f"{statistic[name]:.3f}" for name in ("error", "low", "high"))
-        rows.append(row)
-    emit(options, {word: each.to_dict() for word, each in tests.items()}, rows)
+    emit_result(options, AssociationTests(tests))

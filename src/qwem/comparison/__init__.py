@@ -1,6 +1,12 @@
 """Comparison: what texts say about words, how surely, and how they differ."""
 
-from qwem.comparison.association import AssociationTest, relative_norm_distance, sc_weat, weat
+from qwem.comparison.association import (
+    AssociationTest,
+    AssociationTests,
+    relative_norm_distance,
+    sc_weat,
+    weat,
+)
 from qwem.comparison.axes import Axis, Projection, Projections, axis
 from qwem.comparison.contexts import context_transform
 from qwem.comparison.corpora import (
@@ -17,6 +23,7 @@ from qwem.comparison.stability import Stability, StableNeighbour, StableNeighbou
 
 __all__ = [
     "AssociationTest",
+    "AssociationTests",
     "Axis",
     "AxisPath",
     "Coefficient",

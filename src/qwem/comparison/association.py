@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from qwem._internal.results import Result, listed
+from qwem._internal.results import Drawn, Result, listed
 from qwem.comparison.permutation import (
     Alternative,
     PValue,
@@ -74,6 +74,30 @@ class AssociationTest(Result):
         """Return one row for each word, the largest value first."""
         ordered = sorted(self.words.items(), key=lambda item: -item[1])
         return [{"word": word, "value": value} for word, value in ordered]
+
+
+@dataclass(frozen=True)
+class AssociationTests(Result):
+    """Tests of several words, one each."""
+
+    drawn: ClassVar[Drawn] = "intervals"
+    tests: Mapping[str, AssociationTest]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each word, with its 95 % interval over documents if it has one."""
+        rows = []
+        for word, test in self.tests.items():
+            row = {
+                "word": word,
+                "statistic": test.statistic,
+                "effect size": test.effect_size,
+                "p": test.p_value,
+            }
+            if test.over_documents is not None:
+                statistic = test.over_documents.rows()[0]
+                row.update({name: statistic[name] for name in ("error", "low", "high")})
+            rows.append(row)
+        return rows
 
 
 def weat(

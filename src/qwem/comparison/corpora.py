@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 
 from qwem._internal.checks import require_choice, require_whole
-from qwem._internal.results import Result
-from qwem._internal.tables import text_table
+from qwem._internal.results import Drawn, Result, ShownTable
 from qwem._internal.vectors import unit_rows
 from qwem.comparison.axes import axis
 from qwem.comparison.fold_contexts import FoldContexts, pooled_p_values
@@ -73,6 +72,7 @@ class ThenAndNow(Result):
 class AxisPath(Result):
     """Where words lie on an axis, in one corpus after another."""
 
+    drawn: ClassVar[Drawn] = "paths"
     corpora: tuple[str, ...]
     places: dict[str, tuple[float, ...]]
     """The cosines of each word with the axis, in the order of the corpora."""
@@ -134,16 +134,18 @@ class CorpusComparison(Result):
         """Return one row for each word."""
         return [vars(each) for each in self.changes]
 
-    def to_text(self, topn: int = SHOWN) -> str:
+    def shown(self, topn: int = SHOWN) -> ShownTable:
         """Return the `topn` words with the surest changes, and their neighbours in both corpora."""
-        table: list[tuple[str, ...]] = [("word", "change", "q", *self.between)]
+        rows = []
         for each in self.changes[:topn]:
             near = self.neighbours(each.word, 4).neighbours
-            cells = [" ".join(word for word, _ in near[name]) for name in self.between]
-            change = "" if each.change is None else f"{each.change:.2f}"
-            q_value = "" if each.q_value is None else f"{each.q_value:.2g}"
-            table.append((each.word, change, q_value, *cells))
-        return text_table(table)
+            cells = {name: " ".join(word for word, _ in near[name]) for name in self.between}
+            rows.append({"word": each.word, "change": each.change, "q": each.q_value, **cells})
+        return ShownTable(self.heading(), rows)
+
+    def to_text(self, topn: int = SHOWN) -> str:
+        """Return what `shown` returns, as text."""
+        return self.shown(topn).to_text()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: the changes of all words, without vectors."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from qwem._internal.results import Result
+from qwem._internal.results import Drawn, Result
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Interval(NamedTuple):
 class Estimates(Result):
     """Values with standard errors over documents."""
 
+    drawn: ClassVar[Drawn] = "intervals"
     names: tuple[str, ...]
     values: Array
     """Of the model of all documents."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 
 from qwem._internal.checks import require_whole
 from qwem._internal.progress import progress
-from qwem._internal.results import Result, listed
+from qwem._internal.results import Drawn, Result, listed
 from qwem.comparison.contexts import context_transform, contexts_of, documents_with
 from qwem.comparison.covariates import Design, column_of, columns_of, design_of
 from qwem.comparison.estimates import Estimates
@@ -59,6 +59,7 @@ class Coefficient:
 class ContextRegression(Result):
     """Vectors of a word's occurrences regressed on covariates of their documents."""
 
+    drawn: ClassVar[Drawn] = "intervals"
     words: tuple[str, ...]
     coefficients: tuple[Coefficient, ...]
     """One for each column of the design except the intercept."""

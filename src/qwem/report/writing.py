@@ -24,14 +24,16 @@ from qwem.report.markup import (
     starting_words,
     task_section,
 )
+from qwem.report.results import results_section
 from qwem.report.stability import stability_section
 from qwem.report.summary import corpus_facts, lookup_note, spectrum_note, training_note
 from qwem.report.tasks import tasks_data
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from qwem._internal.results import Result, ShownTable
     from qwem.corpus import Corpus
     from qwem.model import Model
 
@@ -54,6 +56,7 @@ def write_report(
     words: int = 10_000,
     init_scale: float = 1e-6,
     corpus: Corpus | None = None,
+    results: Mapping[str, Result | ShownTable] | None = None,
 ) -> Path:
     """Write a report on a model to one HTML file that needs no network, and return its path.
 
@@ -81,6 +84,10 @@ def write_report(
         σ, the scale of the random initialization from which the replayed training starts.
     corpus
         The corpus that was counted, for a model that was fitted to counts.
+    results
+        What was asked of the vectors, by title: association tests, projections on an axis, changes
+        between corpora, a regression or any other result of `qwem.comparison`; or what
+        `read_results` read.
 
     >>> import tempfile, qwem
     >>> model = qwem.fit(["the king and the queen"] * 9 + ["a cat and a dog"] * 9, dim=1)
@@ -122,6 +129,8 @@ def write_report(
         stability="" if stability is None else stability_section(stability, words),
         stability_link="" if stability is None else '<a href="#stability">Stability</a>',
         scores=scores,
+        results=results_section(results) if results else "",
+        result_link='<a href="#results">Results</a>' if results else "",
         score_link='<a href="#scores">Scores</a>' if scores else "",
         tasks=task_section(model, words) if data["tasks"] else "",
         task_link='<a href="#tasks">Relations</a>' if data["tasks"] else "",
