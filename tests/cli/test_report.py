@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from qwem._internal.feature_names import write_names
 from qwem.cli import main
 
 if TYPE_CHECKING:
@@ -68,6 +70,16 @@ def test_it_shows_what_other_commands_found(
     text = page.read_text("utf-8")
     assert "<h3>animals and royals</h3>" in text
     assert "From cat (−) to king (+)." in text
+
+
+def test_features_have_the_names_that_were_given(model: Path, tmp_path: Path) -> None:
+    named = tmp_path / "named"
+    shutil.copytree(model, named)
+    write_names(named, {"closed": {1: "beasts & kings"}, "polished": {1: "other"}})
+    assert main(["report", str(named), "-o", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert "<h3>Feature 1: beasts &amp; kings</h3>" in text
+    assert '"names":["beasts & kings"]' in text
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem report``."""
     from qwem._internal.artefact import kind_of
+    from qwem._internal.feature_names import read_names
     from qwem._internal.output import require_writable_file
     from qwem.comparison import Stability
     from qwem.corpus import Corpus
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace) -> None:
         options.output,
         corpus=options.corpus_stats and Corpus.load(options.corpus_stats),
         results=read_results(options.results),
+        names=read_names(options.model).get("closed"),
         **given(options, OPTIONS),
     )
     emit_page(options, page)

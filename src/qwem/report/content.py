@@ -10,7 +10,7 @@ from qwem._internal.vectors import unit_rows
 from qwem.report.compact import quantized
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,8 +22,10 @@ REPLAYED_AXES = 16
 """How many features the replay can show. Each costs two bytes per word."""
 
 
-def spectrum_data(run: ClosedFormDynamics, features: Sequence[Feature]) -> dict[str, Any]:
-    """Return the eigenvalues, how each mode starts and grows, and the words of the features."""
+def spectrum_data(
+    run: ClosedFormDynamics, features: Sequence[Feature], names: Mapping[int, str]
+) -> dict[str, Any]:
+    """Return the eigenvalues, how each mode starts and grows, and names and words of features."""
     spectrum = run.spectrum
     return {
         "eigenvalues": spectrum.eigenvalues.tolist(),
@@ -35,6 +37,7 @@ def spectrum_data(run: ClosedFormDynamics, features: Sequence[Feature]) -> dict[
             [[word for word, _ in end] for end in (feature.positive, feature.negative)]
             for feature in features
         ],
+        "names": [names.get(feature.rank, "") for feature in features],
     }
 
 

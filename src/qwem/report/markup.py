@@ -43,9 +43,11 @@ def overview(model: Model, corpus: Mapping[str, Any]) -> str:
     )
 
 
-def feature_cards(features: Sequence[Feature], run: ClosedFormDynamics) -> str:
-    """Return one card per feature, with the words at its two ends."""
-    return "".join(_card(feature, run) for feature in features)
+def feature_cards(
+    features: Sequence[Feature], run: ClosedFormDynamics, names: Mapping[int, str]
+) -> str:
+    """Return one card per feature, with its name and the words at its two ends."""
+    return "".join(_card(feature, run, names.get(feature.rank, "")) for feature in features)
 
 
 def score_section(evaluation: Evaluation, vocab_size: int) -> str:
@@ -101,7 +103,8 @@ def _similarity_table(results: Mapping[str, SimilarityResult]) -> str:
     return _score_table(("rated pairs", "correlation", "pairs", "skipped"), rows)
 
 
-def _card(feature: Feature, run: ClosedFormDynamics) -> str:
+def _card(feature: Feature, run: ClosedFormDynamics, name: str) -> str:
+    title = f"Feature {feature.rank}" + (f": {name}" if name else "")
     time = float(run.rescaled_time(run.learning_times[feature.rank - 1]))
     value = f"{feature.eigenvalue:,.4g}".replace("-", "−")
     ends = "".join(
@@ -118,7 +121,7 @@ def _card(feature: Feature, run: ClosedFormDynamics) -> str:
         )
     )
     return (
-        f'<article class="card"><h3>Feature {feature.rank}</h3>'
+        f'<article class="card"><h3>{escape(title)}</h3>'
         f'<p class="facts">{feature.share:.1%} of the spectrum, λ = {value}<br>'
         f"learned at {time:.2f} τ₁</p>"
         f'<div class="ends">{ends}</div></article>'

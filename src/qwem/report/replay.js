@@ -87,7 +87,7 @@ export function startReplay(report) {
 
 function featureName(report, k) {
   const ends = report.features[k].map((end) => end.slice(0, 2).join(", "));
-  return `Feature ${k + 1}: ${ends.filter(Boolean).join(" ↔ ")}`;
+  return `Feature ${k + 1}: ${report.names[k] || ends.filter(Boolean).join(" ↔ ")}`;
 }
 
 // Where words are at a time: in the two chosen columns of W(t) = V*S(t).

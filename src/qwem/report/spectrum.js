@@ -8,7 +8,8 @@ export function startSpectrum(report) {
     const value = report.eigenvalues[rank - 1];
     const time = (report.learningTimes[rank - 1] / report.unit).toFixed(2);
     const size = Number(Math.abs(value).toPrecision(4)).toLocaleString("en");
-    const head = `Feature ${rank}${value < 0 ? " (negative)" : ""}: |λ| = ${size}, learned at ${time} τ₁`;
+    const name = report.names[rank - 1] ? `, ${report.names[rank - 1]}` : "";
+    const head = `Feature ${rank}${name}${value < 0 ? " (negative)" : ""}: |λ| = ${size}, learned at ${time} τ₁`;
     const [positive, negative] = (report.features[rank - 1] ?? []).map((end) =>
       end.slice(0, 6).join(", "),
     );

@@ -57,6 +57,7 @@ def write_report(
     init_scale: float = 1e-6,
     corpus: Corpus | None = None,
     results: Mapping[str, Result | ShownTable] | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> Path:
     """Write a report on a model to one HTML file that needs no network, and return its path.
 
@@ -88,6 +89,8 @@ def write_report(
         What was asked of the vectors, by title: association tests, projections on an axis, changes
         between corpora, a regression or any other result of `qwem.comparison`; or what
         `read_results` read.
+    names
+        Names of features, by their rank from 1.
 
     >>> import tempfile, qwem
     >>> model = qwem.fit(["the king and the queen"] * 9 + ["a cat and a dog"] * 9, dim=1)
@@ -110,8 +113,9 @@ def write_report(
     part = spectrum.dim if model.polished is not None else min(spectrum.dim, SEARCHED_DIM)
     searched = embedding if part == spectrum.dim else model.embedding(dim=part)
     known = spectrum.embedding().restrict(min(words, len(embedding)))
+    names = {} if names is None else names
     data = {
-        **spectrum_data(run, named),
+        **spectrum_data(run, named, names),
         **words_data(run, searched, words),
         "tasks": [] if tasks is None else tasks_data(known, tasks),
     }
@@ -121,7 +125,7 @@ def write_report(
         data,
         title=escape(title or f"{len(model.vocabulary):,} words in {spectrum.dim} features"),
         overview=overview(model, corpus_facts(model, corpus)),
-        cards=feature_cards(named[:features], run),
+        cards=feature_cards(named[:features], run, names),
         spectrum_note=escape(spectrum_note(model)),
         training_note=escape(training_note(model)),
         lookup_note=escape(lookup_note(model, words, part)),
