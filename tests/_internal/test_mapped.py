@@ -12,7 +12,7 @@ import pytest
 from qwem import Corpus
 from qwem._internal.mapped import release
 from qwem.cooccurrence import counting
-from qwem.corpus import Vocabulary
+from qwem.corpus import Phrases, Vocabulary, token_stream
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says what is in memory")
 TOKENS, CHUNK = 1 << 22, 1 << 18
@@ -80,3 +80,26 @@ def test_a_corpus_is_counted_recoded_and_saved_in_little_memory(
     corpus.save(tmp_path / "corpus")
     assert Corpus.load(tmp_path / "corpus").fingerprint == corpus.fingerprint
     assert resident(file) <= 2 * CHUNK
+
+
+def test_phrases_are_found_in_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "tokens"
+    tokens = mapped(file)
+    words = Vocabulary(tuple(f"w{number}" for number in range(50)), np.arange(50)[::-1])
+    corpus = Corpus(tokens, np.linspace(0, TOKENS, 1001).astype(np.int64), words)
+    release(tokens)
+    taken: list[int] = []
+
+    def look(array: Any) -> None:
+        taken.append(resident(file))
+        release(array)
+
+    monkeypatch.setattr(token_stream, "_CHUNK_TOKENS", CHUNK)
+    monkeypatch.setattr(token_stream, "release", look)
+    phrases = Phrases.learn(corpus, passes=2, threshold=0.0, threads=1)
+    assert len(phrases)
+    phrases.join(corpus, threads=1)
+    assert len(taken) > 4 * TOKENS // CHUNK
+    assert max(taken) <= tokens.nbytes // 2  # a chunk, and what the system maps around it, 2 MB

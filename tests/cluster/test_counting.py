@@ -71,14 +71,19 @@ def test_counts_are_those_of_one_machine(
 
 
 def test_a_run_goes_on_from_its_files(client: Any, text: Path, tmp_path: Path) -> None:
+    """What is missing or damaged is made again, and nothing else."""
     first = count_files(client, text, tmp_path, piece_bytes=PIECE)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-    lost = sorted(tmp_path.glob("counts-*"))[0]
+    lost, cut_short = sorted(tmp_path.glob("counts-*"))
     shutil.rmtree(lost)
+    (cut_short / "metadata.json").write_text("{")
+    damaged = sorted(tmp_path.glob("text-*"))[3]
+    with (damaged / "tokens.bin").open("r+b") as file:
+        file.write(b"\xff")
     again = count_files(client, text, tmp_path, piece_bytes=PIECE)
     assert_same(again, first)
-    changed = [path for path in tmp_path.iterdir() if path.stat().st_mtime_ns != times.get(path)]
-    assert changed == [lost]
+    changed = {path for path in tmp_path.iterdir() if path.stat().st_mtime_ns != times.get(path)}
+    assert changed == {lost, cut_short, damaged}
 
 
 def test_killed_workers_change_nothing(client: Any, text: Path, tmp_path: Path) -> None:

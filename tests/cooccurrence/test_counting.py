@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from itertools import pairwise
 from typing import Any
 
@@ -13,9 +15,9 @@ from hypothesis import strategies as st
 from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem.cooccurrence import counting
 from qwem.cooccurrence.counting import count_pairs
-from qwem.cooccurrence.runs import RunWriter
+from qwem.cooccurrence.runs import Runs, RunWriter
 from qwem.cooccurrence.subsampling import Subsampling
-from qwem.errors import CountError, SettingError
+from qwem.errors import CountError, DiskLimitError, SettingError
 from twins.cooccurrence import count_pairs as slow_count
 from twins.cooccurrence import documents_of, keep_probability, thin
 
@@ -87,6 +89,33 @@ def test_little_memory_means_many_runs_on_disk(monkeypatch: pytest.MonkeyPatch) 
     chunks = -(-20_000 // (50_000 // 4 // 6))
     assert len(sizes) == 2 * chunks - 1  # each chunk is a run, and each merge makes one of two
     assert sum(sizes) < 6 * max(sizes)
+
+
+def test_the_disk_for_runs_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    words = (rng.zipf(1.3, 20_000) % 700).astype(str)
+    corpus = corpus_of([list(map(str, part)) for part in np.split(words, 20)])
+    taken: list[int] = []
+    merge = Runs._merge_last_two
+
+    def merge_and_note(self: Runs) -> None:
+        before = sum(len(run.columns) for run in self._runs)
+        merge(self)
+        taken.append(8 * (before + len(self._runs[-1].columns)))
+
+    monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
+    monkeypatch.setattr(counting, "HEAD_WORDS", 1)
+    monkeypatch.setattr(Runs, "_merge_last_two", merge_and_note)
+    count_pairs(corpus, [2, 1], None, 2, working_memory=50_000)
+    usage = shutil.disk_usage(tempfile.gettempdir())
+
+    def count_on_disk_of(free: int) -> None:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
+        count_pairs(corpus, [2, 1], None, 2, working_memory=50_000)
+
+    with pytest.raises(DiskLimitError, match=r"Counting \d+ words in .* more of disk in .*TMPDIR"):
+        count_on_disk_of(max(taken) - 1)
+    count_on_disk_of(2 * max(taken))
 
 
 @given(DOCUMENTS, st.integers(0, 2**63 - 1), st.integers(1, 3), st.integers(1, 40), st.data())

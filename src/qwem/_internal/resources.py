@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import sys
+import tempfile
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -98,9 +99,15 @@ def require_disk(needed: int, directory: Path, what: str, remedy: str) -> None:
     free = shutil.disk_usage(directory).free
     if needed > free:
         raise DiskLimitError(
-            f"{what} would need {needed / 1e9:.1f} GB more of disk in {directory.parent} and "
+            f"{what} would need {needed / 1e9:.1f} GB more of disk in {directory} and "
             f"{free / 1e9:.1f} GB are free; {remedy}."
         )
+
+
+def require_temporary_disk(needed: int, what: str) -> None:
+    """Raise `DiskLimitError` unless temporary files of `needed` bytes fit on their disk."""
+    remedy = "free some space, or choose another disk for temporary files (TMPDIR)"
+    require_disk(needed, Path(tempfile.gettempdir()), what, remedy)
 
 
 def return_freed_memory() -> None:

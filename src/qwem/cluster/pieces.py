@@ -6,11 +6,15 @@ import hashlib
 import json
 import re
 import shutil
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
-from qwem._internal.artefact import kind_of
+from qwem._internal.artefact import kind_of, load
+from qwem._internal.blocks import even_cuts
+from qwem._internal.leftovers import remove_directory
 from qwem.cluster.tasks import run_all
 from qwem.corpus import InputFile, Phrases, Reading, tokenizer_name
 from qwem.errors import ArtefactError
@@ -49,7 +53,8 @@ def add_up(
     They are added in a tree.
     """
     while len(paths) > most:
-        groups = [paths[start : start + FAN_IN] for start in range(0, len(paths), FAN_IN)]
+        cuts = even_cuts(0, len(paths), -(-len(paths) // FAN_IN)).tolist()
+        groups = [paths[start:stop] for start, stop in pairwise(cuts)]
         tasks = [
             (add, group, place / f"{name}-{key_of(*(path.name for path in group))}")
             for group in groups
@@ -61,15 +66,24 @@ def add_up(
 def once(output: Path, work: Callable[[], object]) -> Path:
     """Do the work unless its output is there already, and return the output's path.
 
-    Outputs are written whole or not at all, under a name that says what they are made of.
+    Outputs are written whole or not at all, under a name that says what they are made of. One that
+    was damaged since is made again.
     """
-    try:
-        finished = kind_of(output) is not None
-    except ArtefactError:
-        finished = False
-    if not finished:
+    if not output.exists():
+        work()
+    elif not _is_whole(output):
+        with suppress(FileNotFoundError):
+            remove_directory(output)
         work()
     return output
+
+
+def _is_whole(output: Path) -> bool:
+    try:
+        kind = kind_of(output)
+        return kind is not None and load(output, kind, lambda saved: saved.check() > 0)
+    except ArtefactError:
+        return False
 
 
 def key_of(*parts: Any) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.word_lists import WORDS_FILE, list_schema, sorted_list
+from qwem._internal.word_lists import WORDS_FILE, list_schema, packed_words, sorted_list
 from qwem.corpus import choose_words, min_count_of
 
 if TYPE_CHECKING:
@@ -64,8 +64,22 @@ def merge_words(paths: Sequence[Path], output: Path) -> None:
                 parts.append(head.slice(0, size.as_py()))
                 rest = head.slice(size.as_py())
                 heads[number] = rest if rest.num_rows else next(lists[number], None)
-            total = pa.concat_tables(parts).group_by("word").aggregate([("count", "sum")])
-            write(total.rename_columns({"count_sum": "count"}).sort_by("word"))
+            write(_sum(parts))
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    """Return the sum of lists of words, which are in the order of their spelling."""
+    import pyarrow as pa
+
+    from qwem.cluster.kernels import add_sorted
+
+    words = pa.concat_arrays([chunk for part in parts for chunk in part["word"].chunks])
+    counts = np.concatenate([part["count"].to_numpy() for part in parts])
+    lists = np.cumsum([0, *(part.num_rows for part in parts)])
+    places, sums = np.empty((2, counts.size), np.int64)
+    found = add_sorted(*packed_words(words), counts, lists, places, sums)
+    columns = [words.take(pa.array(places[:found])), pa.array(sums[:found])]
+    return pa.table(columns, schema=list_schema())
 
 
 def words_of(path: Path, least: int) -> tuple[list[str], NDArray[np.int64]]:

@@ -16,11 +16,16 @@ import numpy as np
 from qwem._internal.blocks import blocks, cut_evenly, even_cuts
 from qwem._internal.mapped import release
 from qwem._internal.progress import progress
-from qwem._internal.resources import available_memory, require_memory, thread_count
+from qwem._internal.resources import (
+    available_memory,
+    require_memory,
+    require_temporary_disk,
+    thread_count,
+)
 from qwem.cooccurrence.csr import Rows, assemble
 from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
-from qwem.cooccurrence.runs import Runs, RunWriter, row_groups
+from qwem.cooccurrence.runs import Runs, RunWriter, most_entries, row_groups
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -126,6 +131,8 @@ class _Counter:
             self.weights = self.weights.astype(self.dtype)
             size = self._estimate(occurrences, rough)
             plan = self._plan(size, max(1, min(tokens, chunk_tokens)), working_memory)
+            if plan.buffer_entries is not None:
+                self._require_disk(occurrences, size, plan.chunk_tokens)
             self.head = plan.head
             head = np.zeros((self.head, self.head), self.dtype)
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
@@ -194,6 +201,18 @@ class _Counter:
         share = max(1, working_memory // 4)
         head = min(head, math.isqrt(share // entry))
         return _Plan(head, min(chunk_tokens, max(1, share // per_token)), share // (entry + 4))
+
+    def _require_disk(
+        self, occurrences: NDArray[np.int64], pairs: float, chunk_tokens: int
+    ) -> None:
+        """Refuse to count if the runs would not fit on the disk. Each pair is in them once."""
+        chunks = self.draws * -(-len(self.corpus.tokens) // chunk_tokens)
+        per_chunk = expected_pairs(occurrences / max(1, chunks), 2 * len(self.weights))
+        entries = most_entries(chunks, per_chunk / 2, pairs / 2)
+        require_temporary_disk(
+            int(entries * (self.dtype.itemsize + 4)),
+            f"Counting {self.words:,} words in {available_memory() / 1e9:.1f} GB of memory",
+        )
 
     def _chunks(self, chunk_tokens: int) -> Iterator[tuple[np.uint64, slice]]:
         """Yield each chunk of the corpus, for each draw, with the draw's key."""

@@ -27,7 +27,7 @@ _BYTES_PER_MEETING = 24  # of memory to have for a sample, per token and step of
 _estimates: WeakKeyDictionary[Corpus, dict[Any, NDArray[np.float64]]] = WeakKeyDictionary()
 
 
-def expected_pairs(occurrences: NDArray[np.int64], reach: int) -> float:
+def expected_pairs(occurrences: NDArray[Any], reach: int) -> float:
     """Estimate how many different ordered pairs occur if words stand in random order.
 
     In real text words keep to their topics and fewer pairs occur, so this is an upper estimate.

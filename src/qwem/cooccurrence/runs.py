@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+_SIMILAR = 1.5  # how many times as large as the next a run is that is merged with it
+
 
 class RunWriter:
     """Writes the rows of a run in order, a group of rows at a time."""
@@ -70,7 +72,7 @@ class Runs:
         """Take the next run, and merge what is due."""
         self._runs.append(run)
         sizes = [len(run.columns) for run in self._runs]
-        while len(sizes) > 1 and sizes[-2] <= 1.5 * sizes[-1]:
+        while len(sizes) > 1 and sizes[-2] <= _SIMILAR * sizes[-1]:
             self._merge_last_two()
             sizes = [len(run.columns) for run in self._runs]
 
@@ -91,6 +93,32 @@ class Runs:
             merge_rows(*first, *second, start, stop, *group)
             writer.append(group)
         self._runs.append(writer.finish())
+
+
+def most_entries(chunks: int, per_chunk: float, total: float) -> float:
+    """Return how many entries runs have on disk at a time, at most, while they are merged.
+
+    A run of k chunks has at most k times the entries of one chunk, and at most those of the result.
+
+    >>> most_entries(chunks=3, per_chunk=10, total=25)  # 20 and 10 are merged to 25
+    55.0
+    """
+
+    def entries(chunks: int) -> float:
+        return float(min(chunks * per_chunk, total))
+
+    most = 0.0
+    runs: list[int] = []
+    for number in range(1, chunks + 1):
+        runs.append(1)
+        most = max(most, sum(map(entries, runs)))
+        while len(runs) > 1 and (
+            number == chunks or entries(runs[-2]) <= _SIMILAR * entries(runs[-1])
+        ):
+            before = sum(map(entries, runs))
+            runs.append(runs.pop() + runs.pop())
+            most = max(most, before + entries(runs[-1]))
+    return most
 
 
 def row_groups(most: NDArray[np.int64], buffer_entries: int) -> Iterator[tuple[int, int]]:

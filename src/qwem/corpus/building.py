@@ -224,7 +224,7 @@ def build_joined(
     with destination(directory) as folder:
         require_disk(
             dtype.itemsize * stream.tokens.size,
-            folder,
+            folder.parent,
             "Joining the phrases of this text",
             "free some space, or choose another disk (TMPDIR, for temporary files)",
         )

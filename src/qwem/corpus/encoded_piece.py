@@ -94,7 +94,7 @@ def join_piece(piece: EncodedPiece, phrases: Phrases, directory: PathLike) -> En
     with artefact.writing(directory, KIND) as folder:
         require_disk(
             dtype.itemsize * stream.tokens.size,
-            folder,
+            folder.parent,
             "Joining the phrases of this text",
             "free some space",
         )

@@ -119,7 +119,7 @@ class _DiskForecast:
         self.needed = int(2 * self._spooled * max(1.0, self.total / self._read))
         require_disk(
             self.needed - self._spooled,
-            self._directory,
+            self._directory.parent,
             "Encoding this text",
             "free some space, or choose another disk (TMPDIR, for temporary files)",
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from qwem._internal.blocks import blocks
 from qwem._internal.mapped import release
-from qwem._internal.resources import require_disk
+from qwem._internal.resources import require_temporary_disk
 from qwem.corpus import kernels
 from qwem.corpus.building import destination
 from qwem.corpus.corpus import (
@@ -47,13 +47,11 @@ def recode(
     known = Interner()
     known.intern(*packed(vocabulary.words), amount=0)
     digest, offsets, written = hashlib.sha256(), [np.zeros(1, np.int64)], 0
+    require_temporary_disk(
+        dtype.itemsize * sum(text.tokens.size for text in texts),
+        "Encoding this text in other words",
+    )
     with destination(None) as folder:
-        require_disk(
-            dtype.itemsize * sum(text.tokens.size for text in texts),
-            folder,
-            "Encoding this text in other words",
-            "free some space, or choose another disk for temporary files (TMPDIR)",
-        )
         with (folder / TOKENS_FILE).open("wb") as file:
             for text in texts:
                 spelled = (

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from qwem._internal.blocks import blocks, cut_evenly
 from qwem._internal.mapped import release
-from qwem._internal.resources import require_disk
+from qwem._internal.resources import require_temporary_disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,12 +197,7 @@ def join_pairs(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> T
     counts = np.zeros(len(words), np.int64)
     all_ends = [np.zeros(1, np.int64)]
     written = 0
-    require_disk(
-        4 * tokens.size,
-        Path(tempfile.gettempdir()),
-        "Joining the phrases of this text",
-        "free some space, or choose another disk for temporary files (TMPDIR)",
-    )
+    require_temporary_disk(4 * tokens.size, "Joining the phrases of this text")
     with tempfile.TemporaryFile() as file:  # without a name: nothing is left behind
         for part, ends in in_order(join, document_chunks(offsets), threads):
             file.write(part.data)

@@ -1,0 +1,63 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""Compiled loops over sorted lists of words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qwem._internal.compilation import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@njit(nogil=True, cache=True)
+def _compare(text, first, first_end, second, second_end):
+    """Return a number below, equal to or above 0 as the first of two spellings comes first."""
+    for i in range(min(first_end - first, second_end - second)):
+        difference = np.int64(text[first + i]) - np.int64(text[second + i])
+        if difference != 0:
+            return difference
+    return (first_end - first) - (second_end - second)
+
+
+@njit(nogil=True, cache=True)
+def add_sorted(
+    text: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    lists: NDArray[np.int64],
+    places: NDArray[np.int64],
+    sums: NDArray[np.int64],
+) -> int:
+    """Add up sorted lists of words, and return how many different words they have.
+
+    Word w is ``text[ends[w - 1]:ends[w]]``, and list k has the words from ``lists[k]`` up to
+    ``lists[k + 1]``, which are different and in the order of their bytes. The different words go to
+    `places`, as the number that each has in one of the lists, in order, and the sums of their
+    counts to `sums`.
+    """
+    heads = lists[:-1].copy()
+    found = 0
+    while True:
+        least, start, end = -1, 0, 0
+        for k in range(heads.size):
+            word = heads[k]
+            if word < lists[k + 1]:
+                first = ends[word - 1] if word else 0
+                if least < 0 or _compare(text, first, ends[word], start, end) < 0:
+                    least, start, end = word, first, ends[word]
+        if least < 0:
+            return found
+        places[found], total = least, 0
+        for k in range(heads.size):
+            word = heads[k]
+            if word < lists[k + 1]:
+                first = ends[word - 1] if word else 0
+                if _compare(text, first, ends[word], start, end) == 0:
+                    total += counts[word]
+                    heads[k] += 1
+        sums[found] = total
+        found += 1
