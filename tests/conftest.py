@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from selenium.webdriver import Chrome
 
-# A kernel compiles in its first example, which takes seconds: a deadline would tell nothing.
-hypothesis.settings.register_profile("qwem", deadline=None)
-hypothesis.settings.load_profile("qwem")
+# A kernel compiles in its first example, which takes seconds: a deadline would tell nothing. The
+# examples are the same in every run; pytest --hypothesis-profile explore looks for new ones.
+hypothesis.settings.register_profile("same", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile("same")
 
 
 @pytest.fixture(scope="session", autouse=True)
