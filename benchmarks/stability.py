@@ -5,13 +5,16 @@
 The cost is that of `stability` on the whole text, counting included, divided by that of one fit,
 both from the encoded corpus and in processor seconds.
 
-With --complete, the standard errors after one sweep to four are compared with those of complete
-fits of every replicate.
+With --complete, the standard errors after one sweep and two are compared with those of complete
+fits of every replicate: the median of their ratios over random pairs, its deciles, and how the
+changes of the replicates correlate.
+
+With --parts K, only the first of K parts into which documents are dealt at random is used.
 
 For the coverage, documents are dealt at random into two halves. Intervals come from one half, and
 the values that they should cover from a fit of the other. The pairs of words are random, neighbours
 in the model of the whole text, and neighbours in the model of the first half. The last were chosen
-because they are near there, and are less near elsewhere: a choice that no interval covers.
+because they are near there, and are less near elsewhere: a choice that no interval knows of.
 """
 
 from __future__ import annotations
@@ -31,18 +34,33 @@ from qwem.model import Settings, Settled, settle
 PAIRS = 500
 
 
+def occurring(parts: list[qwem.Corpus]) -> Vocabulary:
+    """Return the words that every part has, with their counts in all parts together."""
+    words = parts[0].vocabulary.words
+    counts = np.array([np.bincount(part.tokens, minlength=len(words)) for part in parts])
+    kept = np.flatnonzero(counts.min(axis=0))
+    return Vocabulary(tuple(words[i] for i in kept), counts.sum(axis=0)[kept])
+
+
 def compare_with_complete_fits(corpus: qwem.Corpus, settings: Settled, folds: int) -> None:
     """Print standard errors after some sweeps, as a part of those of complete fits."""
     rng = np.random.default_rng(0)
     words = corpus.vocabulary.words
     pairs = [(words[i], words[j]) for i, j in rng.choice(len(words), (PAIRS, 2)) if i != j]
-    found = [stability(corpus, folds=folds, sweeps=k, settings=settings) for k in (1, 2, 3, 4)]
+    found = [stability(corpus, folds=folds, sweeps=k, settings=settings) for k in (1, 2)]
     counts = FoldCounts(deal(corpus, folds, seed=settings.seed), settings)
     fits = tuple(qwem.fit(counts.without(k), settings).embedding() for k in range(folds))
-    complete = Stability(found[0].model, fits).similarities(pairs).errors
+    complete = Stability(found[0].model, fits).similarities(pairs)
     for sweeps, each in enumerate(found, 1):
-        share = np.median(each.similarities(pairs).errors / complete)
-        print(f"{sweeps} sweeps: standard errors are {share:.0%} of those of complete fits")
+        estimates = each.similarities(pairs)
+        low, share, high = np.quantile(estimates.errors / complete.errors, (0.1, 0.5, 0.9))
+        changes = [some.replicates - some.replicates.mean(axis=0) for some in (estimates, complete)]
+        alike = np.corrcoef(changes[0].ravel(), changes[1].ravel())[0, 1]
+        print(
+            f"{sweeps} sweeps: standard errors are {share:.0%} ({low:.0%} to {high:.0%}) of those "
+            f"of complete fits, and changes correlate by {alike:.2f}",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -52,6 +70,7 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=200)
     parser.add_argument("--folds", type=int, default=20)
     parser.add_argument("--sweeps", type=int, default=SWEEPS)
+    parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--no-polish", dest="polish", action="store_false")
     parser.add_argument("--no-cost", dest="cost", action="store_false")
     parser.add_argument("--complete", action="store_true")
@@ -59,6 +78,9 @@ def main() -> None:
     options = parser.parse_args()
 
     corpus = qwem.Corpus.from_files(options.text, vocab_size=options.vocab_size)
+    if options.parts > 1:
+        part = deal(corpus, options.parts, seed=2).fold(0)
+        corpus = part.recode(occurring([part]))
     settings = settle(Settings(dim=options.dim, polish=options.polish), corpus.vocabulary)
     stability(corpus.restrict(300), folds=2, settings=settings.changed(dim=5))  # compiles
     if options.cost:
@@ -79,15 +101,8 @@ def main() -> None:
         return
 
     # A word of one document is in one half only, and there is nothing to compare.
-    size = len(corpus.vocabulary)
-    present = [
-        np.bincount(deal(corpus, 2, seed=1).fold(half).tokens, minlength=size) for half in (0, 1)
-    ]
-    both = np.flatnonzero((present[0] > 0) & (present[1] > 0))
-    shared = Vocabulary(
-        tuple(corpus.vocabulary.words[i] for i in both), corpus.vocabulary.counts[both]
-    )
-    corpus = qwem.Corpus.from_files(options.text, vocabulary=shared)
+    halves = deal(corpus, 2, seed=1)
+    corpus = corpus.recode(occurring([halves.fold(0), halves.fold(1)]))
     halves = deal(corpus, 2, seed=1)
     found = stability(halves.fold(0), folds=options.folds, sweeps=options.sweeps, settings=settings)
     fresh = qwem.fit(halves.fold(1), settings).embedding()

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qwem._internal.resources import blas_threads
+from qwem.comparison.perturbed import PerturbedSpectra
 from qwem.embedding import Embedding
-from qwem.model import build_target
+from qwem.model import build_target, moved_start
 from qwem.polish import polish, solve_words
 from qwem.spectrum import factorize
 
@@ -17,59 +18,85 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.model import Model, Settled
+    from qwem.spectrum import Spectrum
 
 
-def replicate(
-    model: Model, counts: Cooccurrence, settled: Settled, *, sweeps: int, threads: int | None = None
-) -> Embedding:
-    """Return the embedding of `counts`, aligned to the model of all counts.
+class Replicates:
+    """The embeddings of slightly different counts, aligned to the model of all counts.
 
-    A polished model takes some more sweeps on the new counts from its own vectors, the last of them
-    for words only, because contexts come after words in a sweep. A closed form is factorized anew,
-    which starts from its eigenvectors. A rotation then brings the vectors as near as can be to
+    A closed form is factorized anew, from the eigenvectors of the model. In a polished model the
+    closed form changes as `PerturbedSpectra` says, and the vectors of the model move as it does;
+    from there they take some sweeps on the new counts, the last of them for words only, because
+    contexts come after words in a sweep. A rotation then brings the vectors as near as can be to
     those of the model; it changes no cosine.
     """
-    with blas_threads(threads):
-        if model.polished is not None and model.offsets is not None:
-            word, context = model.polished
-            scale = model.spectrum.row_scale
-            made = {
-                name: word.provenance["polish"][name]
-                for name in ("negatives", "exponent", "evidence")
-            }
+
+    def __init__(
+        self,
+        model: Model,
+        counts: Cooccurrence,
+        settled: Settled,
+        *,
+        sweeps: int,
+        threads: int | None = None,
+    ) -> None:
+        self._model, self._settled = model, settled
+        self._sweeps, self._threads = sweeps, threads
+        self._whole = model.embedding().vectors
+        self._spectra: PerturbedSpectra | None = None
+        if model.polished is not None:
+            with blas_threads(threads):
+                self._spectra = PerturbedSpectra(model.spectrum, counts, settled, threads=threads)
+
+    def of(self, counts: Cooccurrence) -> Embedding:
+        """Return the embedding of some of the counts, all of whose words occur."""
+        with blas_threads(self._threads):
+            if self._spectra is None:
+                found = self._factorized(counts)
+            else:
+                found = self._polished(counts, self._spectra.spectrum(counts))
+            return aligned(found, self._whole)
+
+    def _factorized(self, counts: Cooccurrence) -> Embedding:
+        spectrum = self._model.spectrum
+        return factorize(
+            build_target(counts, self._settled, self._threads),
+            spectrum.dim,
+            signed=spectrum.signed,
+            tol=spectrum.tol,
+            seed=self._settled.seed,
+            warm_start=spectrum,
+        ).embedding()
+
+    def _polished(self, counts: Cooccurrence, spectrum: Spectrum) -> Embedding:
+        assert self._model.polished is not None
+        provenance = self._model.polished[0].provenance
+        made = {name: provenance["polish"][name] for name in ("negatives", "exponent", "evidence")}
+        start = moved_start(self._model, spectrum)
+        if self._sweeps > 1:
             swept = polish(
-                model.spectrum,
+                spectrum,
                 counts,
-                sweeps=sweeps - 1,
+                sweeps=self._sweeps - 1,
                 tol=0.0,
-                start=(word.vectors + model.offsets.centre, context.vectors),
-                threads=threads,
+                start=start,
+                threads=self._threads,
                 **made,
             )
-            vectors = solve_words(
-                counts,
-                swept.context.vectors,
-                swept.embedding.vectors + swept.centre,
-                coupling=None if scale is None else scale**-2.0,
-                steps=1,
-                threads=threads,
-                **made,
-            )
-            weights = counts.word_counts / (counts.word_counts + made["evidence"])
-            centre = (weights @ vectors / weights.sum()).astype(np.float32)
-            found = Embedding(
-                counts.vocabulary, vectors - centre, provenance=swept.embedding.provenance
-            )
-        else:
-            found = factorize(
-                build_target(counts, settled, threads),
-                model.spectrum.dim,
-                signed=model.spectrum.signed,
-                tol=model.spectrum.tol,
-                seed=settled.seed,
-                warm_start=model.spectrum,
-            ).embedding()
-        return aligned(found, model.embedding().vectors)
+            start = swept.embedding.vectors + swept.centre, swept.context.vectors
+        scale = spectrum.row_scale
+        vectors = solve_words(
+            counts,
+            start[1],
+            start[0],
+            coupling=None if scale is None else scale**-2.0,
+            steps=1,
+            threads=self._threads,
+            **made,
+        )
+        weights = counts.word_counts / (counts.word_counts + made["evidence"])
+        centre = (weights @ vectors / weights.sum()).astype(np.float32)
+        return Embedding(counts.vocabulary, vectors - centre, provenance=provenance)
 
 
 def aligned(embedding: Embedding, vectors: NDArray[np.floating]) -> Embedding:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from qwem.model.embedding_rows import EmbeddedRows
     from qwem.model.fitting import count, fit, read
     from qwem.model.keeping import Kept
-    from qwem.model.learning import Solvers, build_target
+    from qwem.model.learning import Solvers, build_target, moved_start
     from qwem.model.model import Model, Offsets
     from qwem.model.provenance import refuse_settled
     from qwem.model.settings import PRESETS, Preset, SettingChanges, Settings
@@ -34,6 +34,7 @@ __all__ = [
     "build_target",
     "count",
     "fit",
+    "moved_start",
     "read",
     "refuse_settled",
     "settle",
@@ -48,7 +49,7 @@ __getattr__, __dir__ = lazy_names(
         "embedding_rows": ("EmbeddedRows",),
         "fitting": ("count", "fit", "read"),
         "keeping": ("Kept",),
-        "learning": ("Solvers", "build_target"),
+        "learning": ("Solvers", "build_target", "moved_start"),
         "model": ("Model", "Offsets"),
         "provenance": ("refuse_settled",),
         "settings": ("PRESETS", "Preset", "SettingChanges", "Settings"),
