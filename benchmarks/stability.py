@@ -131,6 +131,7 @@ def main() -> None:
             f"{name}: 95 % intervals cover {covered:.1%} of {len(pairs)} values of the other half"
         )
         print(f"  median standard error {error:.3f}, by the change between halves {change:.3f}")
+        print(f"  on average {np.mean(values - estimates.values):+.3f} in the other half")
 
 
 if __name__ == "__main__":

@@ -266,8 +266,8 @@ def stability(
     """Fit a model and replicates of it, to say how much results depend on the documents.
 
     Documents are dealt into folds at random. The counts of a replicate follow from those of the
-    folds by adding and subtracting, and its vectors from those of the model of all documents by a
-    few more sweeps.
+    folds by adding and subtracting. Its vectors are those of the model of all documents, moved as
+    the closed form moves and polished further; see `qwem.comparison.replicates.Replicates`.
 
     Parameters
     ----------
@@ -285,7 +285,8 @@ def stability(
     replicates
         How many the bootstrap has.
     sweeps
-        Sweeps of polishing for each replicate; a closed form is factorized to its tolerance.
+        Sweeps of polishing for each replicate, the last of them for words only; a closed form is
+        factorized to its tolerance.
     threads
         How many to use; all cores by default.
     preset, settings, changes
