@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -184,6 +185,19 @@ def test_errors_are_one_sentence(
     assert captured.err.count("\n") == 1
     assert captured.out == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "counts"]
+
+
+def test_other_libraries_only_warn(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask logs each step of a cluster, and tracebacks of connections that are lost."""
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    assert main([]) == 2
+    capsys.readouterr()
+    library = logging.getLogger("some.library")
+    monkeypatch.setattr(library, "level", logging.INFO)
+    library.info("a step")
+    library.warning("a loss")
+    logging.getLogger("distributed.utils").error("a traceback")
+    assert capsys.readouterr().err == "qwem: a loss\n"
 
 
 def test_the_command_itself(model: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from cluster.processes import kill_workers, served
 from qwem import Cooccurrence, Corpus
-from qwem.cluster import connected, connecting, count_files, counting
-from qwem.cluster.tasks import run_all
+from qwem.cluster import connected, connecting, count_files, counting, pieces
+from qwem.cluster.tasks import run_all, thread_total
 from qwem.errors import ClusterError, CorpusError, EmptyCorpusError, SettingError
 from qwem.model import Settings, count, read
 
@@ -121,6 +121,8 @@ def test_a_scheduler_is_killed(text: Path, tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(counting, "run_all", lose)
         with pytest.raises(ClusterError, match=r"was lost; the pieces that are finished are kept"):
             count_files(client, text, work, piece_bytes=PIECE)
+        with pytest.raises(ClusterError, match="was lost"):  # also between two stages
+            thread_total(client)
     finished = {path: path.stat().st_mtime_ns for path in work.glob("text-*")}
     assert finished
     monkeypatch.undo()
@@ -147,6 +149,20 @@ def test_an_error_of_a_task_is_not_taken_for_a_lost_cluster(client: Any) -> None
 
     with pytest.raises(ClusterError, match=r"A worker could not do its work: too slow; the pieces"):
         run_all(client, wait, [()], "waiting")
+
+
+def test_workers_that_share_no_directory(
+    client: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hide(client: Any, work: Any, tasks: Any, description: str) -> Any:
+        tasks[0][0].unlink()  # what this process wrote is not there for workers
+        return run_all(client, work, tasks, description)
+
+    monkeypatch.setattr(pieces, "PATIENCE", 0.2)
+    monkeypatch.setattr(pieces, "run_all", hide)
+    with pytest.raises(ClusterError, match=r"Workers don't see what is written to .*/work, where"):
+        count_files(client, text, tmp_path / "work")
+    assert not (tmp_path / "work").exists()
 
 
 def test_one_cluster_is_named() -> None:
@@ -207,5 +223,7 @@ def test_the_command_line(text: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     (pieces / "notes.txt").write_text("mine")
     assert main(arguments) == 0
     assert [entry.name for entry in pieces.iterdir()] == ["notes.txt"], "files of the user stay"
+    assert main([*arguments, "--cluster", "tcp://127.0.0.1:1"]) == 2
+    assert "--cluster and --local-cluster name two clusters;" in capsys.readouterr().err
     assert main(["count", str(output), "-o", str(output), "--local-cluster", "1"]) == 2
     assert "A cluster counts text files; give their names." in capsys.readouterr().err

@@ -69,7 +69,11 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0, 2 for bad input, or 128 plus a signal."""
-    logging.basicConfig(format="qwem: %(message)s", level=logging.WARNING)
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)  # some libraries set levels of their own
+    # Errors say what becomes of a cluster; Dask logs each step, and tracebacks of lost connections.
+    handler.addFilter(lambda record: not record.name.startswith(("distributed", "tornado")))
+    logging.basicConfig(format="qwem: %(message)s", level=logging.WARNING, handlers=[handler])
     parser = build_parser()
     if not (sys.argv[1:] if arguments is None else arguments):
         parser.print_help(sys.stderr)

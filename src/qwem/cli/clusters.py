@@ -33,6 +33,8 @@ def on_cluster(options: argparse.Namespace) -> Iterator[Workplace]:
     from qwem._internal.artefact import kind_of
     from qwem.cluster import connected, remove_pieces
 
+    if options.cluster is not None and options.local_cluster is not None:
+        raise SettingError("--cluster and --local-cluster name two clusters; give one of them.")
     if "-" in options.inputs or any(kind_of(item) for item in options.inputs):
         raise SettingError("A cluster counts text files; give their names.")
     output = Path(options.output)

@@ -11,7 +11,7 @@ import numpy as np
 
 from qwem._internal.blocks import cut_evenly
 from qwem.cluster.phrases import learn_phrases
-from qwem.cluster.pieces import FAN_IN, add_up, key_of, once
+from qwem.cluster.pieces import FAN_IN, add_up, key_of, once, require_shared
 from qwem.cluster.tasks import logging_time, run_all, thread_total
 from qwem.cluster.words import choose_from, merge_words
 from qwem.cooccurrence import Cooccurrence
@@ -101,6 +101,7 @@ def count_text(
     """Return the counts of text files and their phrases; see `count_files`."""
     reading = Reading.of(**settings.reading)
     place = Path(directory).absolute()
+    require_shared(client, place)
     encoded = _encode_all(client, paths, place, settings.documents, reading, piece_bytes)
     texts = [path for path, _ in encoded]
     phrases = None

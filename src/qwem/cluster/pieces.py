@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import secrets
 import shutil
+import time
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -15,9 +17,9 @@ from qwem import __version__
 from qwem._internal.artefact import kind_of, load
 from qwem._internal.blocks import even_cuts
 from qwem._internal.leftovers import remove_directory
-from qwem.cluster.tasks import run_all
+from qwem.cluster.tasks import run_all, thread_total
 from qwem.corpus import InputFile, Phrases, Reading, tokenizer_name
-from qwem.errors import ArtefactError
+from qwem.errors import ArtefactError, ClusterError
 
 if TYPE_CHECKING:
     import os
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 FAN_IN = 8
 """How many results are added in one task."""
+PATIENCE = 10.0
+"""Seconds that a file may take until other machines see it."""
 _PIECE = re.compile("(text|joined|words|pairs|phrases|vocabulary|counts|sum|rows)-[0-9a-f]{20}")
 
 
@@ -38,6 +42,35 @@ def remove_pieces(directory: str | os.PathLike[str]) -> None:
             shutil.rmtree(entry)
     if not any(place.iterdir()):
         place.rmdir()
+
+
+def require_shared(client: Any, place: Path) -> None:
+    """Raise `ClusterError` unless workers see what this process writes to a directory."""
+    place.mkdir(parents=True, exist_ok=True)
+    probe = place / f".probe-{secrets.token_hex(8)}"
+    probe.touch()
+    try:
+        tasks = [(probe, PATIENCE)] * thread_total(client)
+        seen = run_all(client, _sees, tasks, "looking for shared files")
+    finally:
+        probe.unlink(missing_ok=True)
+    if not all(seen):
+        with suppress(OSError):  # it has files already
+            place.rmdir()
+        raise ClusterError(
+            f"Workers don't see what is written to {place}, where they exchange files; choose a "
+            "directory that all machines of the cluster share, by the same name."
+        )
+
+
+def _sees(file: Path, patience: float) -> bool:
+    """Return whether a file is there; other machines' may take a moment to appear."""
+    until = time.monotonic() + patience
+    while not file.exists():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def add_up(

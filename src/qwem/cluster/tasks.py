@@ -175,7 +175,8 @@ def logging_time(description: str, pieces: int) -> Iterator[None]:
 
 def thread_total(client: Any) -> int:
     """Return how many threads the cluster has, and 1 where it has just lost its last worker."""
-    return max(1, sum(client.nthreads().values()))
+    with telling_losses(client):
+        return max(1, sum(client.nthreads().values()))
 
 
 @contextmanager
