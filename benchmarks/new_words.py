@@ -13,6 +13,9 @@ word and a = 0.001 (SIF; Arora, Liang and Ma 2017); and à la carte, the plain m
 of `qwem.comparison.context_transform` (Khodak et al. 2018), or of the same least squares with words
 weighted by their counts instead of the logarithms. All but these two see counts in which frequent
 words are thinned out as in the fit.
+
+Last comes the cosine of words that the model knows, embedded again from all their counts in the
+first half, with their vectors: the median of words that occur there 100 times or more.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 OCCURRENCES = (3, 10, 30, 100)
 SIF = 1e-3
+KNOWN = 100
 
 
 def main() -> None:
@@ -88,6 +92,12 @@ def main() -> None:
             for name in embedded
         ]
         print(f"{count}: " + " ".join(f"{score:.2f}" for score in scores), flush=True)
+    known = rng.choice(np.flatnonzero(here.word_counts >= KNOWN), options.words, replace=False)
+    own = qwem.Cooccurrence.count(first, window, subsample=subsample).pair_counts.tocsr()
+    again = polished.embed_rows(own[known]).vectors
+    products = np.sum(again * vectors[known], axis=1)
+    cosines = products / np.linalg.norm(again, axis=1) / np.linalg.norm(vectors[known], axis=1)
+    print(f"cosine of a known word with its vector: {np.median(cosines):.3f}, the median")
 
 
 def transform_by_counts(

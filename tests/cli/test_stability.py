@@ -42,7 +42,10 @@ def test_neighbours_and_their_stability(stable: str, capsys: Capture) -> None:
     found = json_of(capsys, "similar", stable, "wa", "-n", "3", "--stability")
     assert found["wa"] == json.loads(json.dumps(plain(loaded.neighbours("wa", 3))))
     assert main(["similar", stable, "wa", "-n", "3", "--stability"]) == 0
-    assert capsys.readouterr().out.splitlines() == loaded.neighbours("wa", 3).lines()
+    *lines, first, second = capsys.readouterr().out.splitlines()
+    assert lines == loaded.neighbours("wa", 3).lines()
+    assert first.startswith("± is the standard error of a pair chosen beforehand.")
+    assert second == "these documents, and are less near in others."
     without = json_of(capsys, "similar", stable, "wa", "-n", "3")
     assert [each["word"] for each in without["wa"]] == [
         each["word"] for each in found["wa"]["neighbours"]

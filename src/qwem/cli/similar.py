@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     import argparse
 
 
+CHOSEN = """\
+± is the standard error of a pair chosen beforehand. Neighbours are chosen because they are near in
+these documents, and are less near in others.
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem similar``."""
     add_model_argument(parser)
@@ -38,6 +44,7 @@ def run(options: argparse.Namespace) -> None:
             "".join(f"{line}\n" for line in ([word] if len(each) > 1 else []) + found.lines())
             for word, found in each.items()
         )
+        text += CHOSEN
         emit(options, {word: plain(found) for word, found in each.items()}, text)
         draw(options, "interval_plot", each[options.words[0]])
         return

@@ -139,13 +139,29 @@ def _closed_rows(
 def _polished_rows(
     model: Model, rows: sparse.csr_array[Any], dispersion: float
 ) -> Iterator[tuple[Vector, Vector]]:
-    """Yield the minimum of each row's loss against the contexts of a polished model."""
+    """Yield the minimum of each row's loss against the contexts of a polished model.
+
+    A fit adds e pairs of independence to the row of each of its words. A word with fewer pairs of
+    its own is better known by the prior, that it is one of the model's words. So a row of n pairs
+    has the share n²/(n² + e²) of the evidence of a fit, and the rest, e²/(n² + e²), of the prior.
+    """
     from qwem.polish import solve_row
 
+    assert model.polished is not None
     contexts = model.fixed_contexts()
+    evidence = model.polished[1].provenance["polish"]["evidence"]
+    evidence *= model.spectrum.target_settings["pair_total"] / model.vocabulary.counts.sum()
     for row in range(rows.shape[0]):
-        counts = rows[[row]]
-        solved = solve_row(contexts, counts.indices, counts.data.astype(np.float64), dispersion)
+        counts = rows[[row]].astype(np.float64)
+        own = 1 / (1 + (evidence / counts.sum()) ** 2)
+        solved = solve_row(
+            contexts,
+            counts.indices,
+            counts.data,
+            dispersion,
+            prior=1 - own,
+            evidence=own * evidence,
+        )
         yield solved.vector - contexts.centre, solved.covariance
 
 

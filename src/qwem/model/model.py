@@ -133,8 +133,9 @@ class Model:
         In the closed form a row is w = Λ^(−½) V*ᵀ m (Theorem 3.2), where m is the row that the
         counts would have in the target. For a word of the model, with ``shrink=False`` and its
         `occurrences`, that is exactly its vector. In a polished model it is the minimum of
-        word2vec's loss for that row, all context vectors being fixed, with the mean and the
-        covariance of the model's words as a prior.
+        word2vec's loss for that row, all context vectors being fixed. A word with little text has
+        the mean and the covariance of the model's words as a prior, one with much text the
+        `evidence` of a fit.
 
         Parameters
         ----------

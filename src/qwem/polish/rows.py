@@ -68,7 +68,13 @@ class SolvedRow(NamedTuple):
 
 
 def solve_row(
-    contexts: FixedContexts, columns: NDArray[Any], counts: NDArray[Any], dispersion: float = 1.0
+    contexts: FixedContexts,
+    columns: NDArray[Any],
+    counts: NDArray[Any],
+    dispersion: float = 1.0,
+    *,
+    prior: float = 1.0,
+    evidence: float = 0.0,
 ) -> SolvedRow:
     """Return the word vector that minimizes the loss of one row, by Newton's method.
 
@@ -89,6 +95,10 @@ def solve_row(
         The contexts that the word was seen with, and how often.
     dispersion
         What a pair counts for on average: the mean of squared weights over the mean of weights.
+    prior
+        The weight of the prior.
+    evidence
+        How many pairs of independence are added, as `Word2vecLoss` adds them to each of its rows.
     """
     total = float(counts.sum())
     vectors = contexts.vectors[columns].astype(np.float64)
@@ -96,9 +106,10 @@ def solve_row(
     slope, curvature = contexts._slope[columns], contexts._curvature[columns]
     negative = contexts.negatives * total * contexts.noise[columns]
     both = counts + negative
-    prior = dispersion * contexts.precision  # as the loss is that many times a logarithm
-    gram = total * contexts._gram + prior
-    constant = total * contexts._constant - prior @ contexts.centre
+    # The loss is as many times a logarithm as pairs count for.
+    precision = prior * dispersion * contexts.precision
+    gram = (total + evidence) * contexts._gram + precision
+    constant = total * contexts._constant - precision @ contexts.centre
     level = np.logaddexp(0, bias)
 
     def loss_at(row: Vector) -> float:
