@@ -61,6 +61,7 @@ write_json(list(squared_norm = unname(fit$normed_betas_orig), noise = unname(fit
 """
 
 PERMUTATIONS, WINDOW = 999, 6
+CLUSTERS = ("occurrences", "documents", "speakers")
 
 
 def main() -> None:
@@ -68,6 +69,10 @@ def main() -> None:
     parser.add_argument("context", type=Path)
     parser.add_argument("--word", default="immigration")
     parser.add_argument("--dim", type=int, help="use the first D dimensions of the vectors only")
+    parser.add_argument(
+        "--clusters", nargs="+", choices=CLUSTERS, default=CLUSTERS, metavar="KIND",
+        help="what is left out at a time: " + ", ".join(CLUSTERS) + " (all three by default)",
+    )  # fmt: skip
     parser.add_argument(
         "--no-jackknife", dest="jackknife", action="store_false",
         help="leave out conText's jackknife, which fits once for each cluster",
@@ -86,10 +91,11 @@ def main() -> None:
             f"{party} {gender} {round(nominate, 3)}"
             for party, gender, nominate in zip(*covariates.values(), strict=True)
         ]
-        for clusters in ("occurrences", "documents", speakers):
+        for kind in options.clusters:
+            clusters = speakers if kind == "speakers" else kind
             labels = np.arange(len(contexts.documents))
-            if clusters != "occurrences":
-                each = range(len(corpus)) if clusters == "documents" else clusters
+            if kind != "occurrences":
+                each = range(len(corpus)) if kind == "documents" else speakers
                 labels = np.unique(np.array(each)[contexts.documents], return_inverse=True)[1]
             given = {
                 "vectors": (contexts.vectors @ transform.T).tolist(),
@@ -108,7 +114,6 @@ def main() -> None:
                 clusters=clusters, permutations=PERMUTATIONS, window=WINDOW, weights="flat",
             )  # fmt: skip
             seconds = time.process_time() - start
-            kind = clusters if isinstance(clusters, str) else "speakers"
             print(f"clusters: {kind}, {found.clusters}")
             print(f"  seconds: conText {theirs['seconds']:.2f}, qwem {seconds:.2f}")
             for place, ours in enumerate(found.coefficients):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +88,13 @@ def test_a_new_word_is_near_the_words_of_its_contexts(
     cosine, error = found.similarity("rose")
     assert cosine == pytest.approx(model.wv.most_similar([found.vector])[0][1], abs=0.5)
     assert 0 < error < 0.3
+    lines = found.to_text().splitlines()
+    assert lines[0] == "zzz: found 12 times."
+    assert lines[1].split() == ["word", "similarity", "error"]
+    assert lines[2].split()[0] == near[0]
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert np.allclose(plain["vector"], found.vector)
+    assert [each["word"] for each in plain["neighbours"]][:5] == near
     with pytest.raises(CorpusError, match="'yyy' does not occur"):
         model.embed("yyy", texts)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.results import Result, as_plain
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Vocabulary, occurrences
 from qwem.errors import CorpusError, SettingError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class NewWord:
+class NewWord(Result):
     """The vector of a word or phrase that a model did not have, and how sure it is."""
 
     word: str
@@ -49,6 +50,25 @@ class NewWord:
         """Return the nearest words of the model, their cosines and the standard errors of these."""
         found = self.embedding.most_similar(self.vector, topn=topn)
         return [(word, *self.similarity(word)) for word, _ in found]
+
+    def heading(self) -> str:
+        """Return how often the word was found."""
+        often = "once" if self.occurrences == 1 else f"{self.occurrences:,} times"
+        return f"{self.word}: found {often}.\n"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each of the ten nearest words of the model."""
+        names = ("word", "similarity", "error")
+        return [dict(zip(names, near, strict=True)) for near in self.most_similar()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold: the vector and the nearest words."""
+        return {
+            "word": self.word,
+            "occurrences": self.occurrences,
+            "vector": as_plain(self.vector),
+            "neighbours": self.rows(),
+        }
 
 
 def embed(
