@@ -90,18 +90,28 @@ def compare(options: argparse.Namespace, settings: Settings, directory: str) -> 
     work = Path(directory, "work")
     _warm()
     for workers in options.workers:
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         corpus = read(files, settings, workers)
         reading = time.perf_counter() - start
         expected = count(corpus, settings, workers)
-        alone = time.perf_counter() - start
-        print(f"{workers} threads  {alone:7.1f} s  {reading:.1f} s of them reading", flush=True)
+        alone, used = time.perf_counter() - start, time.process_time() - used
+        print(
+            f"{workers} threads  {alone:7.1f} s  {reading:.1f} s of them reading; "
+            f"{used:.1f} processor s",
+            flush=True,
+        )
         with connected(workers=workers) as client:
             client.run(_warm)
+            before = _processor_seconds(client)
             found, seconds, seen = count_there(client, files, work, settings, options.piece_bytes)
+            used_there = _processor_seconds(client) - before
             shutil.rmtree(work)
         assert found == expected
-        print(f"{workers} workers  {seconds:7.1f} s  {seconds / alone - 1:+.0%}", flush=True)
+        print(
+            f"{workers} workers  {seconds:7.1f} s  {seconds / alone - 1:+.0%}; "
+            f"{used_there:.1f} processor s, {used_there / used - 1:+.0%}",
+            flush=True,
+        )
         for stage, taken in seen.seconds.items():
             print(f"    {stage:16}{taken:7.1f} s  {seen.tasks[stage]:5} tasks", flush=True)
 
@@ -179,6 +189,15 @@ def _predicted(
             growth = times * busy(seen.tasks[stage]) / busy(tasks[stage])
         total += growth * taken
     return total
+
+
+def _processor_seconds(client: Any) -> float:
+    """Return what the workers and this process, with the scheduler in it, have used so far.
+
+    Where other work shares the cores, these can still be compared.
+    """
+    workers: dict[str, float] = client.run(time.process_time)
+    return sum(workers.values()) + time.process_time()
 
 
 def _warm() -> None:
