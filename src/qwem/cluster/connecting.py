@@ -16,6 +16,12 @@ PATIENCE = 30.0
 """Seconds to wait for a scheduler, and for its first worker."""
 LOSSES = 10
 """How often a worker may be lost during the same task."""
+_LOCAL = {
+    "distributed.scheduler.allowed-failures": LOSSES,
+    # Dask has workers give every small part of memory back, which also keeps glibc from learning
+    # how large arrays are: each array would be fresh memory. So glibc is left to itself.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+}
 
 
 @contextmanager
@@ -35,9 +41,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
     if workers is not None:
         require_whole("workers", workers, least=1)
         with (
-            require("dask", "cluster").config.set(
-                {"distributed.scheduler.allowed-failures": LOSSES}
-            ),
+            require("dask", "cluster").config.set(_LOCAL),
             distributed.LocalCluster(
                 n_workers=workers, threads_per_worker=1, dashboard_address=":0"
             ) as cluster,
