@@ -142,10 +142,9 @@ def constants(options: argparse.Namespace, settings: Settings, directory: str) -
         runs = []
         for times in (2, options.times):
             files = copied(options.corpus, times, directory)
-            _, taken, stage = count_there(client, files, work, settings, options.piece_bytes)
+            runs.append(count_there(client, files, work, settings, options.piece_bytes))
             shutil.rmtree(work)
-            runs.append((taken, stage))
-        (_, twice), (taken, more) = runs
+        (_, _, twice), (_, taken, more) = runs
         predicted = _predicted(seconds, seen, twice, more.tasks, options.times, workers)
         print(
             f"{options.times} times: {predicted:.1f} s predicted, {taken:.1f} s taken, "
