@@ -35,6 +35,15 @@ def mapped(file: Path) -> np.memmap:
     return np.memmap(file, np.uint16, "r")
 
 
+def mapped_corpus(file: Path) -> Corpus:
+    """A corpus of a thousand documents, none of whose tokens are in memory."""
+    tokens = mapped(file)
+    words = Vocabulary(tuple(f"w{number}" for number in range(50)), np.arange(50)[::-1])
+    corpus = Corpus(tokens, np.linspace(0, TOKENS, 1001).astype(np.int64), words)
+    release(tokens)
+    return corpus
+
+
 def test_a_part_is_given_back_and_read_again(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     tokens = mapped(file)
@@ -59,10 +68,7 @@ def test_a_corpus_is_counted_recoded_and_saved_in_little_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "tokens"
-    tokens = mapped(file)
-    words = Vocabulary(tuple(f"w{number}" for number in range(50)), np.arange(50)[::-1])
-    corpus = Corpus(tokens, np.linspace(0, TOKENS, 1001).astype(np.int64), words)
-    release(tokens)
+    corpus = mapped_corpus(file)
     most = 0
     lay_out = counting._Counter._lay_out
 
@@ -76,7 +82,7 @@ def test_a_corpus_is_counted_recoded_and_saved_in_little_memory(
     counts = counting.count_pairs(corpus, [2, 1], None, 2, CHUNK)
     assert counts.words.sum() == TOKENS
     assert most <= 2 * CHUNK
-    corpus.recode(words.restrict(20))
+    corpus.recode(corpus.vocabulary.restrict(20))
     corpus.save(tmp_path / "corpus")
     assert Corpus.load(tmp_path / "corpus").fingerprint == corpus.fingerprint
     assert resident(file) <= 2 * CHUNK
@@ -86,10 +92,7 @@ def test_phrases_are_found_in_little_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "tokens"
-    tokens = mapped(file)
-    words = Vocabulary(tuple(f"w{number}" for number in range(50)), np.arange(50)[::-1])
-    corpus = Corpus(tokens, np.linspace(0, TOKENS, 1001).astype(np.int64), words)
-    release(tokens)
+    corpus = mapped_corpus(file)
     taken: list[int] = []
 
     def look(array: Any) -> None:
@@ -102,4 +105,5 @@ def test_phrases_are_found_in_little_memory(
     assert len(phrases)
     phrases.join(corpus, threads=1)
     assert len(taken) > 4 * TOKENS // CHUNK
-    assert max(taken) <= tokens.nbytes // 2  # a chunk, and what the system maps around it, 2 MB
+    # A chunk, and what the system maps around it, 2 MB.
+    assert max(taken) <= corpus.tokens.nbytes // 2

@@ -179,12 +179,14 @@ def polish(
         while not converged and len(losses) < 2 * sweeps:
             word, before, fall = improve(loss.of_words(), steps, word, context, threads, bar.update)
             losses.append(before)
+            # Twice the fall that is sure of the words' half stands for that of the whole sweep.
             converged = is_warm and len(losses) == 1 and 2 * fall < tol * -before
             if not converged:
                 context, before, _ = improve(
                     loss.of_contexts(), steps, context, word, threads, bar.update
                 )
                 losses.append(before)
+                # The loss after a sweep is known in the next, so two contexts' halves are compared.
                 converged = len(losses) > 2 and losses[-3] - before <= tol * -before
             bar.set_postfix_str(f"loss {before:.4f}")
             if callback is not None:

@@ -55,10 +55,9 @@ class Steps(Protocol):
     ) -> Vector:
         """Take one step for every row of `here`, in place; return losses and falls.
 
-        Beside each other are the loss of a row before its step, and by how much at least the step
-        lowers it.
-        `there` are the rows of the other side, and `constant` their weighted sum. `done` is called
-        with the number of pairs worked on.
+        A row of what is returned has the loss before the step, and by how much at least the step
+        lowers it. `there` are the rows of the other side, and `constant` their weighted sum. `done`
+        is called with the number of pairs worked on.
         """
 
 
