@@ -219,7 +219,7 @@ def _warm() -> None:
         words = [a + b for a in "abcdefghijklmnopqrst" for b in "abcdefghijklmnopqrst"]
         text.write_text(" ".join(words))
         reading = Reading(tokenizer="ascii")
-        encoded = [encode_piece(cut_files(text, "line", 10_000)[0], "line", reading, piece, 1)]
+        encoded = [encode_piece(cut_files(text, "line", 10_000)[0], "line", reading, piece)]
         for chosen in (words[:2], words):  # few words are counted in a dense matrix, many in rows
             vocabulary = Vocabulary.from_counts(dict.fromkeys(chosen, 1))
             corpus = recode(encoded, vocabulary, "drop")

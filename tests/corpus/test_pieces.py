@@ -66,10 +66,10 @@ def test_pieces_recoded_together_are_the_whole_text(
     oov: Literal["drop", "mask"], tmp_path: Path
 ) -> None:
     pieces = []
-    for number, lines in enumerate((TEXT, TEXT[1:], TEXT[:1])):
+    for number, lines in enumerate((TEXT, TEXT[::-1], TEXT[:1])):
         (tmp_path / str(number)).mkdir()
         pieces.append(encoded(tmp_path / str(number), lines, min_tokens=2, vocab_size=1))
-    documents = [*TEXT, *TEXT[1:], *TEXT[:1]]
+    documents = [*TEXT, *TEXT[::-1], *TEXT[:1]]
     whole = Corpus.from_documents(documents, min_tokens=2, vocab_size=6, oov=oov)
     recoded = recode(pieces, whole.vocabulary, oov)
     assert recoded.fingerprint == whole.fingerprint
@@ -85,8 +85,14 @@ def test_a_piece_has_all_its_words_sorted(tmp_path: Path) -> None:
         assert piece.words["word"].to_pylist() == sorted(counts)
         assert piece.words["count"].to_pylist() == [counts[word] for word in sorted(counts)]
         assert piece.settings["words_read"] == 13
-    first = made.tokens[: made.offsets[1]]
-    assert [sorted(counts)[token] for token in first] == TEXT[0].split()
+        assert piece.size == sum(counts.values())
+        stream = piece.stream()
+        assert stream.offsets.size == 4
+        first = stream.tokens[: stream.offsets[1]]
+        assert [stream.words[token] for token in first] == TEXT[0].split()
+        met = [word for word in stream.words if word]
+        assert met == list(counts), "words are numbered as they are met"
+        assert [stream.counts[stream.words.index(word)] for word in met] == list(counts.values())
 
 
 def test_an_empty_piece(tmp_path: Path) -> None:

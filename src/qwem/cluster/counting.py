@@ -170,12 +170,12 @@ def _encode(
     try:
         once(
             output,
-            lambda: made.append(encode_piece(piece, documents, reading, output, threads=1)),
+            lambda: made.append(encode_piece(piece, documents, reading, output)),
         )
     except EmptyCorpusError:
         return output, Piece(0, 0)
     encoded = made[0] if made else EncodedPiece.load(output)
-    return output, Piece(len(encoded), encoded.tokens.size)
+    return output, Piece(len(encoded), encoded.size)
 
 
 def _groups(

@@ -25,7 +25,7 @@ from qwem.corpus.corpus import (
     write_description,
 )
 from qwem.corpus.documents import check_documents, is_dataset, read_dataset, read_documents
-from qwem.corpus.encoder import encode, id_dtype
+from qwem.corpus.encoder import encode, encode_as_met, id_dtype
 from qwem.corpus.files import find_files
 from qwem.corpus.readers import read_files
 from qwem.corpus.tokenizer import WORDS_GIVEN, Tokenizer, resolve
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.corpus.batches import DocumentBatch
-    from qwem.corpus.encoder import Encoded, FoundWords
+    from qwem.corpus.encoder import Encoded, EncodedAsMet, FoundWords
     from qwem.corpus.files import InputFile, PathLike
     from qwem.corpus.reading import Documents, Reading
 
@@ -165,13 +165,8 @@ def encode_text(
     **options: Any,
 ) -> Encoded[Words]:
     """Encode text in the words that `choose` chooses, to the file of tokens in a folder."""
-    batches = text.batches
-    if text.tokenizer.split is not None:
-        batches = split_words(batches, text.tokenizer.split, reading.errors)  # type: ignore[arg-type]
-    letters = np.empty(0, np.int32) if text.tokenizer.letters is None else text.tokenizer.letters
     return encode(
-        batches,
-        letters,
+        *_words_of(text, reading),
         reading,
         choose,
         threads=threads,
@@ -180,6 +175,27 @@ def encode_text(
         tokens_file=folder / TOKENS_FILE,
         **options,
     )
+
+
+def encode_text_as_met(text: Input, reading: Reading, folder: Path) -> EncodedAsMet:
+    """Encode text in all its words, to the file of tokens in a folder."""
+    return encode_as_met(
+        *_words_of(text, reading),
+        reading.min_tokens,
+        total=text.total,
+        tokens_file=folder / TOKENS_FILE,
+    )
+
+
+def _words_of(
+    text: Input, reading: Reading
+) -> tuple[Iterable[DocumentBatch], NDArray[np.int32]]:
+    """Return text as the encoder takes it: batches, and the table of a compiled tokenizer."""
+    batches = text.batches
+    if text.tokenizer.split is not None:
+        batches = split_words(batches, text.tokenizer.split, reading.errors)  # type: ignore[arg-type]
+    letters = np.empty(0, np.int32) if text.tokenizer.letters is None else text.tokenizer.letters
+    return batches, letters
 
 
 def build_joined(

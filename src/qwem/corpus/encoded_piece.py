@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.resources import require_disk
+from qwem._internal.resources import require_disk, require_temporary_disk
 from qwem._internal.word_lists import WORDS_FILE, packed_words, read_list, sorted_list, write_list
 from qwem.corpus.corpus import TOKENS_FILE, map_tokens
-from qwem.corpus.encoder import id_dtype
 from qwem.corpus.token_stream import TokenStream, write_renumbered
 
 if TYPE_CHECKING:
@@ -23,63 +23,97 @@ if TYPE_CHECKING:
     from qwem.corpus.phrases import Phrases
 
 KIND = "piece"
-_OFFSETS, _OFFSETS_FILE = "offsets", "offsets.safetensors"
+_ARRAYS_FILE = "arrays.safetensors"
+_IDS = np.dtype("<u4")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EncodedPiece:
-    """Documents as token ids, each standing for a word of a sorted list.
+    """Documents as token ids, which number words in the order in which they were met.
 
-    The words are in Arrow's memory: a piece has hundreds of thousands, most of which will not be
-    chosen, and as many Python strings would take longer than to read the text.
+    The ids are those that reading gave to words, so that a piece is written once; those of the
+    whole text follow when its vocabulary is known. The words are in Arrow's memory: a piece has
+    hundreds of thousands, most of which will not be chosen, and as many Python strings would take
+    longer than to read the text.
     """
 
-    tokens: NDArray[np.uint16] | NDArray[np.uint32]
+    tokens: NDArray[np.uint32]
     offsets: NDArray[np.int64]
+    """Where documents begin and end, those that are not kept too."""
+    kept: NDArray[np.bool_]
+    """Which documents are long enough."""
     words: Any
     """An Arrow table of each `word` and its `count`, in the order of their spelling."""
+    ids: NDArray[np.int64]
+    """The id of each word of the table. Words that no kept document has are not there."""
     settings: dict[str, Any]
     """How the text was read."""
 
     def __len__(self) -> int:
-        return self.offsets.size - 1
+        return int(np.count_nonzero(self.kept))
+
+    @property
+    def size(self) -> int:
+        """The number of tokens of documents that are kept."""
+        return int(np.diff(self.offsets)[self.kept].sum())
 
     def packed(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return the contiguous UTF-8 of all words, and where each ends."""
+        """Return the contiguous UTF-8 of all words of the table, and where each ends."""
         return packed_words(self.words["word"])
 
+    def by_id(self, values: NDArray[Any], other: int) -> NDArray[Any]:
+        """Return values of the words of the table in the order of ids, `other` for other ids."""
+        ordered = np.full(int(self.ids.max(initial=-1)) + 1, other, values.dtype)
+        ordered[self.ids] = values
+        return ordered
+
     def stream(self) -> TokenStream:
-        """Return the tokens as a stream, with the words spelled out."""
-        words, counts = self.words["word"].to_pylist(), self.words["count"].to_numpy()
-        return TokenStream(self.tokens, self.offsets, words, counts)
+        """Return the tokens of kept documents as a stream, with the words spelled out."""
+        counts = self.by_id(self.words["count"].to_numpy(), 0)
+        words = [""] * counts.size
+        for number, word in zip(self.ids.tolist(), self.words["word"].to_pylist(), strict=True):
+            words[number] = word
+        if self.kept.all():
+            return TokenStream(self.tokens, self.offsets, words, counts)
+        same = np.arange(counts.size, dtype=np.uint32)
+        require_temporary_disk(_IDS.itemsize * self.size, "Leaving short documents out")
+        with tempfile.TemporaryFile() as file:  # without a name: nothing is left behind
+            ends = write_renumbered(
+                file, self.tokens, self.offsets, same, _IDS, kept=self.kept
+            )
+            file.flush()
+            tokens: Any = np.memmap(file, _IDS, "r", shape=int(ends[-1]))
+        return TokenStream(tokens, np.concatenate(([0], ends)), words, counts)
 
     @classmethod
     def load(cls, path: PathLike) -> EncodedPiece:
         """Return a piece that was written to a directory, its tokens as a memory map."""
 
         def build(saved: artefact.Saved) -> EncodedPiece:
-            offsets = saved.arrays(_OFFSETS_FILE)[_OFFSETS]
-            file, dtype = saved.mapped_path(TOKENS_FILE), np.dtype(saved.metadata["dtype"])
-            tokens = map_tokens(file, dtype, int(offsets[-1]))
+            arrays = saved.arrays(_ARRAYS_FILE)
+            file = saved.mapped_path(TOKENS_FILE)
+            tokens = map_tokens(file, _IDS, int(arrays["offsets"][-1]))
             words = read_list(saved.path(WORDS_FILE))
-            return cls(tokens, offsets, words, saved.metadata["settings"])
+            return cls(tokens, words=words, settings=saved.metadata["settings"], **arrays)
 
         return artefact.load(path, KIND, build)
 
 
 def describe_piece(
     folder: Path,
-    dtype: np.dtype[Any],
     offsets: NDArray[np.int64],
+    kept: NDArray[np.bool_],
     words: Any,
+    ids: NDArray[np.int64],
     settings: dict[str, Any],
 ) -> EncodedPiece:
     """Write everything of a piece except its tokens, which are in the folder, and return it."""
     write_list(folder / WORDS_FILE, words)
-    artefact.write_arrays(folder / _OFFSETS_FILE, {_OFFSETS: offsets})
-    artefact.write_metadata(folder, KIND, {"dtype": dtype.str, "settings": settings})
-    tokens = map_tokens(folder / TOKENS_FILE, dtype, int(offsets[-1]))
-    return EncodedPiece(tokens, offsets, words, settings)
+    arrays = {"offsets": offsets, "kept": kept, "ids": ids}
+    artefact.write_arrays(folder / _ARRAYS_FILE, arrays)
+    artefact.write_metadata(folder, KIND, {"settings": settings})
+    tokens = map_tokens(folder / TOKENS_FILE, _IDS, int(offsets[-1]))
+    return EncodedPiece(tokens, offsets, kept, words, ids, settings)
 
 
 def join_piece(piece: EncodedPiece, phrases: Phrases, directory: PathLike) -> EncodedPiece:
@@ -87,18 +121,16 @@ def join_piece(piece: EncodedPiece, phrases: Phrases, directory: PathLike) -> En
     import pyarrow as pa
 
     stream = phrases.joined(piece.stream(), 1)
-    words, places = sorted_list(pa.array(stream.words, pa.large_string()), stream.counts)
-    numbers = np.zeros(len(stream.words), np.uint32)
-    numbers[places] = np.arange(places.size, dtype=np.uint32)
-    dtype = id_dtype(places.size)
+    words, ids = sorted_list(pa.array(stream.words, pa.large_string()), stream.counts)
+    kept = np.ones(stream.offsets.size - 1, np.bool_)
     with artefact.writing(directory, KIND) as folder:
         require_disk(
-            dtype.itemsize * stream.tokens.size,
+            _IDS.itemsize * stream.tokens.size,
             folder.parent,
             "Joining the phrases of this text",
             "free some space",
         )
+        same = np.arange(len(stream.words), dtype=np.uint32)
         with (folder / TOKENS_FILE).open("wb") as file:
-            ends = write_renumbered(file, stream.tokens, stream.offsets, numbers, dtype)
-        offsets = np.concatenate(([0], ends))
-        return describe_piece(folder, dtype, offsets, words, piece.settings)
+            write_renumbered(file, stream.tokens, stream.offsets, same, _IDS)
+        return describe_piece(folder, stream.offsets, kept, words, ids, piece.settings)

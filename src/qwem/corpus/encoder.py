@@ -5,6 +5,8 @@ writes the numbers to a spool file. When all text has been read, the words of al
 counted together, some are chosen, and the spooled numbers are replaced by those of the chosen
 words, batch by batch in the order of the text. So the result is the same for any number of
 workers and any size of batches, and only the distinct words need to fit in memory.
+
+Where words are chosen later, from other text as well, the numbers of one worker are the result.
 """
 
 from __future__ import annotations
@@ -52,6 +54,18 @@ class Encoded(Generic[Words]):
 
 
 @dataclass(frozen=True)
+class EncodedAsMet:
+    """All text as numbers of words in the order in which these were met; they are in a file."""
+
+    offsets: NDArray[np.int64]
+    """Where documents begin and end, those that are not kept too."""
+    kept: NDArray[np.bool_]
+    """Which documents are kept."""
+    found: FoundWords
+    statistics: dict[str, int]
+
+
+@dataclass(frozen=True)
 class _Run:
     """The words of one batch: where they are spooled, and where its documents end in them."""
 
@@ -95,14 +109,15 @@ class _Worker:
 class _DiskForecast:
     """How much disk the words of all the text will take, from those read so far.
 
-    A word takes a number in a spool and, at the end, another in the corpus.
+    A word takes a number in each of `copies`: in a spool and, at the end, another in the corpus.
     """
 
-    def __init__(self, directory: Path, total: int | None) -> None:
+    def __init__(self, directory: Path, total: int | None, copies: int = 2) -> None:
         self.total = total
         self.needed = 0
         """Bytes in all."""
         self._directory = directory
+        self._copies = copies
         self._spooled = self._read = 0
         self._due = max(1, (total or 0) // 100)
 
@@ -116,7 +131,7 @@ class _DiskForecast:
         if not self.total or self._read < self._due:
             return False
         self._due = 2 * self._read
-        self.needed = int(2 * self._spooled * max(1.0, self.total / self._read))
+        self.needed = int(self._copies * self._spooled * max(1.0, self.total / self._read))
         require_disk(
             self.needed - self._spooled,
             self._directory.parent,
@@ -198,20 +213,47 @@ def encode(
     finally:
         for worker in workers:
             worker.remove()
-    return Encoded(
-        dtype,
-        np.concatenate(offsets),
-        words,
-        digest,
-        {
-            "text_bytes": text_bytes,
-            "documents_read": lengths.size,
-            "documents_kept": int(kept.sum()),
-            "words_read": int(lengths.sum()),
-            "words_counted": int(lengths[kept].sum()),
-            "words_kept": int(found.counts_of(places).sum()),
-        },
-    )
+    words_kept = int(found.counts_of(places).sum())
+    statistics = _statistics(text_bytes, lengths, kept, words_kept)
+    return Encoded(dtype, np.concatenate(offsets), words, digest, statistics)
+
+
+def encode_as_met(
+    batches: Iterable[DocumentBatch],
+    letters: NDArray[np.int32],
+    min_tokens: int,
+    *,
+    total: int | None,
+    tokens_file: Path,
+) -> EncodedAsMet:
+    """Encode text into `tokens_file`, each word as the number in whose order it was met.
+
+    Other parameters are those of `encode`. Documents shorter than `min_tokens` stay in the file.
+    """
+    worker = _Worker(tokens_file)
+    forecast = _DiskForecast(tokens_file.parent, total, copies=1)
+    runs, text_bytes = _spool(batches, letters, [worker], 1, forecast)
+    lengths = _document_lengths(runs)
+    kept = lengths >= min_tokens
+    _check_documents(lengths, kept, min_tokens)
+    found = FoundWords([worker], _counts([worker], runs, _split_by_run(kept, runs), 1))
+    words_kept = int(found.counts.sum())
+    statistics = _statistics(text_bytes, lengths, kept, words_kept)
+    return EncodedAsMet(np.concatenate(([0], np.cumsum(lengths))), kept, found, statistics)
+
+
+def _statistics(
+    text_bytes: int, lengths: NDArray[np.int64], kept: NDArray[np.bool_], words_kept: int
+) -> dict[str, int]:
+    """Return how much text was read, how much of it is kept, and how many of its words are."""
+    return {
+        "text_bytes": text_bytes,
+        "documents_read": lengths.size,
+        "documents_kept": int(kept.sum()),
+        "words_read": int(lengths.sum()),
+        "words_counted": int(lengths[kept].sum()),
+        "words_kept": words_kept,
+    }
 
 
 def id_dtype(ids: int) -> np.dtype[Any]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qwem._internal import artefact
 from qwem._internal.blocks import even_cuts
 from qwem._internal.leftovers import temporary_directory
-from qwem._internal.resources import thread_count
 from qwem._internal.word_lists import sorted_list, unpacked_words
-from qwem.corpus.building import encode_text, open_found
+from qwem.corpus.building import encode_text_as_met, open_found
 from qwem.corpus.encoded_piece import KIND, describe_piece, join_piece
 from qwem.corpus.files import find_files, open_parquet
 from qwem.corpus.phrases import Phrases
@@ -20,11 +19,7 @@ from qwem.errors import CorpusError, SettingError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from qwem.corpus.encoded_piece import EncodedPiece
-    from qwem.corpus.encoder import FoundWords
     from qwem.corpus.files import InputFile, PathLike
     from qwem.corpus.reading import Documents, Reading
 
@@ -45,11 +40,10 @@ def encode_piece(
     documents: Documents,
     reading: Reading,
     directory: PathLike,
-    threads: int | None = None,
 ) -> EncodedPiece:
     """Encode a piece with all the words that it has, whatever `reading` says of words, and save it.
 
-    Phrases that `reading` gives are joined.
+    Phrases that `reading` gives are joined. The work is done by one thread.
     """
     if isinstance(reading.phrases, int) and reading.phrases:
         raise SettingError(
@@ -59,20 +53,17 @@ def encode_piece(
     if isinstance(reading.phrases, Phrases):
         with temporary_directory("qwem-piece") as folder:
             words = replace(reading, phrases=False)
-            whole = encode_piece(piece, documents, words, folder / "piece", threads)
+            whole = encode_piece(piece, documents, words, folder / "piece")
             return join_piece(whole, reading.phrases, directory)
-
-    def keep_all(found: FoundWords) -> tuple[NDArray[np.int64], Any]:
-        words, places = sorted_list(unpacked_words(*found.packed()), found.counts)
-        return places, words
 
     text = open_found([piece], documents, reading)
     settings = {**text.description, "tokenizer": text.tokenizer.name, "errors": reading.errors}
     with artefact.writing(directory, KIND) as folder:
-        dropping = replace(reading, oov="drop")
-        encoded = encode_text(text, dropping, keep_all, folder, thread_count(threads))
+        encoded = encode_text_as_met(text, reading, folder)
         settings |= {"min_tokens": reading.min_tokens, **encoded.statistics}
-        return describe_piece(folder, encoded.dtype, encoded.offsets, encoded.words, settings)
+        spelled = unpacked_words(*encoded.found.packed())
+        words, numbers = sorted_list(spelled, encoded.found.counts)
+        return describe_piece(folder, encoded.offsets, encoded.kept, words, numbers, settings)
 
 
 def _pieces(file: InputFile, documents: Documents, piece_bytes: int) -> Iterator[InputFile]:

@@ -54,12 +54,14 @@ def recode(
     with destination(None) as folder:
         with (folder / TOKENS_FILE).open("wb") as file:
             for text in texts:
-                spelled = (
-                    packed(text.vocabulary.words) if isinstance(text, Corpus) else text.packed()
-                )
-                numbers = np.append(known.look_up(*spelled, other), np.uint32(other))
+                if isinstance(text, Corpus):
+                    found = known.look_up(*packed(text.vocabulary.words), other)
+                    numbers, kept = np.append(found, np.uint32(other)), None
+                else:
+                    numbers = text.by_id(known.look_up(*text.packed(), other), other)
+                    kept = text.kept
                 ends = write_renumbered(
-                    file, text.tokens, text.offsets, numbers, dtype, digest=digest
+                    file, text.tokens, text.offsets, numbers, dtype, kept=kept, digest=digest
                 )
                 offsets.append(ends + written)
                 written += int(ends[-1]) if ends.size else 0
