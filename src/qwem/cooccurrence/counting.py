@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from qwem._internal.resources import (
 )
 from qwem.cooccurrence.csr import Rows, assemble
 from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
+from qwem.cooccurrence.layout import Layout
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
 from qwem.cooccurrence.runs import Runs, RunWriter, most_entries, row_groups
 from qwem.errors import CountError
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem._internal.progress import Progress
+    from qwem.cooccurrence.layout import Chunk
     from qwem.cooccurrence.subsampling import Subsampling
     from qwem.corpus import Corpus
 
@@ -80,15 +81,6 @@ def count_pairs(
     return counter.run(chunk_tokens, working_memory, rough)
 
 
-class _Chunk(NamedTuple):
-    """A part of the corpus laid out for counting; see `qwem.cooccurrence.kernels`."""
-
-    stream: NDArray[Any]
-    positions: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    """Word w's positions are ``positions[starts[w]:starts[w + 1]]``."""
-
-
 class _Plan(NamedTuple):
     """How to count within the memory there is."""
 
@@ -126,6 +118,8 @@ class _Counter:
             ThreadPoolExecutor(self.threads) as self.pool,
             progress("counting", self.draws * tokens, "word") as bar,
         ):
+            window = len(self.weights)
+            self.layout = Layout(self.words, window, self.limits, self.pool, self.threads)
             occurrences = self._occurrences(chunk_tokens)
             self.dtype = self._choose_width(occurrences)
             self.weights = self.weights.astype(self.dtype)
@@ -138,7 +132,7 @@ class _Counter:
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
             runs = Runs(self.words - self.head, self.dtype, plan.buffer_entries or 0)
             for key, part in self._chunks(plan.chunk_tokens):
-                chunk = self._lay_out(part.start, part.stop, key)
+                chunk = self.layout.lay_out(self.corpus, part.start, part.stop, key)
                 words += np.diff(chunk.starts)
                 self._count_head(chunk, head, bar)
                 if plan.buffer_entries is not None:
@@ -146,7 +140,7 @@ class _Counter:
                 elif self.head < self.words:
                     tail = self._count_tail(chunk, tail)
                 bar.update(int(chunk.starts[-1] - chunk.starts[self.head]))
-                del chunk
+            del self.layout  # and with it the memory of a chunk
             if plan.buffer_entries is not None:
                 tail = runs.merged()
             self._symmetrize(head)
@@ -221,47 +215,14 @@ class _Counter:
             for part in blocks(len(self.corpus.tokens), most=chunk_tokens):
                 yield key, part
 
-    def _lay_out(self, start: int, stop: int, key: np.uint64) -> _Chunk:
-        from qwem.cooccurrence import kernels
-
-        corpus, window = self.corpus, len(self.weights)
-        common = (self.words, window, self.limits, key, corpus.first_document)
-        text = (corpus.tokens, corpus.offsets)
-
-        parts = list(pairwise(even_cuts(start, stop, self.threads)))
-        found = np.zeros((self.threads, self.words + 1), np.int64)
-        nowhere = np.empty(0, corpus.tokens.dtype)
-        lengths = self._map(
-            lambda k: kernels.fill_stream(*text, *parts[k], *common, found[k], nowhere, 0),
-            range(self.threads),
-        )
-        ends = window + np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        stream = np.empty(ends[-1] + window, corpus.tokens.dtype)
-        kernels.fill_margins(*text, start, stop, *common, stream)
-        self._map(
-            lambda k: kernels.fill_stream(*text, *parts[k], *common, found[k], stream, ends[k]),
-            range(self.threads),
-        )
-        release(corpus.tokens[start:stop])
-
-        ranges = list(pairwise(ends))
-        per_part = found[:, : self.words]
-        starts = np.concatenate(([0], np.cumsum(per_part.sum(axis=0))))
-        free = starts[:-1] + np.cumsum(per_part, axis=0) - per_part
-        positions = np.empty(starts[-1], np.uint32)
-        self._map(
-            lambda k: kernels.index_positions(stream, *ranges[k], free[k], positions),
-            range(self.threads),
-        )
-        return _Chunk(stream, positions, starts)
-
-    def _count_head(self, chunk: _Chunk, head: NDArray[Any], bar: Progress) -> None:
+    def _count_head(self, chunk: Chunk, head: NDArray[Any], bar: Progress) -> None:
         """Add, for each of the first words, which of them follow it."""
         from qwem.cooccurrence import kernels
 
         stream, starts = chunk.stream, chunk.starts[: self.head + 1]
         if self.head < self.words:
-            stream = np.minimum(stream, self.head).astype(np.uint16)
+            narrow = self.layout.memory("narrow stream", stream.size, np.dtype(np.uint16))
+            stream = np.minimum(stream, self.head, out=narrow, casting="unsafe")
 
         def work(run: tuple[int, int]) -> None:
             kernels.count_rows_after(stream, chunk.positions, starts, self.weights, *run, head)
@@ -270,7 +231,7 @@ class _Counter:
         for (first, last), _ in zip(runs, self.pool.map(work, runs), strict=True):
             bar.update(int(starts[last] - starts[first]))
 
-    def _count_tail(self, chunk: _Chunk, before: Rows) -> Rows:
+    def _count_tail(self, chunk: Chunk, before: Rows) -> Rows:
         """Return, for each of the other words, what stands around it and is no rarer.
 
         That adds to what was counted `before`.
@@ -280,7 +241,7 @@ class _Counter:
         self._count_rows(chunk, before, rows, most, 0)
         return rows
 
-    def _count_run(self, chunk: _Chunk, buffer_entries: int) -> Rows:
+    def _count_run(self, chunk: Chunk, buffer_entries: int) -> Rows:
         """Return what `_count_tail` does for this chunk alone, as a run on disk."""
         most = self._most_entries(chunk, 0)
         before = Rows.with_room(len(most), 0, self.dtype)
@@ -292,13 +253,13 @@ class _Counter:
             writer.append(group)
         return writer.finish()
 
-    def _most_entries(self, chunk: _Chunk, before: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    def _most_entries(self, chunk: Chunk, before: NDArray[np.int64] | int) -> NDArray[np.int64]:
         """Return how many entries each row after the head can have at most."""
         around = 2 * len(self.weights) * np.diff(chunk.starts[self.head :])
         return np.minimum(np.arange(self.head, self.words) + 1, around + before)
 
     def _count_rows(
-        self, chunk: _Chunk, before: Rows, rows: Rows, most: NDArray[np.int64], skipped: int
+        self, chunk: Chunk, before: Rows, rows: Rows, most: NDArray[np.int64], skipped: int
     ) -> None:
         """Fill rows after the head, without the first `skipped`, given the most entries of each."""
         from qwem.cooccurrence import kernels

@@ -44,9 +44,8 @@ def fill_stream(
 ) -> Any:  # fmt: skip
     """Write the tokens from `start` to `stop` into `stream` from `at` on, and return their end.
 
-    If `stream` is empty, nothing is written, but the words are counted in `occurrences`.
+    The words that are written are counted in `occurrences`.
     """
-    counting = len(stream) == 0
     document = np.searchsorted(offsets, start, side="right") - 1
     while start < stop:
         end = min(stop, offsets[document + 1])
@@ -54,18 +53,22 @@ def fill_stream(
         for t in range(start, end):
             word = tokens[t]
             if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
-                if counting:
-                    occurrences[word] += 1
-                else:
-                    stream[at] = word
+                occurrences[word] += 1
+                stream[at] = word
                 at += 1
         if end == offsets[document + 1] and end > offsets[document]:
-            if not counting:
-                stream[at : at + window] = gap
+            stream[at : at + window] = gap
             at += window
         start = end
         document += 1
     return at
+
+
+@njit(nogil=True, cache=True)
+def move_left(stream: Any, source: Any, target: Any, size: Any) -> None:
+    """Move some tokens of the stream from `source` to `target`, which is not after it."""
+    for i in range(size):
+        stream[target + i] = stream[source + i]
 
 
 @njit(nogil=True, cache=True)
