@@ -5,7 +5,9 @@
 
 The text is read `--times` times over. Both choose the same words; the clusters' counts must be
 equal, bit for bit. Parquet is cut between row groups, and a piece has at least one. Before either
-is timed, a few words are counted by every process, so that compiled code is loaded.
+is timed, a few words are counted by every process, so that compiled code is loaded. With --repeats,
+one process and the cluster take turns, and the median overhead is printed: where other work shares
+the cores, a single run says little.
 
 With --constants the text is taken once and twice, for what words, pairs, products and sweeps cost,
 and then `--times` times over, beside the time that these predict for it. Factorizing and polishing
@@ -20,6 +22,7 @@ import shutil
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -90,30 +93,48 @@ def compare(options: argparse.Namespace, settings: Settings, directory: str) -> 
     work = Path(directory, "work")
     _warm()
     for workers in options.workers:
-        start, used = time.perf_counter(), time.process_time()
-        corpus = read(files, settings, workers)
-        reading = time.perf_counter() - start
-        expected = count(corpus, settings, workers)
-        alone, used = time.perf_counter() - start, time.process_time() - used
-        print(
-            f"{workers} threads  {alone:7.1f} s  {reading:.1f} s of them reading; "
-            f"{used:.1f} processor s",
-            flush=True,
-        )
         with connected(workers=workers) as client:
             client.run(_warm)
-            before = _processor_seconds(client)
-            found, seconds, seen = count_there(client, files, work, settings, options.piece_bytes)
-            used_there = _processor_seconds(client) - before
-            shutil.rmtree(work)
-        assert found == expected
-        print(
-            f"{workers} workers  {seconds:7.1f} s  {seconds / alone - 1:+.0%}; "
-            f"{used_there:.1f} processor s, {used_there / used - 1:+.0%}",
-            flush=True,
-        )
-        for stage, taken in seen.seconds.items():
-            print(f"    {stage:16}{taken:7.1f} s  {seen.tasks[stage]:5} tasks", flush=True)
+            overheads = [
+                _overhead(client, files, work, settings, options, workers)
+                for _ in range(options.repeats)
+            ]
+        if len(overheads) > 1:
+            print(f"median of {len(overheads)}: {median(overheads):+.0%}", flush=True)
+
+
+def _overhead(
+    client: Any,
+    files: list[Path],
+    work: Path,
+    settings: Settings,
+    options: argparse.Namespace,
+    workers: int,
+) -> float:
+    """Print the times of one process and of a cluster; return how much more the cluster takes."""
+    start, used = time.perf_counter(), time.process_time()
+    corpus = read(files, settings, workers)
+    reading = time.perf_counter() - start
+    expected = count(corpus, settings, workers)
+    alone, used = time.perf_counter() - start, time.process_time() - used
+    print(
+        f"{workers} threads  {alone:7.1f} s  {reading:.1f} s of them reading; "
+        f"{used:.1f} processor s",
+        flush=True,
+    )
+    before = _processor_seconds(client)
+    found, seconds, seen = count_there(client, files, work, settings, options.piece_bytes)
+    used_there = _processor_seconds(client) - before
+    shutil.rmtree(work)
+    assert found == expected
+    print(
+        f"{workers} workers  {seconds:7.1f} s  {seconds / alone - 1:+.0%}; "
+        f"{used_there:.1f} processor s, {used_there / used - 1:+.0%}",
+        flush=True,
+    )
+    for stage, taken in seen.seconds.items():
+        print(f"    {stage:16}{taken:7.1f} s  {seen.tasks[stage]:5} tasks", flush=True)
+    return seconds / alone - 1
 
 
 def constants(options: argparse.Namespace, settings: Settings, directory: str) -> None:
@@ -212,7 +233,7 @@ def _warm() -> None:
     from tempfile import TemporaryDirectory
 
     from qwem import Cooccurrence
-    from qwem.corpus import Reading, Vocabulary, cut_files, encode_piece, recode
+    from qwem.corpus import Reading, RecodedPieces, Vocabulary, cut_files, encode_piece
 
     with TemporaryDirectory() as directory:
         text, piece = Path(directory, "text.txt"), Path(directory, "piece")
@@ -222,8 +243,9 @@ def _warm() -> None:
         encoded = [encode_piece(cut_files(text, "line", 10_000)[0], "line", reading, piece)]
         for chosen in (words[:2], words):  # few words are counted in a dense matrix, many in rows
             vocabulary = Vocabulary.from_counts(dict.fromkeys(chosen, 1))
-            corpus = recode(encoded, vocabulary, "drop")
-            Cooccurrence.count(corpus, subsample=0.5, threads=1)
+            pieces = RecodedPieces(encoded, vocabulary, "drop")
+            for source in (pieces, pieces.corpus()):
+                Cooccurrence.count(source, subsample=0.5, threads=1)
 
 
 def _peak() -> int:
@@ -240,6 +262,7 @@ def main() -> None:
     parser.add_argument("corpus")
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--vocab-size", type=int, default=10_000)
     parser.add_argument("--piece-bytes", type=int, default=1 << 28)
     parser.add_argument("--constants", action="store_true")

@@ -11,7 +11,7 @@ import pytest
 
 from qwem import Corpus
 from qwem._internal.mapped import release
-from qwem.cooccurrence import counting, layout
+from qwem.cooccurrence import counting
 from qwem.corpus import Phrases, Vocabulary, token_stream
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says what is in memory")
@@ -70,15 +70,14 @@ def test_a_corpus_is_counted_recoded_and_saved_in_little_memory(
     file = tmp_path / "tokens"
     corpus = mapped_corpus(file)
     most = 0
-    lay_out = layout.Layout.lay_out
+    count_head = counting._Counter._count_head
 
     def look(*arguments: Any) -> Any:
         nonlocal most
-        found = lay_out(*arguments)
         most = max(most, resident(file))
-        return found
+        return count_head(*arguments)
 
-    monkeypatch.setattr(layout.Layout, "lay_out", look)
+    monkeypatch.setattr(counting._Counter, "_count_head", look)
     counts = counting.count_pairs(corpus, [2, 1], None, 2, CHUNK)
     assert counts.words.sum() == TOKENS
     assert most <= 2 * CHUNK

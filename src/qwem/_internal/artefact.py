@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from qwem._internal.description import (
     FILES,
     METADATA_FILE,
+    digest_of_fields,
     digest_of_file,
     parse,
     parse_json,
@@ -127,6 +128,11 @@ class Saved:
     def _files(self) -> dict[str, list[Any]]:
         files: dict[str, list[Any]] = self.metadata[FILES]
         return files
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all files, those of artefacts inside this one included."""
+        return digest_of_fields(self._files)
 
     def has(self, name: str) -> bool:
         """Return whether the artefact was saved with this file, or with this artefact inside it."""

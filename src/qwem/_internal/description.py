@@ -73,7 +73,7 @@ def parse(directory: Path, description: bytes, kind: str | None) -> dict[str, An
     if kind is not None and found != kind and isinstance(found, str):
         raise ArtefactError(f"{directory} holds a {found}, not a {kind}.")
     digest = fields.pop(DIGEST, None)
-    if digest != _digest_of_fields(fields) or FILES not in fields:
+    if digest != digest_of_fields(fields) or FILES not in fields:
         raise ArtefactError(
             f"{directory / METADATA_FILE} is damaged: its contents are not those that were "
             "written; make the artefact again."
@@ -99,7 +99,7 @@ def seal(directory: Path) -> None:
     }
     # The fields as they will be read back: with lists in place of tuples, for example.
     fields = json.loads(json.dumps(fields))
-    write_json(directory, {**fields, DIGEST: _digest_of_fields(fields)})
+    write_json(directory, {**fields, DIGEST: digest_of_fields(fields)})
 
 
 def write_json(directory: Path, fields: Mapping[str, Any]) -> None:
@@ -134,7 +134,8 @@ def unreadable(file: Path, error: OSError) -> ArtefactError:
     return ArtefactError(f"{file} can't be read: {error.strerror or error}.")
 
 
-def _digest_of_fields(fields: Mapping[str, Any]) -> str:
+def digest_of_fields(fields: Mapping[str, Any]) -> str:
+    """Return a digest of plain data."""
     import xxhash
 
     text = json.dumps(fields, sort_keys=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,15 +13,15 @@ from qwem.cluster.phrases import learn_phrases
 from qwem.cluster.pieces import FAN_IN, add_up, key_of, once, require_shared
 from qwem.cluster.tasks import logging_time, run_all, thread_total
 from qwem.cluster.words import choose_from, merge_words
-from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence import Cooccurrence, add_saved
 from qwem.corpus import (
     Corpus,
     EncodedPiece,
     Phrases,
     Reading,
+    RecodedPieces,
     cut_files,
     encode_piece,
-    recode,
 )
 from qwem.errors import EmptyCorpusError
 from qwem.model import Settings, settle
@@ -134,7 +133,7 @@ def count_text(
     counted = run_all(client, _count, counting_tasks, "counting")
     sums = add_up(client, _add_counts, counted, place, "sum", most=FAN_IN)
     with logging_time("the last sum", len(sums)):
-        total = _sum(sums)
+        total = add_saved(sums)
     return Counted(total, phrases)
 
 
@@ -206,25 +205,11 @@ def _count(
 
     def work() -> None:
         words = Corpus.load(vocabulary).vocabulary
-        corpus = recode([EncodedPiece.load(text) for text in texts], words, oov, first)
-        Cooccurrence.count(corpus, threads=1, **counting).save(output)
+        pieces = RecodedPieces([EncodedPiece.load(text) for text in texts], words, oov, first)
+        Cooccurrence.count(pieces, threads=1, **counting).save(output)
 
     return once(output, work)
 
 
 def _add_counts(paths: Sequence[Path], output: Path) -> None:
-    _sum(paths).save(output)
-
-
-def _sum(paths: Sequence[Path]) -> Cooccurrence:
-    """Return the sum of saved counts; while two are added, the next is read."""
-    with ThreadPoolExecutor(1) as pool:
-        following = pool.submit(Cooccurrence.load, paths[0])
-        total = None
-        for path in [*paths[1:], None]:
-            counts = following.result()
-            if path is not None:
-                following = pool.submit(Cooccurrence.load, path)
-            total = counts if total is None else total + counts
-    assert total is not None
-    return total
+    add_saved(paths, threads=1).save(output)

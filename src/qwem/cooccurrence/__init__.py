@@ -4,6 +4,7 @@ from qwem.cooccurrence.cooccurrence import Cooccurrence
 from qwem.cooccurrence.estimating import sampled_pairs
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.cooccurrence.subsampling import Subsampling, acceptance
+from qwem.cooccurrence.summing import add_saved
 from qwem.cooccurrence.windows import window_weights
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "PairCounts",
     "Subsampling",
     "acceptance",
+    "add_saved",
     "sampled_pairs",
     "window_weights",
 ]

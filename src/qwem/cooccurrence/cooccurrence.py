@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from qwem.corpus import Corpus
+    from qwem.corpus import Corpus, RecodedPieces
 
 KIND = "cooccurrence"
 ARRAYS = "counts.safetensors"
@@ -60,7 +60,7 @@ class Cooccurrence:
     @classmethod
     def count(
         cls,
-        corpus: Corpus,
+        corpus: Corpus | RecodedPieces,
         window: int = 16,
         weights: str | Sequence[int] = "dynamic",
         *,
@@ -76,7 +76,7 @@ class Cooccurrence:
         Parameters
         ----------
         corpus
-            What to count.
+            What to count: a corpus, or pieces of text in the words of a vocabulary.
         window
             How far a window reaches to either side (the paper's L is twice that).
         weights

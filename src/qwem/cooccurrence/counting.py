@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.blocks import blocks, cut_evenly, even_cuts
-from qwem._internal.mapped import release
+from qwem._internal.blocks import cut_evenly
 from qwem._internal.progress import progress
 from qwem._internal.resources import (
     available_memory,
@@ -26,6 +25,7 @@ from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
 from qwem.cooccurrence.layout import Layout
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
 from qwem.cooccurrence.runs import Runs, RunWriter, most_entries, row_groups
+from qwem.cooccurrence.texts import text_of
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from qwem._internal.progress import Progress
     from qwem.cooccurrence.layout import Chunk
     from qwem.cooccurrence.subsampling import Subsampling
-    from qwem.corpus import Corpus
+    from qwem.cooccurrence.texts import Text
+    from qwem.corpus import Corpus, RecodedPieces
 
 CHUNK_TOKENS = 1 << 26
 """Tokens per chunk: a chunk takes less than a gigabyte."""
@@ -60,7 +61,7 @@ class Counts(NamedTuple):
 
 
 def count_pairs(
-    corpus: Corpus,
+    source: Corpus | RecodedPieces,
     weights: Sequence[int],
     subsampling: Subsampling | None,
     threads: int | None,
@@ -69,14 +70,14 @@ def count_pairs(
     *,
     rough: bool = False,
 ) -> Counts:
-    """Count all pairs of `corpus` within a window whose weights by distance are `weights`.
+    """Count all pairs of a text within a window whose weights by distance are `weights`.
 
     `working_memory` is what counting may use in addition to its result, in bytes: by default, all
     that is available. With `rough`, the size of the result is not estimated from a sample, even if
     it seems too large without.
     """
     counter = _Counter(
-        corpus, np.array(weights, dtype=np.uint64), subsampling, thread_count(threads)
+        text_of(source), np.array(weights, dtype=np.uint64), subsampling, thread_count(threads)
     )
     return counter.run(chunk_tokens, working_memory, rough)
 
@@ -94,33 +95,31 @@ class _Plan(NamedTuple):
 class _Counter:
     def __init__(
         self,
-        corpus: Corpus,
+        text: Text,
         weights: NDArray[np.uint64],
         subsampling: Subsampling | None,
         threads: int,
     ) -> None:
-        self.corpus = corpus
+        self.text = text
         self.weights = weights
         self.subsampling = subsampling
         self.threads = threads
-        self.words = len(corpus.vocabulary)
+        self.words = len(text.vocabulary)
         self.draws = subsampling.draws if subsampling else 1
-        self.limits = (
-            subsampling.keep_limits(corpus.vocabulary.counts)
-            if subsampling
-            else np.empty(0, np.uint64)
-        )
+        self.limits = np.empty(0, np.uint64)
+        if subsampling:
+            every_gap = np.uint64(2**64 - 1)
+            self.limits = np.append(subsampling.keep_limits(text.vocabulary.counts), every_gap)
 
     def run(self, chunk_tokens: int, working_memory: int | None, rough: bool) -> Counts:
-        tokens = len(self.corpus.tokens)
+        tokens = self.text.size
         words = np.zeros(self.words, np.int64)
         with (
             ThreadPoolExecutor(self.threads) as self.pool,
             progress("counting", self.draws * tokens, "word") as bar,
         ):
-            window = len(self.weights)
-            self.layout = Layout(self.words, window, self.limits, self.pool, self.threads)
-            occurrences = self._occurrences(chunk_tokens)
+            self.layout = Layout(self.words, len(self.weights), self.pool, self.threads)
+            occurrences = self.draws * self.text.occurrences(self.layout, chunk_tokens)
             self.dtype = self._choose_width(occurrences)
             self.weights = self.weights.astype(self.dtype)
             size = self._estimate(occurrences, rough)
@@ -131,8 +130,7 @@ class _Counter:
             head = np.zeros((self.head, self.head), self.dtype)
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
             runs = Runs(self.words - self.head, self.dtype, plan.buffer_entries or 0)
-            for key, part in self._chunks(plan.chunk_tokens):
-                chunk = self.layout.lay_out(self.corpus, part.start, part.stop, key)
+            for chunk in self._chunks(plan.chunk_tokens):
                 words += np.diff(chunk.starts)
                 self._count_head(chunk, head, bar)
                 if plan.buffer_entries is not None:
@@ -164,7 +162,7 @@ class _Counter:
         if rough or 2 * self._result_bytes(pairs) <= available_memory():
             return pairs
         weights = [int(weight) for weight in self.weights]
-        return float(sampled_pairs(self.corpus, weights, self.subsampling, self.threads)[-1])
+        return float(sampled_pairs(self.text.corpus, weights, self.subsampling, self.threads)[-1])
 
     def _result_bytes(self, pairs: float) -> int:
         size, entry = self.words, self.dtype.itemsize
@@ -183,11 +181,11 @@ class _Counter:
         )
         if working_memory is None:
             working_memory = available_memory() - result
-        per_token = self.corpus.tokens.itemsize + 4
+        per_token = (2 if size < 1 << 16 else 4) + 4
         if self._is_dense(pairs):
             fitting = max(1, working_memory // per_token)
             return _Plan(size, min(chunk_tokens, fitting), None)
-        worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * len(self.corpus.tokens))
+        worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * self.text.size)
         head = min(size, HEAD_WORDS, worthwhile)
         # Apart from the result: the dense part, a chunk, and the lower half of the rest.
         if entry * head**2 + chunk_tokens * per_token + result // 2 <= working_memory:
@@ -200,7 +198,7 @@ class _Counter:
         self, occurrences: NDArray[np.int64], pairs: float, chunk_tokens: int
     ) -> None:
         """Refuse to count if the runs would not fit on the disk. Each pair is in them once."""
-        chunks = self.draws * -(-len(self.corpus.tokens) // chunk_tokens)
+        chunks = self.draws * -(-self.text.size // chunk_tokens)
         per_chunk = expected_pairs(occurrences / max(1, chunks), 2 * len(self.weights))
         entries = most_entries(chunks, per_chunk / 2, pairs / 2)
         require_temporary_disk(
@@ -208,12 +206,11 @@ class _Counter:
             f"Counting {self.words:,} words in {available_memory() / 1e9:.1f} GB of memory",
         )
 
-    def _chunks(self, chunk_tokens: int) -> Iterator[tuple[np.uint64, slice]]:
-        """Yield each chunk of the corpus, for each draw, with the draw's key."""
+    def _chunks(self, chunk_tokens: int) -> Iterator[Chunk]:
+        """Yield each chunk of the text, for each draw."""
         for draw in range(self.draws):
             key = self.subsampling.key(draw) if self.subsampling else np.uint64(0)
-            for part in blocks(len(self.corpus.tokens), most=chunk_tokens):
-                yield key, part
+            yield from self.text.chunks(self.layout, chunk_tokens, self.limits, key)
 
     def _count_head(self, chunk: Chunk, head: NDArray[Any], bar: Progress) -> None:
         """Add, for each of the first words, which of them follow it."""
@@ -292,26 +289,6 @@ class _Counter:
             lambda first: kernels.add_transpose(head, first, min(size, first + _TILE), _TILE),
             range(0, size, _TILE),
         )
-
-    def _occurrences(self, chunk_tokens: int) -> NDArray[np.int64]:
-        """Return how often each word occurs, over all draws, before any is dropped."""
-        from qwem.cooccurrence import kernels
-
-        tokens = self.corpus.tokens
-        found = np.zeros((self.threads, self.words + 1), np.int64)
-        for block in blocks(len(tokens), most=chunk_tokens):
-            if tokens[block].max() > self.words:  # the kernels don't check
-                raise CountError(
-                    "The corpus has ids of words it doesn't know; encode the text again."
-                )
-            cuts = even_cuts(block.start, block.stop, self.threads)
-
-            def count(k: int, cuts: NDArray[np.int64] = cuts) -> None:
-                kernels.count_words(tokens, cuts[k], cuts[k + 1], found[k])
-
-            self._map(count, range(self.threads))
-            release(tokens[block])
-        return self.draws * found[:, : self.words].sum(axis=0)
 
     def _map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         return list(self.pool.map(work, items))

@@ -24,7 +24,10 @@ memory would otherwise take most of the time."""
 
 @njit(nogil=True, cache=True)
 def is_kept(word: Any, thresholds: Any, document_key: Any, position: Any) -> Any:
-    """Return whether a token is kept, given its document's key and its position there."""
+    """Return whether a token is kept, given its document's key and its position there.
+
+    `thresholds` has one of every word, and one of gaps that no draw reaches; or it is empty.
+    """
     if len(thresholds) == 0:
         return True
     draw = mix(document_key + np.uint64(position) * GOLDEN) >> np.uint64(11)
@@ -44,7 +47,8 @@ def fill_stream(
 ) -> Any:  # fmt: skip
     """Write the tokens from `start` to `stop` into `stream` from `at` on, and return their end.
 
-    The words that are written are counted in `occurrences`.
+    The words that are written are counted in `occurrences`. Every token is written, and the next
+    one over it if it is not kept: a branch that can't be foreseen would take longer.
     """
     document = np.searchsorted(offsets, start, side="right") - 1
     while start < stop:
@@ -52,15 +56,47 @@ def fill_stream(
         draw_key = document_key(key, first_document + document)
         for t in range(start, end):
             word = tokens[t]
-            if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
-                occurrences[word] += 1
-                stream[at] = word
-                at += 1
+            keep = np.int64(is_kept(word, thresholds, draw_key, t - offsets[document]))
+            stream[at] = word
+            occurrences[word] += keep
+            at += keep
         if end == offsets[document + 1] and end > offsets[document]:
             stream[at : at + window] = gap
             at += window
         start = end
         document += 1
+    return at
+
+
+@njit(nogil=True, cache=True)
+def fill_recoded(
+    tokens: Any, offsets: Any, kept: Any, numbers: Any, first: Any, last: Any, before: Any,
+    gap: Any, window: Any, thresholds: Any, key: Any, occurrences: Any, stream: Any, at: Any,
+) -> Any:  # fmt: skip
+    """Do what `fill_stream` does for the documents from `first` to `last` of a piece of text.
+
+    Only documents that are `kept` are written, and `before` is the number of the first of them.
+    ``numbers[i]`` is the word of id i: one of the vocabulary, a gap, or above it, to be dropped.
+    Positions in a document don't count what is dropped, as if it had not been there.
+    """
+    document = before
+    for d in range(first, last):
+        if not kept[d]:
+            continue
+        draw_key = document_key(key, document)
+        document += 1
+        position = np.int64(0)
+        for t in range(offsets[d], offsets[d + 1]):
+            number = numbers[tokens[t]]
+            word, known = min(number, gap), np.int64(number <= gap)
+            keep = known & np.int64(is_kept(word, thresholds, draw_key, position))
+            stream[at] = word
+            occurrences[word] += keep
+            at += keep
+            position += known
+        if position > 0:
+            stream[at : at + window] = gap
+            at += window
     return at
 
 
@@ -90,7 +126,7 @@ def fill_margins(
     t, at = start - 1, window - 1
     while t >= offsets[document] and at >= 0:
         word = tokens[t]
-        if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
+        if is_kept(word, thresholds, draw_key, t - offsets[document]):
             stream[at] = word
             at -= 1
         t -= 1
@@ -100,7 +136,7 @@ def fill_margins(
     t, at = stop, length - window
     while t < offsets[document + 1] and at < length:
         word = tokens[t]
-        if word == gap or is_kept(word, thresholds, draw_key, t - offsets[document]):
+        if is_kept(word, thresholds, draw_key, t - offsets[document]):
             stream[at] = word
             at += 1
         t += 1

@@ -11,19 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.blocks import even_cuts
-from qwem._internal.mapped import release
-
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
     from numpy.typing import NDArray
 
-    from qwem.corpus import Corpus
-
 
 class Chunk(NamedTuple):
-    """A part of the corpus laid out for counting; see `qwem.cooccurrence.kernels`.
+    """A part of the text laid out for counting; see `qwem.cooccurrence.kernels`.
 
     Its arrays are overwritten when the next chunk is laid out.
     """
@@ -34,61 +30,54 @@ class Chunk(NamedTuple):
     """Word w's positions are ``positions[starts[w]:starts[w + 1]]``."""
 
 
-class Layout:
-    """What lays chunks out, with a number of threads."""
+class Part(NamedTuple):
+    """A part of a chunk, which one thread lays out."""
 
-    def __init__(
-        self,
-        words: int,
-        window: int,
-        limits: NDArray[np.uint64],
-        pool: ThreadPoolExecutor,
-        threads: int,
-    ) -> None:
-        self._words = words
-        self._window = window
-        self._limits = limits
+    room: int
+    """How many entries of a stream it takes at most."""
+    fill: Callable[[NDArray[np.int64], NDArray[Any], int], int]
+    """Adds to the counts of words, writes to a stream from a place on, returns where it ended."""
+
+
+class Layout:
+    """What lays chunks out: the number of words, their window, and threads."""
+
+    def __init__(self, words: int, window: int, pool: ThreadPoolExecutor, threads: int) -> None:
+        self.words = words
+        self.window = window
+        self.threads = threads
         self._pool = pool
-        self._threads = threads
         self._memory: dict[str, NDArray[Any]] = {}
 
-    def lay_out(self, corpus: Corpus, start: int, stop: int, key: np.uint64) -> Chunk:
-        """Lay out the tokens from `start` to `stop`; `key` decides which frequent words stay."""
+    def lay_out(self, parts: Sequence[Part]) -> Chunk:
+        """Lay out parts that follow each other, with a gap before the first and after the last."""
         from qwem.cooccurrence import kernels
 
-        window, threads = self._window, range(self._threads)
-        text = corpus.tokens, corpus.offsets
-        common = self._words, window, self._limits, key, corpus.first_document
-        cuts = even_cuts(start, stop, self._threads)
-        parts = list(pairwise(cuts))
-        # Each part has room for all its tokens and the gaps after its documents.
-        gaps = np.diff(np.searchsorted(corpus.offsets, cuts, side="right"))
-        room = window + np.concatenate(([0], np.cumsum(np.diff(cuts) + window * gaps)))
-        stream = self.memory("stream", int(room[-1]) + window, corpus.tokens.dtype)
-        found = np.zeros((self._threads, self._words + 1), np.int64)
-        written = self._pool.map(
-            lambda k: kernels.fill_stream(*text, *parts[k], *common, found[k], stream, room[k]),
-            threads,
-        )
-        lengths = np.array(list(written)) - room[:-1]
+        window, numbers = self.window, range(len(parts))
+        room = window + np.cumsum([0, *(part.room for part in parts)])
+        # A gap has the number after the last word's.
+        dtype = np.dtype(np.uint16 if self.words < 1 << 16 else np.uint32)
+        stream = self.memory("stream", int(room[-1]) + window, dtype)
+        found = np.zeros((len(parts), self.words + 1), np.int64)
+        ended = self.map(lambda k: parts[k].fill(found[k], stream, int(room[k])), numbers)
+        lengths = np.array(ended, np.int64) - room[:-1]
         ends = window + np.concatenate(([0], np.cumsum(lengths)))
-        for k in threads[1:]:
+        for k in numbers[1:]:
             kernels.move_left(stream, room[k], ends[k], lengths[k])
         stream = stream[: ends[-1] + window]
-        kernels.fill_margins(*text, start, stop, *common, stream)
-        release(corpus.tokens[start:stop])
+        stream[:window] = stream[-window:] = self.words
 
         ranges = list(pairwise(ends))
-        per_part = found[:, : self._words]
+        per_part = found[:, : self.words]
         starts = np.concatenate(([0], np.cumsum(per_part.sum(axis=0))))
         free = starts[:-1] + np.cumsum(per_part, axis=0) - per_part
         positions = self.memory("positions", int(starts[-1]), np.dtype(np.uint32))
-        list(
-            self._pool.map(
-                lambda k: kernels.index_positions(stream, *ranges[k], free[k], positions), threads
-            )
-        )
+        self.map(lambda k: kernels.index_positions(stream, *ranges[k], free[k], positions), numbers)
         return Chunk(stream, positions, starts)
+
+    def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Return what `work` makes of each item, with all threads."""
+        return list(self._pool.map(work, items))
 
     def memory(self, name: str, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an array of this size, in the memory that had this name before if it is enough."""

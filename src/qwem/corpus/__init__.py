@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Reading,
         ReadingOptions,
     )
-    from qwem.corpus.recoding import recode
+    from qwem.corpus.recoding import RecodedPieces, recode
     from qwem.corpus.tokenizer import tokenizer_name, tokenizer_named
     from qwem.corpus.vocabulary import Vocabulary, frequency_order
 
@@ -39,6 +39,7 @@ __all__ = [
     "Phrases",
     "Reading",
     "ReadingOptions",
+    "RecodedPieces",
     "Vocabulary",
     "choose_words",
     "cut_files",
@@ -67,7 +68,7 @@ __getattr__, __dir__ = lazy_names(
         "finding": ("occurrences",),
         "phrases": ("PairStatistics", "Phrases", "following_pairs", "no_phrases"),
         "pieces": ("cut_files", "encode_piece"),
-        "recoding": ("recode",),
+        "recoding": ("RecodedPieces", "recode"),
         "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading", "ReadingOptions"),
         "tokenizer": ("tokenizer_name", "tokenizer_named"),
         "vocabulary": ("Vocabulary", "frequency_order"),

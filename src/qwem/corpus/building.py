@@ -187,9 +187,7 @@ def encode_text_as_met(text: Input, reading: Reading, folder: Path) -> EncodedAs
     )
 
 
-def _words_of(
-    text: Input, reading: Reading
-) -> tuple[Iterable[DocumentBatch], NDArray[np.int32]]:
+def _words_of(text: Input, reading: Reading) -> tuple[Iterable[DocumentBatch], NDArray[np.int32]]:
     """Return text as the encoder takes it: batches, and the table of a compiled tokenizer."""
     batches = text.batches
     if text.tokenizer.split is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +48,8 @@ class EncodedPiece:
     """The id of each word of the table. Words that no kept document has are not there."""
     settings: dict[str, Any]
     """How the text was read."""
+    fingerprint: str = ""
+    """A digest of its files."""
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.kept))
@@ -78,9 +80,7 @@ class EncodedPiece:
         same = np.arange(counts.size, dtype=np.uint32)
         require_temporary_disk(_IDS.itemsize * self.size, "Leaving short documents out")
         with tempfile.TemporaryFile() as file:  # without a name: nothing is left behind
-            ends = write_renumbered(
-                file, self.tokens, self.offsets, same, _IDS, kept=self.kept
-            )
+            ends = write_renumbered(file, self.tokens, self.offsets, same, _IDS, kept=self.kept)
             file.flush()
             tokens: Any = np.memmap(file, _IDS, "r", shape=int(ends[-1]))
         return TokenStream(tokens, np.concatenate(([0], ends)), words, counts)
@@ -92,9 +92,12 @@ class EncodedPiece:
         def build(saved: artefact.Saved) -> EncodedPiece:
             arrays = saved.arrays(_ARRAYS_FILE)
             file = saved.mapped_path(TOKENS_FILE)
-            tokens = map_tokens(file, _IDS, int(arrays["offsets"][-1]))
+            tokens: Any = map_tokens(file, _IDS, int(arrays["offsets"][-1]))
             words = read_list(saved.path(WORDS_FILE))
-            return cls(tokens, words=words, settings=saved.metadata["settings"], **arrays)
+            settings = saved.metadata["settings"]
+            return cls(
+                tokens, words=words, settings=settings, fingerprint=saved.fingerprint, **arrays
+            )
 
         return artefact.load(path, KIND, build)
 
@@ -107,12 +110,15 @@ def describe_piece(
     ids: NDArray[np.int64],
     settings: dict[str, Any],
 ) -> EncodedPiece:
-    """Write everything of a piece except its tokens, which are in the folder, and return it."""
+    """Write everything of a piece except its tokens, which are in the folder, and return it.
+
+    Its fingerprint is known when its directory is complete.
+    """
     write_list(folder / WORDS_FILE, words)
     arrays = {"offsets": offsets, "kept": kept, "ids": ids}
     artefact.write_arrays(folder / _ARRAYS_FILE, arrays)
     artefact.write_metadata(folder, KIND, {"settings": settings})
-    tokens = map_tokens(folder / TOKENS_FILE, _IDS, int(offsets[-1]))
+    tokens: Any = map_tokens(folder / TOKENS_FILE, _IDS, int(offsets[-1]))
     return EncodedPiece(tokens, offsets, kept, words, ids, settings)
 
 
@@ -133,4 +139,5 @@ def join_piece(piece: EncodedPiece, phrases: Phrases, directory: PathLike) -> En
         same = np.arange(len(stream.words), dtype=np.uint32)
         with (folder / TOKENS_FILE).open("wb") as file:
             write_renumbered(file, stream.tokens, stream.offsets, same, _IDS)
-        return describe_piece(folder, stream.offsets, kept, words, ids, piece.settings)
+        made = describe_piece(folder, stream.offsets, kept, words, ids, piece.settings)
+    return replace(made, fingerprint=artefact.opened(directory).fingerprint)

@@ -63,7 +63,8 @@ def encode_piece(
         settings |= {"min_tokens": reading.min_tokens, **encoded.statistics}
         spelled = unpacked_words(*encoded.found.packed())
         words, numbers = sorted_list(spelled, encoded.found.counts)
-        return describe_piece(folder, encoded.offsets, encoded.kept, words, numbers, settings)
+        made = describe_piece(folder, encoded.offsets, encoded.kept, words, numbers, settings)
+    return replace(made, fingerprint=artefact.opened(directory).fingerprint)
 
 
 def _pieces(file: InputFile, documents: Documents, piece_bytes: int) -> Iterator[InputFile]:
