@@ -9,8 +9,8 @@ import pytest
 
 from cluster.processes import kill_workers, served
 from polish.statistics import some_counts
+from qwem import Settings, fit, mstar
 from qwem import factorize as factorize_here
-from qwem import fit, mstar
 from qwem.cluster import connected, connecting, factorize, polish, remove_pieces, rows, tasks
 from qwem.cluster.rows import spread
 from qwem.cluster.tasks import run_each
@@ -135,16 +135,25 @@ def test_what_a_killed_run_leaves_is_removed(client: Any, tmp_path: Path) -> Non
         assert not work.exists()
 
 
-def test_a_whole_fit(client: Any, tmp_path: Path) -> None:
+def test_a_whole_fit_is_that_of_one_machine(client: Any, tmp_path: Path) -> None:
+    """Also what it says of itself: settings that were chosen for the text, and what was read."""
     from qwem.cluster import fit_files
 
     rng = np.random.default_rng(3)
-    words = np.array([f"{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(200)])
-    chances = 1 / np.arange(1, 201)
-    lines = (" ".join(rng.choice(words, 40, p=chances / chances.sum())) for _ in range(300))
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(lines))
-    found = fit_files(client, text, tmp_path / "work", piece_bytes=10_000)
-    expected = fit(text)
+    words = np.array([f"{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(400)])
+    chances = 1 / np.arange(1, 401)
+    lines = [" ".join(rng.choice(words, 40, p=chances / chances.sum())) for _ in range(300)]
+    text = tmp_path / "text"
+    text.mkdir()
+    (text / "a.txt").write_text("\n".join([*lines[:200], "short"]))
+    (text / "b.txt").write_text("\n".join(["", *lines[200:]]))
+    settings = Settings(min_tokens=5, subsample=0.005, errors="replace")
+    found = fit_files(client, text, tmp_path / "work", settings, piece_bytes=4_000)
+    expected = fit(str(text), settings)
     assert np.array_equal(found.embedding().vectors, expected.embedding().vectors)
+    assert found.settings == expected.settings
+    assert found.chosen == expected.chosen
+    read = {name: value for name, value in expected.corpus.items() if name in found.corpus}
+    assert {**found.corpus, "counts": None} == {**read, "counts": None}
+    assert expected.corpus.keys() - read.keys() == {"fingerprint"}, "it has no corpus of its own"
     assert list(found.seconds) == ["count", "target", "factorize", "polish"]

@@ -49,7 +49,7 @@ def test_threads_chunks_and_head_do_not_matter(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "HEAD_WORDS", head)
         patch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
-        pairs, words = count_pairs(corpus, weights, None, threads, chunk)
+        pairs, words, _ = count_pairs(corpus, weights, None, threads, chunk)
     assert np.array_equal(pairs.toarray(), expected)
     assert np.array_equal(words, corpus.vocabulary.counts)
     assert pairs == count_pairs(corpus, weights, None, 1).pairs
@@ -133,7 +133,7 @@ def test_subsampling_is_a_hash_of_seed_document_and_position(
     ]
     expected = slow_count(kept, size, weights)
     subsampling = Subsampling(subsample, seed, draws)
-    pairs, words = count_pairs(corpus, weights, subsampling, 2, chunk)
+    pairs, words, _ = count_pairs(corpus, weights, subsampling, 2, chunk)
     assert np.array_equal(pairs.toarray(), expected)
     assert words.tolist() == [sum(d.count(word) for d in kept) for word in range(size)]
 

@@ -15,7 +15,7 @@ from qwem import Corpus
 from qwem._internal.word_lists import packed_words, sorted_list, unpacked_words
 from qwem.corpus import EncodedPiece, Reading, cut_files, encode_piece, recode
 from qwem.corpus.interner import Interner, packed
-from qwem.errors import ArtefactError, EmptyCorpusError
+from qwem.errors import ArtefactError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,10 +95,13 @@ def test_a_piece_has_all_its_words_sorted(tmp_path: Path) -> None:
         assert [stream.counts[stream.words.index(word)] for word in met] == list(counts.values())
 
 
-def test_an_empty_piece(tmp_path: Path) -> None:
-    with pytest.raises(EmptyCorpusError, match="min_tokens is 100"):
-        encoded(tmp_path, TEXT, min_tokens=100)
-    assert not (tmp_path / "p").exists()
+@pytest.mark.parametrize("lines", [TEXT, ["", ""], []], ids=["short", "no words", "nothing"])
+def test_a_piece_without_long_documents(lines: list[str], tmp_path: Path) -> None:
+    made = encoded(tmp_path, [*lines, "-"], min_tokens=100)
+    for piece in (made, EncodedPiece.load(tmp_path / "p")):
+        assert len(piece) == piece.size == piece.words.num_rows == 0
+        assert piece.settings["documents_read"] == len(lines) + 1
+        assert piece.stream().tokens.size == 0
 
 
 def test_a_damaged_piece_is_refused(tmp_path: Path) -> None:

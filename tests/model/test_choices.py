@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import qwem
 from model.topics import topic_documents
 from qwem import Cooccurrence, Corpus, Settings, Vocabulary
 from qwem.errors import CorpusError
-from qwem.model import choices, settle
+from qwem.model import choices, count, fit, read, settle
+from qwem.model.thinning import words_before
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,3 +123,22 @@ def test_the_vocabulary_is_cut_where_memory_is_short(monkeypatch: pytest.MonkeyP
     assert small.wv.vectors.tobytes() == cut.wv.vectors.tobytes()
     # A number of words that was asked for is not changed.
     assert len(qwem.fit(documents, dim=3, vocab_size=80).vocabulary) == 80
+
+
+def test_counts_are_fitted_as_their_text_is() -> None:
+    """Words that subsampling dropped belong to the length of the text all the same."""
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{number}" for number in range(800)])
+    chances = 1 / np.arange(1, 801)
+    documents = [list(rng.choice(words, 50, p=chances / chances.sum())) for _ in range(800)]
+    settings = Settings(min_count=1, subsample=1e-4, polish=False, tol=0.1)
+    corpus = read(documents, settings)
+    counts = count(corpus, settings)
+    assert counts.word_counts.sum() < 0.5 * corpus.vocabulary.counts.sum()
+    before = words_before(counts)
+    assert before.counts.sum() == corpus.vocabulary.counts.sum()
+    assert np.allclose(before.counts[:2], corpus.vocabulary.counts[:2], rtol=0.1)
+    assert fit(counts, settings).spectrum.dim == fit(documents, settings).spectrum.dim
+    halves = [count(corpus.documents(*run), settings) for run in ((0, 400), (400, 800))]
+    assert words_before(Cooccurrence.merge(halves)) == before
+    assert words_before(counts - halves[0]) == words_before(halves[1])

@@ -30,30 +30,24 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from qwem.corpus import Documents, InputFile
+    from qwem.corpus import Documents, InputFile, Vocabulary
 
 PIECE_BYTES = 1 << 28
 """Bytes of a piece. A worker that is lost costs one."""
-
-
 TASKS = 1
 """Tasks per thread in which the text is counted, unless it is longer than their tokens."""
 TASK_TOKENS = 1 << 28
 """Tokens that are counted in one task, or one piece that has more."""
 
-
-class Piece(NamedTuple):
-    """How large an encoded piece is."""
-
-    documents: int
-    tokens: int
+_ADDED = ("text_bytes", "documents_read", "documents_kept", "words_read", "words_counted")
 
 
 class Counted(NamedTuple):
-    """The counts of text, and the phrases in which it was counted."""
+    """The counts of text, and what they are of."""
 
     counts: Cooccurrence
-    phrases: Phrases | None
+    corpus: Corpus
+    """The words of the text, its phrases, and how it was read. Its tokens stay in the pieces."""
 
 
 def count_files(
@@ -97,26 +91,34 @@ def count_text(
     settings: Settings,
     piece_bytes: int,
 ) -> Counted:
-    """Return the counts of text files and their phrases; see `count_files`."""
+    """Return the counts of text files, and what they are of; see `count_files`."""
     reading = Reading.of(**settings.reading)
     place = Path(directory).absolute()
     require_shared(client, place)
     encoded = _encode_all(client, paths, place, settings.documents, reading, piece_bytes)
-    texts = [path for path, _ in encoded]
+    texts = [path for path, read in encoded if read["documents_kept"]]
+    read = [read for _, read in encoded if read["documents_kept"]]
     phrases = None
     if isinstance(reading.phrases, Phrases):
         phrases = reading.phrases
     elif reading.phrases:
         phrases, texts = learn_phrases(client, texts, place, reading.phrases)
     (every,) = add_up(client, merge_words, texts, place, "words")
-    chosen = place / f"vocabulary-{key_of(every.name, reading.vocab_size, reading.min_count)}"
+    wanted = reading.vocab_size, reading.min_count, reading.oov
+    key = key_of(every.name, [path.name for path, _ in encoded], *wanted)
+    chosen = place / f"vocabulary-{key}"
 
     def choose() -> None:
-        vocabulary = choose_from(every, reading)
-        Corpus(np.empty(0, np.uint32), np.zeros(1, np.int64), vocabulary).save(chosen)
+        vocabulary, min_count = choose_from(every, reading)
+        settings = _description([read for _, read in encoded], reading, vocabulary, min_count)
+        if phrases is not None:
+            settings["phrases"] = {**phrases.settings, "found": len(phrases)}
+        nothing = np.empty(0, np.uint32), np.zeros(1, np.int64)
+        Corpus(*nothing, vocabulary, settings, phrases=phrases).save(chosen)
 
     once(chosen, choose)
-    settled = settle(settings, Corpus.load(chosen).vocabulary)
+    corpus = Corpus.load(chosen)
+    settled = settle(settings, corpus.vocabulary)
     counting = {
         "window": settled.window,
         "weights": settled.weights,
@@ -126,7 +128,7 @@ def count_text(
     }
     counting_tasks = [
         (group, chosen, reading.oov, first, counting, place / f"counts-{key}")
-        for group, first in _groups(texts, [piece for _, piece in encoded], thread_total(client))
+        for group, first in _groups(texts, read, thread_total(client))
         for names in ([text.name for text in group],)
         for key in (key_of(names, chosen.name, reading.oov, first, counting),)
     ]
@@ -134,7 +136,28 @@ def count_text(
     sums = add_up(client, _add_counts, counted, place, "sum", most=FAN_IN)
     with logging_time("the last sum", len(sums)):
         total = add_saved(sums)
-    return Counted(total, phrases)
+    return Counted(total, corpus)
+
+
+def _description(
+    read: Sequence[dict[str, Any]], reading: Reading, vocabulary: Vocabulary, min_count: int
+) -> dict[str, Any]:
+    """Return how the text of all pieces was read, as the settings of its corpus would say it."""
+    sums = {name: sum(each[name] for each in read) for name in _ADDED}
+    # Formats may differ, and each has settings of its own.
+    known = {name: value for each in read for name, value in each.items() if name not in _ADDED}
+    files = len({each["path"] for each in read})
+    known.pop("path")
+    return {
+        **known,
+        "files": files,
+        "vocab_size": len(vocabulary),
+        "vocabulary": "chosen",
+        "min_count": min_count,
+        "oov": reading.oov,
+        **sums,
+        "words_kept": int(vocabulary.counts.sum()),
+    }
 
 
 def _encode_all(
@@ -144,8 +167,8 @@ def _encode_all(
     documents: Documents,
     reading: Reading,
     piece_bytes: int,
-) -> list[tuple[Path, Piece]]:
-    """Encode text in pieces: where each is that has a document, and how large it is."""
+) -> list[tuple[Path, dict[str, Any]]]:
+    """Encode text in pieces: where each is, and how it was read."""
     if not isinstance(reading.phrases, Phrases):
         reading = replace(reading, phrases=False)  # these are found when all words are known
     encoding = documents, reading
@@ -153,8 +176,8 @@ def _encode_all(
         (piece, *encoding, place / f"text-{key_of(piece, *encoding)}")
         for piece in cut_files(paths, documents, piece_bytes)
     ]
-    encoded = [each for each in run_all(client, _encode, tasks, "reading") if each[1].documents]
-    if not encoded:
+    encoded: list[tuple[Path, dict[str, Any]]] = run_all(client, _encode, tasks, "reading")
+    if not any(read["documents_kept"] for _, read in encoded):
         raise EmptyCorpusError(
             f"No document is left: none of the text has {reading.min_tokens:,} words in a document."
         )
@@ -163,22 +186,14 @@ def _encode_all(
 
 def _encode(
     piece: InputFile, documents: Documents, reading: Reading, output: Path
-) -> tuple[Path, Piece]:
-    """Encode a piece with all its words; return where it is, and how large."""
-    made: list[EncodedPiece] = []
-    try:
-        once(
-            output,
-            lambda: made.append(encode_piece(piece, documents, reading, output)),
-        )
-    except EmptyCorpusError:
-        return output, Piece(0, 0)
-    encoded = made[0] if made else EncodedPiece.load(output)
-    return output, Piece(len(encoded), encoded.size)
+) -> tuple[Path, dict[str, Any]]:
+    """Encode a piece with all its words; return where it is, and how it was read."""
+    once(output, lambda: encode_piece(piece, documents, reading, output))
+    return output, {**EncodedPiece.settings_of(output), "path": str(piece.path)}
 
 
 def _groups(
-    texts: Sequence[Path], pieces: Sequence[Piece], threads: int
+    texts: Sequence[Path], read: Sequence[dict[str, Any]], threads: int
 ) -> list[tuple[list[Path], int]]:
     """Return the pieces that are counted together, and the number of their first document.
 
@@ -186,8 +201,8 @@ def _groups(
     they are of; so that each task has as much text as is left for `TASKS` tasks per thread, and no
     more than `TASK_TOKENS`.
     """
-    tokens = np.cumsum([0, *(piece.tokens for piece in pieces)])
-    documents = np.cumsum([0, *(piece.documents for piece in pieces)])
+    tokens = np.cumsum([0, *(each["words_counted"] for each in read)])
+    documents = np.cumsum([0, *(each["documents_kept"] for each in read)])
     most = min(TASK_TOKENS, int(tokens[-1]) // (TASKS * threads) + 1)
     runs = cut_evenly(tokens, -(-int(tokens[-1]) // most) or 1)
     return [(list(texts[first:last]), int(documents[first])) for first, last in runs]

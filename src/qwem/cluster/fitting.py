@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.stopwatch import Stopwatch
 from qwem.cluster.counting import PIECE_BYTES, count_text
 from qwem.cluster.factorizing import factorize
 from qwem.cluster.polishing import polish
-from qwem.model import Settings, Solvers, fit
+from qwem.model import Settings, Solvers, fit_counts
 
 if TYPE_CHECKING:
     import os
@@ -58,8 +57,8 @@ def fit_files(
     with watch.stage("count"):
         counted = count_text(client, paths, directory, settings, piece_bytes)
     solvers = _solvers(client, directory)
-    model = fit(counted.counts, settings, threads=threads, solvers=solvers)
-    return replace(model, phrases=counted.phrases, seconds={**watch.seconds, **model.seconds})
+    counts, corpus = counted
+    return fit_counts(counts, corpus, settings, {}, watch, threads=threads, solvers=solvers)
 
 
 def _solvers(client: Any, directory: str | os.PathLike[str]) -> Solvers:

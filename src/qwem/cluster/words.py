@@ -104,7 +104,7 @@ def totals_of(path: Path) -> tuple[int, int]:
     return different, total
 
 
-def choose_from(path: Path, reading: Reading) -> Vocabulary:
+def choose_from(path: Path, reading: Reading) -> tuple[Vocabulary, int]:
     """Choose the vocabulary from a list of all words; see `qwem.corpus.choose_words`."""
     by_count = np.zeros(_HISTOGRAM + 1, np.int64)
     for batch in _batches(path, ["count"]):
@@ -121,7 +121,7 @@ def choose_from(path: Path, reading: Reading) -> Vocabulary:
     def spell(numbers: NDArray[np.int64]) -> list[str]:
         return [words[number] for number in numbers]
 
-    return choose_words(counts, spell, replace(reading, min_count=min_count))[0]
+    return choose_words(counts, spell, replace(reading, min_count=min_count))
 
 
 def _batches(path: Path, columns: list[str] | None = None) -> Iterator[Any]:

@@ -111,10 +111,11 @@ class Cooccurrence:
             )
         if not 0 <= seed < 2**63:
             raise SettingError(f"seed must be a non-negative 63-bit integer, not {seed}.")
-        pairs, words = count_pairs(corpus, by_distance, subsampling, threads)
+        pairs, words, length = count_pairs(corpus, by_distance, subsampling, threads)
         source: dict[str, Any] = {
             "corpus": corpus.fingerprint,
             "documents": [corpus.first_document, corpus.first_document + len(corpus)],
+            "length": length,
         }
         if subsampling:
             words_read = int(corpus.vocabulary.counts.sum())

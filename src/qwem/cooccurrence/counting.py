@@ -58,6 +58,8 @@ class Counts(NamedTuple):
 
     pairs: PairCounts
     words: NDArray[np.int64]
+    length: int
+    """How many words the text has, before any is dropped by subsampling."""
 
 
 def count_pairs(
@@ -145,7 +147,8 @@ class _Counter:
             pairs = (
                 assemble(head, tail, self.pool, self.threads) if self.head < self.words else head
             )
-        return Counts(PairCounts.from_exact(pairs, self.threads), words)
+        length = int(occurrences.sum()) // self.draws
+        return Counts(PairCounts.from_exact(pairs, self.threads), words, length)
 
     def _choose_width(self, occurrences: NDArray[np.int64]) -> np.dtype[Any]:
         """Return a type that holds any count there can be."""

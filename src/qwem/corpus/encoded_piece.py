@@ -82,8 +82,14 @@ class EncodedPiece:
         with tempfile.TemporaryFile() as file:  # without a name: nothing is left behind
             ends = write_renumbered(file, self.tokens, self.offsets, same, _IDS, kept=self.kept)
             file.flush()
-            tokens: Any = np.memmap(file, _IDS, "r", shape=int(ends[-1]))
+            tokens: Any = np.memmap(file, _IDS, "r") if self.size else np.empty(0, _IDS)
         return TokenStream(tokens, np.concatenate(([0], ends)), words, counts)
+
+    @staticmethod
+    def settings_of(path: PathLike) -> dict[str, Any]:
+        """Return the settings of a piece that was written to a directory, and read no more."""
+        settings: dict[str, Any] = artefact.read_metadata(path, KIND)["settings"]
+        return settings
 
     @classmethod
     def load(cls, path: PathLike) -> EncodedPiece:

@@ -228,14 +228,14 @@ def encode_as_met(
 ) -> EncodedAsMet:
     """Encode text into `tokens_file`, each word as the number in whose order it was met.
 
-    Other parameters are those of `encode`. Documents shorter than `min_tokens` stay in the file.
+    Other parameters are those of `encode`. Documents shorter than `min_tokens` stay in the file,
+    and all may be.
     """
     worker = _Worker(tokens_file)
     forecast = _DiskForecast(tokens_file.parent, total, copies=1)
     runs, text_bytes = _spool(batches, letters, [worker], 1, forecast)
     lengths = _document_lengths(runs)
     kept = lengths >= min_tokens
-    _check_documents(lengths, kept, min_tokens)
     found = FoundWords([worker], _counts([worker], runs, _split_by_run(kept, runs), 1))
     words_kept = int(found.counts.sum())
     statistics = _statistics(text_bytes, lengths, kept, words_kept)

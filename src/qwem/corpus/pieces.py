@@ -43,7 +43,8 @@ def encode_piece(
 ) -> EncodedPiece:
     """Encode a piece with all the words that it has, whatever `reading` says of words, and save it.
 
-    Phrases that `reading` gives are joined. The work is done by one thread.
+    Phrases that `reading` gives are joined. A piece may have no document that is long enough. The
+    work is done by one thread.
     """
     if isinstance(reading.phrases, int) and reading.phrases:
         raise SettingError(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from qwem.model.choices import Settled, settle
     from qwem.model.embed import NewWord
     from qwem.model.embedding_rows import EmbeddedRows
-    from qwem.model.fitting import count, fit, read
+    from qwem.model.fitting import count, fit, fit_counts, read
     from qwem.model.keeping import Kept
     from qwem.model.learning import Solvers, build_target, moved_start
     from qwem.model.model import Model, Offsets
@@ -34,6 +34,7 @@ __all__ = [
     "build_target",
     "count",
     "fit",
+    "fit_counts",
     "moved_start",
     "read",
     "refuse_settled",
@@ -47,7 +48,7 @@ __getattr__, __dir__ = lazy_names(
         "choices": ("Settled", "settle"),
         "embed": ("NewWord",),
         "embedding_rows": ("EmbeddedRows",),
-        "fitting": ("count", "fit", "read"),
+        "fitting": ("count", "fit", "fit_counts", "read"),
         "keeping": ("Kept",),
         "learning": ("Solvers", "build_target", "moved_start"),
         "model": ("Model", "Offsets"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from qwem._internal.stopwatch import Stopwatch
@@ -17,7 +18,7 @@ from qwem.model.learning import learn
 from qwem.model.model import Model
 from qwem.model.provenance import refuse_settled, settings_of
 from qwem.model.settings import Settings
-from qwem.model.thinning import thinning_of
+from qwem.model.thinning import thinning_of, words_before
 
 if TYPE_CHECKING:
     from qwem.model.learning import Solvers
@@ -70,11 +71,9 @@ def fit(
     settings = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
     refuse_settled(source, changes)
     watch = Stopwatch()
-    corpus = None
+    corpus = found = None
     if isinstance(source, Cooccurrence):
-        counts, found = source, len(source.vocabulary)
-        require_enough(settings, counts.vocabulary)
-        settled = settle(settings, counts.vocabulary)
+        counts = source
     else:
         with watch.stage("read"):
             corpus = source if isinstance(source, Corpus) else read(source, settings, threads)
@@ -82,31 +81,67 @@ def fit(
             if corpus is not source and settings.vocab_size is None:
                 corpus = cut_to_memory(corpus, settings)
         require_enough(settings, corpus.vocabulary)
-        settled = settle(settings, corpus.vocabulary)
         with watch.stage("count"):
-            counts = count(corpus, settled, threads)
+            counts = count(corpus, settings, threads)
+    about = {} if corpus is None else {"fingerprint": corpus.fingerprint}
+    model = fit_counts(
+        counts, corpus, settings, about, watch, found=found, threads=threads, solvers=solvers
+    )
+    if not keep_counts:
+        return model
+    chosen_here = corpus is not source and settings.vocab_size is None
+    least = None
+    if corpus is not None and chosen_here and len(corpus.vocabulary) == found:
+        least = corpus.settings.get("min_count")
+    return replace(model, kept=_kept(counts, corpus, least))
+
+
+def fit_counts(
+    counts: Cooccurrence,
+    corpus: Corpus | None,
+    settings: Settings,
+    about: dict[str, Any],
+    watch: Stopwatch,
+    *,
+    found: int | None = None,
+    threads: int | None = None,
+    solvers: Solvers | None = None,
+) -> Model:
+    """Learn word embeddings from counts.
+
+    Parameters
+    ----------
+    counts
+        The statistics.
+    corpus
+        What they were counted from, as far as it is known. Of it only the words and the settings
+        are used, so it need not have its tokens.
+    settings
+        Those of reading and counting are passed over.
+    about
+        What the model is to record of its text, beside what `corpus` and `counts` say.
+    watch
+        Measures the stages.
+    found
+        How many words there were before memory limited them.
+    threads, solvers
+        See `fit`.
+    """
+    # Subsampled counts have fewer words than the text that settings are chosen for.
+    vocabulary = words_before(counts) if corpus is None else corpus.vocabulary
+    require_enough(settings, vocabulary)
+    settled = settle(settings, vocabulary)
     learned = learn(counts, settled, threads, watch, solvers=solvers)
-    about: dict[str, Any] = {"counts": list(counts.sources)}
-    if corpus is not None:
-        about |= {"fingerprint": corpus.fingerprint, **corpus.settings}
-    made = settings_of(corpus, counts, learned.spectrum, settled)
-    # Subsampled counts have fewer words than the text that the choice was made for.
-    vocabulary = counts.vocabulary if corpus is None else corpus.vocabulary
-    chosen = describe(settled, settings, vocabulary, corpus, found)
-    kept = None
-    if keep_counts:
-        chosen_here = corpus is not source and settings.vocab_size is None
-        least = about.get("min_count") if chosen_here and len(vocabulary) == found else None
-        kept = _kept(counts, corpus, least)
+    known = {} if corpus is None else corpus.settings
     return Model(
         learned.spectrum,
-        made,
-        about,
+        settings_of(corpus, counts, learned.spectrum, settled),
+        {"counts": list(counts.sources), **about, **known},
         learned.polished,
         learned.offsets,
         None if corpus is None else corpus.phrases,
-        kept,
-        chosen,
+        None,
+        describe(settled, settings, vocabulary, corpus, found or len(vocabulary)),
         watch.seconds,
     )
 

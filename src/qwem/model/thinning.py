@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qwem.corpus import Vocabulary
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from qwem.corpus import Vocabulary
+    from qwem.cooccurrence import Cooccurrence
 
 
 class Thinning(NamedTuple):
@@ -22,18 +24,41 @@ class Thinning(NamedTuple):
 
 
 def thinning_of(vocabulary: Vocabulary, sources: Sequence[dict[str, Any]]) -> Thinning:
-    """Return how words were thinned out, given their counts and the `sources` of these.
-
-    A word of n occurrences among N that is thinned out has √(tNn) + tN left, on average.
-    """
+    """Return how words were thinned out, given their counts and the `sources` of these."""
     subsampled = [source for source in sources if "subsample" in source]
     if not subsampled:
         return Thinning(None, vocabulary.counts)
-    draws = sum(source["draws"] for source in subsampled) / len(subsampled)
-    threshold, words = subsampled[0]["subsample"], subsampled[0]["words"]
-    scaled = threshold * words
-    left = vocabulary.counts / draws
-    full = np.where(left > scaled, (left - scaled) ** 2 / scaled, left)
-    before = np.maximum(full, left)
+    before, words = _before(vocabulary.counts, subsampled), subsampled[0]["words"]
     # Acceptance takes shares; a word that is not counted makes them those of the whole text.
-    return Thinning(threshold, np.rint(before * words / before.sum()).astype(np.int64))
+    frequencies = np.rint(before * words / before.sum()).astype(np.int64)
+    return Thinning(subsampled[0]["subsample"], frequencies)
+
+
+def words_before(counts: Cooccurrence) -> Vocabulary:
+    """Return the words of counts, as often as they occurred before they were thinned out.
+
+    That is an estimate for each word. For all together it is exact if the counts know how long
+    their texts were.
+    """
+    subsampled = [source for source in counts.sources if "subsample" in source]
+    if not subsampled:
+        return counts.vocabulary
+    before = _before(counts.word_counts, subsampled)
+    if all("length" in source for source in counts.sources):
+        length = sum(source.get("sign", 1) * source["length"] for source in counts.sources)
+        before *= length / before.sum()
+        before = np.rint(before)
+        before[0] += length - before.sum()
+    return Vocabulary(counts.vocabulary.words, np.rint(before).astype(np.int64))
+
+
+def _before(counts: NDArray[np.int64], subsampled: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
+    """Estimate how often words occurred before they were thinned out.
+
+    A word of n occurrences among N that is thinned out has √(tNn) + tN left, on average.
+    """
+    draws = sum(source["draws"] for source in subsampled) / len(subsampled)
+    scaled = subsampled[0]["subsample"] * subsampled[0]["words"]
+    left = counts / draws
+    full = np.where(left > scaled, (left - scaled) ** 2 / scaled, left)
+    return np.maximum(full, left)
