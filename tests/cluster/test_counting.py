@@ -15,7 +15,13 @@ from cluster.processes import kill_workers, served
 from qwem import Cooccurrence, Corpus
 from qwem.cluster import connected, connecting, count_files, counting, pieces
 from qwem.cluster.tasks import run_all, thread_total
-from qwem.errors import ClusterError, CorpusError, EmptyCorpusError, SettingError
+from qwem.errors import (
+    ClusterError,
+    CorpusError,
+    DiskLimitError,
+    EmptyCorpusError,
+    SettingError,
+)
 from qwem.model import Settings, count, read
 
 if TYPE_CHECKING:
@@ -70,9 +76,12 @@ def test_counts_are_those_of_one_machine(
     assert len(list(tmp_path.glob("counts-*"))) == 2
 
 
-def test_a_run_goes_on_from_its_files(client: Any, text: Path, tmp_path: Path) -> None:
-    """What is missing or damaged is made again, and nothing else."""
+def test_a_run_goes_on_from_its_files(
+    client: Any, text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is missing or damaged is made again, and nothing else; and that is said."""
     first = count_files(client, text, tmp_path, piece_bytes=PIECE)
+    assert "going on" not in caplog.text
     times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     lost, cut_short = sorted(tmp_path.glob("counts-*"))
     shutil.rmtree(lost)
@@ -82,6 +91,8 @@ def test_a_run_goes_on_from_its_files(client: Any, text: Path, tmp_path: Path) -
         file.write(b"\xff")
     again = count_files(client, text, tmp_path, piece_bytes=PIECE)
     assert_same(again, first)
+    pieces = len(list(tmp_path.glob("text-*")))
+    assert f"going on from {pieces} of {pieces} pieces of text in {tmp_path}" in caplog.text
     changed = {path for path in tmp_path.iterdir() if path.stat().st_mtime_ns != times.get(path)}
     assert changed == {lost, cut_short, damaged}
 
@@ -112,11 +123,11 @@ def test_a_scheduler_is_killed(text: Path, tmp_path: Path, monkeypatch: pytest.M
     work = tmp_path / "work"
     with served(tmp_path) as (address, scheduler, _), connected(address) as client:
 
-        def lose(client: Any, work: Any, tasks: Any, description: str) -> Any:
+        def lose(client: Any, work: Any, tasks: Any, description: str, *rest: Any) -> Any:
             if description == "counting":
                 scheduler.kill()
                 scheduler.wait()
-            return run_all(client, work, tasks, description)
+            return run_all(client, work, tasks, description, *rest)
 
         monkeypatch.setattr(counting, "run_all", lose)
         with pytest.raises(ClusterError, match=r"was lost; the pieces that are finished are kept"):
@@ -141,6 +152,20 @@ def test_errors_of_the_text_reach_the_caller(client: Any, tmp_path: Path) -> Non
     short.write_text("a few words\n" * 10)
     with pytest.raises(EmptyCorpusError, match="none of the text has 500 words"):
         count_files(client, short, tmp_path / "work", Settings(min_tokens=500))
+
+
+def test_a_text_whose_pieces_do_not_fit_is_refused_early(
+    client: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As soon as one piece shows how large the others will be."""
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=9_000))
+    with pytest.raises(DiskLimitError, match=r"the other pieces of this text would need .* GB mor"):
+        count_files(client, text, tmp_path, piece_bytes=PIECE)
+    finished = len(list(tmp_path.glob("text-*")))
+    monkeypatch.undo()
+    count_files(client, text, tmp_path, piece_bytes=PIECE)
+    assert finished < len(list(tmp_path.glob("text-*")))
 
 
 def test_an_error_of_a_task_is_not_taken_for_a_lost_cluster(client: Any) -> None:
@@ -171,13 +196,17 @@ def test_one_cluster_is_named() -> None:
             pass
 
 
-def test_no_cluster_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "PATIENCE", 0.5)
+def test_no_cluster_there(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connecting, "PATIENCE", 1.0)
+    monkeypatch.setattr(connecting, "SILENCE", 0.1)
     with (
         pytest.raises(ClusterError, match=r"no cluster at tcp://127\.0\.0\.1:1; start"),
         connected("tcp://127.0.0.1:1"),
     ):
         pass
+    assert "waiting for the cluster at tcp://127.0.0.1:1, 1 seconds at most" in caplog.text
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 7, 50, 10_000])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +14,12 @@ from qwem.errors import ClusterError, SettingError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_LOGGER = logging.getLogger(__name__)
+
 PATIENCE = 30.0
 """Seconds to wait for a scheduler, and for its first worker."""
+SILENCE = 2.0
+"""Seconds after which it is said what is waited for."""
 LOSSES = 10
 """How often a worker may be lost during the same task."""
 _LOCAL = {
@@ -50,16 +56,30 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
             yield client
         return
     try:
-        client = distributed.Client(address, timeout=PATIENCE)
+        with _saying(f"waiting for the cluster at {address}"):
+            client = distributed.Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"There is no cluster at {address}; start its scheduler, or check the address."
         ) from error
     with client:
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
+            with _saying(f"waiting for workers of the cluster at {address}"):
+                client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as error:
             raise ClusterError(
                 f"The cluster at {address} has no workers; start some with `dask worker {address}`."
             ) from error
         yield client
+
+
+@contextmanager
+def _saying(what: str) -> Iterator[None]:
+    """Say what is waited for if the block takes long."""
+    message = f"{what}, {PATIENCE:.0f} seconds at most"
+    timer = threading.Timer(SILENCE, _LOGGER.warning, [message])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

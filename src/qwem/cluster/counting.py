@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from qwem._internal.blocks import cut_evenly
 from qwem.cluster.phrases import learn_phrases
-from qwem.cluster.pieces import FAN_IN, add_up, key_of, once, require_shared
+from qwem.cluster.pieces import FAN_IN, DiskForecast, add_up, key_of, once, require_shared
 from qwem.cluster.tasks import logging_time, run_all, thread_total
 from qwem.cluster.words import choose_from, merge_words
 from qwem.cooccurrence import Cooccurrence, add_saved
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from qwem.corpus import Documents, InputFile, Vocabulary
+
+_LOGGER = logging.getLogger(__name__)
 
 PIECE_BYTES = 1 << 28
 """Bytes of a piece. A worker that is lost costs one."""
@@ -171,12 +174,16 @@ def _encode_all(
     """Encode text in pieces: where each is, and how it was read."""
     if not isinstance(reading.phrases, Phrases):
         reading = replace(reading, phrases=False)  # these are found when all words are known
+    pieces = cut_files(paths, documents, piece_bytes)
     encoding = documents, reading
-    tasks = [
-        (piece, *encoding, place / f"text-{key_of(piece, *encoding)}")
-        for piece in cut_files(paths, documents, piece_bytes)
-    ]
-    encoded: list[tuple[Path, dict[str, Any]]] = run_all(client, _encode, tasks, "reading")
+    outputs = [place / f"text-{key_of(piece, *encoding)}" for piece in pieces]
+    tasks = [(piece, *encoding, at) for piece, at in zip(pieces, outputs, strict=True)]
+    if finished := sum(output.exists() for output in outputs):
+        _LOGGER.warning("going on from %d of %d pieces of text in %s", finished, len(tasks), place)
+    forecast = DiskForecast(pieces, outputs)
+    encoded: list[tuple[Path, dict[str, Any]]] = run_all(
+        client, _encode, tasks, "reading", forecast.take
+    )
     if not any(read["documents_kept"] for _, read in encoded):
         raise EmptyCorpusError(
             f"No document is left: none of the text has {reading.min_tokens:,} words in a document."

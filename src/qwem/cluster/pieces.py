@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import time
+from collections import Counter
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from qwem import __version__
 from qwem._internal.artefact import kind_of, load
 from qwem._internal.blocks import even_cuts
 from qwem._internal.leftovers import remove_directory
+from qwem._internal.resources import require_disk
 from qwem.cluster.tasks import run_all, thread_total
 from qwem.corpus import InputFile, Phrases, Reading, tokenizer_name
 from qwem.errors import ArtefactError, ClusterError
@@ -71,6 +73,31 @@ def _sees(file: Path, patience: float) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+class DiskForecast:
+    """How much disk the pieces of a text will take, from those that are finished."""
+
+    def __init__(self, pieces: Sequence[InputFile], outputs: Sequence[Path]) -> None:
+        pieces_of = Counter(str(piece.path) for piece in pieces)
+        self._sizes = [piece.size / pieces_of[str(piece.path)] for piece in pieces]
+        self._outputs = outputs
+        self._left = sum(self._sizes)
+        self._read = self._written = 0.0
+
+    def take(self, number: int) -> None:
+        """Note that a piece is finished; raise `DiskLimitError` if the others will not fit."""
+        output = self._outputs[number]
+        self._read += self._sizes[number]
+        self._left -= self._sizes[number]
+        self._written += sum(file.stat().st_size for file in output.iterdir())
+        if self._read:
+            require_disk(
+                int(self._written / self._read * self._left),
+                output.parent,
+                "Keeping the other pieces of this text",
+                "free some space and run the same command again, which goes on from here",
+            )
 
 
 def add_up(

@@ -25,12 +25,17 @@ LOOKS_WITHOUT_WORKERS = 600
 
 
 def run_all(
-    client: Any, work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], description: str
+    client: Any,
+    work: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    description: str,
+    done: Callable[[int], object] = lambda _: None,
 ) -> list[Any]:
     """Return ``work(*task)`` of every task, in their order.
 
     The results travel to this process, so they should be small: paths, not arrays. If a worker is
-    lost, its tasks are done again, even those that it had finished.
+    lost, its tasks are done again, even those that it had finished. `done` is called with the
+    number of each task that has ended; its errors end the run.
     """
     results: list[Any] = [None] * len(tasks)
 
@@ -40,6 +45,7 @@ def run_all(
     def take(number: int, future: Any) -> None:
         results[number] = future.result(LOOK_EVERY)
         bar.update()
+        done(number)
 
     with (
         logging_time(description, len(tasks)),
