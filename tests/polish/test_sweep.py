@@ -153,6 +153,10 @@ def test_every_row_is_in_one_block(lengths: list[int]) -> None:
         for first, last in itertools.pairwise(task):
             assert last - first == 1 or min(lengths[first:last]) > 100
             assert last - first <= sweep.BLOCK_ROWS
+    cut = sweep.BLOCK_ROWS
+    rest = row_cuts(indptr[cut:] - indptr[cut], cached=100) if len(lengths) > cut else []
+    later = {int(place) for task in tasks for place in task if place >= cut}
+    assert {cut + int(place) for task in rest for place in task} == later, "any part is cut alike"
 
 
 def test_tiles_cover_all_columns() -> None:

@@ -12,8 +12,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def check_csr(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], size: int) -> None:
-    """Raise `ValueError` unless these are a square CSR matrix with sorted, distinct columns."""
+def check_csr(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    size: int,
+    columns: int | None = None,
+) -> None:
+    """Raise `ValueError` unless these are a CSR matrix with sorted, distinct columns.
+
+    It has `size` rows, and as many columns unless that is said.
+    """
+    width = size if columns is None else columns
     if not (indptr.dtype.kind == indices.dtype.kind == "i" and indptr.ndim == indices.ndim == 1):
         raise ValueError("the indices of a sparse matrix are not integers")
     if len(indptr) != size + 1 or indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]):
@@ -22,12 +32,12 @@ def check_csr(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], s
         raise ValueError("a sparse matrix has more or fewer entries than its rows")
     for rows in stored_blocks(indptr):
         ends = indptr[rows.start : rows.stop + 1]
-        columns = indices[ends[0] : ends[-1]]
-        if not columns.size:
+        found = indices[ends[0] : ends[-1]]
+        if not found.size:
             continue
-        ascending = np.ones(len(columns), bool)
-        ascending[1:] = columns[1:] > columns[:-1]
+        ascending = np.ones(len(found), bool)
+        ascending[1:] = found[1:] > found[:-1]
         starts = (ends[:-1] - ends[0])[ends[:-1] < ends[-1]]
         ascending[starts] = True
-        if columns.min() < 0 or columns.max() >= size or not ascending.all():
+        if found.min() < 0 or found.max() >= width or not ascending.all():
             raise ValueError("the columns of a sparse matrix are out of range or out of order")

@@ -48,7 +48,8 @@ _ADDED = ("text_bytes", "documents_read", "documents_kept", "words_read", "words
 class Counted(NamedTuple):
     """The counts of text, and what they are of."""
 
-    counts: Cooccurrence
+    saved: Sequence[Path]
+    """Counts of parts of the text, whose sum is that of all."""
     corpus: Corpus
     """The words of the text, its phrases, and how it was read. Its tokens stay in the pieces."""
 
@@ -84,7 +85,9 @@ def count_files(
         How large pieces are.
     """
     settings = Settings() if settings is None else settings
-    return count_text(client, paths, directory, settings, piece_bytes).counts
+    saved = count_text(client, paths, directory, settings, piece_bytes).saved
+    with logging_time("the last sum", len(saved)):
+        return add_saved(saved)
 
 
 def count_text(
@@ -136,10 +139,7 @@ def count_text(
         for key in (key_of(names, chosen.name, reading.oov, first, counting),)
     ]
     counted = run_all(client, _count, counting_tasks, "counting")
-    sums = add_up(client, _add_counts, counted, place, "sum", most=FAN_IN)
-    with logging_time("the last sum", len(sums)):
-        total = add_saved(sums)
-    return Counted(total, corpus)
+    return Counted(add_up(client, _add_counts, counted, place, "sum", most=FAN_IN), corpus)
 
 
 def _description(

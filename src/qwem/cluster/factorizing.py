@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,14 @@ from qwem._internal.blocks import blocks, cut_evenly
 from qwem.cluster.rows import Block, SpreadRows, spread
 from qwem.cluster.tasks import thread_total
 from qwem.spectrum import factorize as factorize_here
-from qwem.target import Target
+from qwem.target import EntriesElsewhere, Target
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from qwem.cluster.rows import Arrays
     from qwem.spectrum import Spectrum
@@ -53,34 +54,74 @@ def factorize(
     options
         Any other argument of `qwem.factorize`.
     """
-    rest, parts = target.rest, thread_total(client)
+    rest = target.rest
+    if isinstance(rest, EntriesElsewhere):  # on the workers already
+        return factorize_here(target, dim, **options)
+    parts = thread_total(client)
     if isinstance(rest, np.ndarray):
         runs = [(rows.start, rows.stop) for rows in blocks(len(rest), most=-(-len(rest) // parts))]
     else:
         runs = cut_evenly(rest.indptr, parts)
     with ExitStack() as files:
 
-        @cache
+        @cache  # written when it is first multiplied: LAPACK doesn't need it
         def rows() -> SpreadRows:
             return files.enter_context(spread(client, directory, rest, runs))
 
-        known = {each.name: getattr(target, each.name) for each in fields(target)}
-        return factorize_here(_SpreadTarget(**known, rows=rows), dim, **options)
+        entries = SentEntries(rest, rows)
+        return factorize_here(replace(target, rest=entries), dim, **options)
 
 
-@dataclass(frozen=True, eq=False)
-class _SpreadTarget(Target):
-    """A target whose products are taken by workers."""
+class SpreadEntries(EntriesElsewhere):
+    """The entries of a target on workers: the array ``dense`` or ``data`` of blocks of rows."""
 
-    rows: Callable[[], SpreadRows] | None = field(default=None, repr=False)
-    """Writes the rows for the workers when it is first called: LAPACK doesn't need them."""
+    def __init__(
+        self, rows: Callable[[], SpreadRows], dtype: np.dtype[Any], *, dense: bool, nbytes: int
+    ) -> None:
+        self.dtype = dtype
+        self.is_dense = dense
+        self.nbytes = nbytes
+        self._rows = rows
 
-    def times_rest(self, vectors: NDArray[Any]) -> NDArray[Any]:
-        assert self.rows is not None
+    def __matmul__(self, vectors: NDArray[Any]) -> NDArray[Any]:
         product = np.empty(vectors.shape, vectors.dtype)
-        for rows, found in self.rows().run(_multiply, {"vectors": vectors}):
+        for rows, found in self._rows().run(_multiply, {"vectors": vectors}):
             product[rows] = found["product"]
         return product
+
+    def toarray(self) -> NDArray[Any]:
+        """Return the whole matrix."""
+        rows = self._rows()
+        size = rows.runs[-1][-1]
+        entries = np.zeros((size, size), self.dtype)
+        if self.is_dense:
+            for run, block in zip(rows.runs, rows.arrays("dense"), strict=True):
+                entries[slice(*run)] = block
+            return entries
+        parts = (rows.arrays(name) for name in ("indptr", "indices", "entries"))
+        for (first, _), indptr, indices, data in zip(rows.runs, *parts, strict=True):
+            lengths = np.diff(indptr)
+            entries[np.repeat(first + np.arange(lengths.size), lengths), indices] = data
+        return entries
+
+
+class SentEntries(SpreadEntries):
+    """The entries of a target of this process, which are sent to workers when they are needed."""
+
+    def __init__(
+        self, rest: NDArray[Any] | sparse.csr_array[Any], rows: Callable[[], SpreadRows]
+    ) -> None:
+        dense = isinstance(rest, np.ndarray)
+        nbytes = rest.nbytes if isinstance(rest, np.ndarray) else rest.data.nbytes
+        super().__init__(rows, rest.dtype, dense=dense, nbytes=nbytes)
+        self._rest = rest
+
+    def toarray(self) -> NDArray[Any]:
+        """Return the whole matrix."""
+        if isinstance(self._rest, np.ndarray):
+            return self._rest.copy()
+        entries: NDArray[Any] = self._rest.toarray()
+        return entries
 
 
 def _multiply(block: Block, sent: Arrays) -> Arrays:
@@ -94,7 +135,7 @@ def _multiply(block: Block, sent: Arrays) -> Arrays:
         return {"product": product}
     from qwem._internal.sparse_product import multiply_rows
 
-    indptr, indices, data = (block.arrays[name] for name in ("indptr", "indices", "data"))
+    indptr, indices, data = (block.arrays[name] for name in ("indptr", "indices", "entries"))
     product = np.zeros((len(indptr) - 1, vectors.shape[1]), vectors.dtype)
     multiply_rows(indptr, indices, data, vectors, product)
     return {"product": product}

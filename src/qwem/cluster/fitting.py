@@ -8,6 +8,7 @@ from qwem._internal.stopwatch import Stopwatch
 from qwem.cluster.counting import PIECE_BYTES, count_text
 from qwem.cluster.factorizing import factorize
 from qwem.cluster.polishing import polish
+from qwem.cluster.spread_counts import spread_counts
 from qwem.model import Settings, Solvers, fit_counts
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ def fit_files(
 ) -> Model:
     """Learn word embeddings from text files on a cluster, as `qwem.fit` does on one machine.
 
-    Reading and counting, products with the target and steps of polishing are done by workers; what
-    lies between is done here. The counts have the bits of one machine; see `factorize` and `polish`
-    for those of the vectors.
+    Reading and counting, the target and products with it, and steps of polishing are done by
+    workers; what lies between is done here. This process never holds the pairs, only vectors. The
+    counts have the bits of one machine; see `factorize` and `polish` for those of the vectors.
 
     Parameters
     ----------
@@ -55,10 +56,10 @@ def fit_files(
     settings = Settings() if settings is None else settings
     watch = Stopwatch()
     with watch.stage("count"):
-        counted = count_text(client, paths, directory, settings, piece_bytes)
+        saved, corpus = count_text(client, paths, directory, settings, piece_bytes)
     solvers = _solvers(client, directory)
-    counts, corpus = counted
-    return fit_counts(counts, corpus, settings, {}, watch, threads=threads, solvers=solvers)
+    with spread_counts(client, directory, saved) as counts:
+        return fit_counts(counts, corpus, settings, {}, watch, threads=threads, solvers=solvers)
 
 
 def _solvers(client: Any, directory: str | os.PathLike[str]) -> Solvers:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.blocks import cut_evenly
 from qwem.cluster.rows import spread
+from qwem.cluster.spread_counts import SpreadPairs, block_runs
 from qwem.cluster.tasks import thread_total
 from qwem.polish import cached_rows, row_cuts, step_rows
 from qwem.polish import polish as polish_here
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -34,8 +34,8 @@ def polish(
     """Minimize word2vec's loss from a closed form on, with the steps of rows taken on a cluster.
 
     Rows of the counts are files that workers map, and half a sweep is one task per thread of the
-    cluster. Rows are cut where `qwem.polish.polish` cuts them, so that the result has its bits,
-    provided that all machines have the same kind of processor.
+    cluster. Blocks of rows that are worked on together are those of `qwem.polish.polish`, so that
+    the result has its bits, provided that all machines have the same kind of processor.
 
     Parameters
     ----------
@@ -50,23 +50,24 @@ def polish(
     options
         Any other argument of `qwem.polish.polish`.
     """
-    matrix = counts.pair_counts.tocsr()
-    cuts = row_cuts(matrix.indptr, cached_rows(spectrum.dim))
-    ends = np.array([0, *(int(matrix.indptr[task[-1]]) for task in cuts)])
-    groups = [cuts[first:last] for first, last in cut_evenly(ends, thread_total(client))]
-    runs = [(int(group[0][0]), int(group[-1][-1])) for group in groups]
-    beside = [_stored(group) for group in groups]
-    with spread(client, directory, matrix, runs, beside) as rows:
-        steps = _SpreadSteps(rows, matrix.indptr)
+    pairs = counts.pair_counts
+    if isinstance(pairs, SpreadPairs):
+        return polish_here(
+            spectrum, counts, **options, steps=_SpreadSteps(pairs.rows, pairs.lengths)
+        )
+    matrix = pairs.tocsr()
+    runs = block_runs(np.diff(matrix.indptr), thread_total(client))
+    with spread(client, directory, matrix, runs, "counts") as rows:
+        steps = _SpreadSteps(rows, np.diff(matrix.indptr))
         return polish_here(spectrum, counts, **options, steps=steps)
 
 
 class _SpreadSteps:
     """Steps that workers take; see `qwem.polish.Steps`."""
 
-    def __init__(self, rows: SpreadRows, indptr: NDArray[Any]) -> None:
+    def __init__(self, rows: SpreadRows, lengths: NDArray[np.int64]) -> None:
         self._rows = rows
-        self._indptr = indptr
+        self._lengths = lengths
 
     def __call__(
         self,
@@ -84,29 +85,19 @@ class _SpreadSteps:
             "rows": problem.rows,
             "columns": problem.columns,
         }
-        indptr = self._indptr
 
         def count(rows: slice) -> None:
-            done(int(indptr[rows.stop] - indptr[rows.start]))
+            done(int(self._lengths[rows].sum()))
 
         for rows, found in self._rows.run(_step, sent, count):
             here[rows], losses[rows] = found["here"], found["losses"]
         return losses
 
 
-def _stored(tasks: Sequence[NDArray[np.int64]]) -> Arrays:
-    """Return the cuts of tasks, with rows counted from the first, and how many each task has."""
-    first = tasks[0][0]
-    return {
-        "cuts": np.concatenate(tasks) - first,
-        "lengths": np.array([len(task) for task in tasks]),
-    }
-
-
 def _step(block: Block, sent: Arrays) -> Arrays:
     """Take one step for the rows of a block."""
-    stored = block.arrays
-    tasks = np.split(np.array(stored["cuts"]), np.cumsum(stored["lengths"])[:-1])
+    indptr = np.array(block.arrays["indptr"])
+    tasks = row_cuts(indptr, cached_rows(sent["there"].shape[1]))
     here = np.array(sent["here"][block.rows])
     losses = np.empty((len(here), 2))
     weights = (
@@ -115,6 +106,6 @@ def _step(block: Block, sent: Arrays) -> Arrays:
         np.array(sent["rows"][block.rows]),
         np.array(sent["columns"]),
     )
-    pairs = stored["indptr"], stored["indices"], stored["data"]
+    pairs = indptr, block.arrays["indices"], block.arrays["counts"]
     step_rows(tasks, pairs, weights, here, losses, 1, lambda _: None)
     return {"here": here, "losses": losses}

@@ -13,7 +13,7 @@ import numpy as np
 
 from qwem._internal.artefact import write_metadata
 from qwem._internal.resources import blas_threads
-from qwem.cluster.tasks import run_each, telling_losses
+from qwem.cluster.tasks import run_all, run_each, telling_losses
 
 if TYPE_CHECKING:
     import os
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 KIND = "rows"
 _REMEMBERED = 16
 """Blocks of rows that a worker keeps open."""
+_FIRST, _SENT = "layer-0", "sent"
 
 
 class Block(NamedTuple):
-    """Some rows of a matrix: where they stand in it, and their entries."""
+    """Some rows of a matrix: where they stand in it, and their arrays."""
 
     rows: slice
     arrays: Arrays
-    """``dense``, or ``indptr`` (from 0), ``indices`` and ``data``; and what was stored beside."""
 
 
 class SpreadRows:
@@ -43,11 +43,14 @@ class SpreadRows:
     A worker that is lost loses nothing: another one opens the files.
     """
 
-    def __init__(self, client: Any, folder: Path, runs: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, client: Any, folder: Path, runs: Sequence[tuple[int, int]], layers: Sequence[Path]
+    ) -> None:
+        self.runs = list(runs)
+        """The first row of each block, and the row after its last."""
         self._client = client
         self._folder = folder
-        self._runs = list(runs)
-        self._calls = 0
+        self._layers = list(layers)
 
     def run(
         self,
@@ -60,22 +63,61 @@ class SpreadRows:
         The arrays are written once and mapped by the workers, and so are their answers by this
         process. `done` is called with the rows of each block that is finished.
         """
-        self._calls += 1
-        place = self._folder / f"call-{self._calls}"
-        with telling_losses(self._client):
-            place.mkdir()
+        place = self._new_folder("call")
         try:
-            _write(place, sent)
-            answers = [place / f"answer-{number}" for number in range(len(self._runs))]
-            tasks = [
-                (work, self._folder / f"block-{number}", run, place, answer)
-                for number, (run, answer) in enumerate(zip(self._runs, answers, strict=True))
-            ]
-            run_each(self._client, _answer, tasks, lambda number: done(slice(*self._runs[number])))
-            for run, answer in zip(self._runs, answers, strict=True):
-                yield slice(*run), _read(answer)
+            self._answer(work, sent, place, done)
+            for number, run in enumerate(self.runs):
+                yield slice(*run), _read(place / _block(number))
         finally:
             shutil.rmtree(place, ignore_errors=True)
+
+    def extended(self, work: Callable[[Block, Arrays], Arrays], sent: Arrays) -> SpreadRows:
+        """Return the same blocks with what `work` makes of each as more of its arrays."""
+        layer = self._new_folder("layer")
+        self._answer(work, sent, layer, lambda _: None)
+        return SpreadRows(self._client, self._folder, self.runs, [*self._layers, layer])
+
+    def arrays(self, name: str) -> Iterator[NDArray[Any]]:
+        """Yield the array of this name of every block, mapped by this process."""
+        for number in range(len(self.runs)):
+            yield _read_all(self._places(number))[name]
+
+    def _answer(
+        self,
+        work: Callable[[Block, Arrays], Arrays],
+        sent: Arrays,
+        place: Path,
+        done: Callable[[slice], object],
+    ) -> None:
+        write_arrays(place / _SENT, sent)
+        tasks = [
+            (work, self._places(number), run, place / _SENT, place / _block(number))
+            for number, run in enumerate(self.runs)
+        ]
+        run_each(self._client, _answer, tasks, lambda number: done(slice(*self.runs[number])))
+        shutil.rmtree(place / _SENT, ignore_errors=True)
+
+    def _places(self, number: int) -> tuple[Path, ...]:
+        return tuple(layer / _block(number) for layer in self._layers)
+
+    def _new_folder(self, name: str) -> Path:
+        place = self._folder / f"{name}-{uuid.uuid4().hex}"
+        with telling_losses(self._client):
+            place.mkdir()
+        return place
+
+
+@contextmanager
+def rows_folder(directory: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a new folder for blocks of rows, which is removed at the end."""
+    folder = Path(directory).absolute() / f"rows-{uuid.uuid4().hex[:20]}"
+    folder.mkdir(parents=True)
+    try:
+        # Known as ours from the start, so that `remove_pieces` removes what a killed run left.
+        write_metadata(folder, KIND, {"files": {}})
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -84,7 +126,7 @@ def spread(
     directory: str | os.PathLike[str],
     matrix: NDArray[Any] | sparse.csr_array[Any],
     runs: Sequence[tuple[int, int]],
-    beside: Sequence[Arrays] = (),
+    name: str = "entries",
 ) -> Iterator[SpreadRows]:
     """Write runs of rows of a matrix to files, and remove them at the end.
 
@@ -95,63 +137,72 @@ def spread(
     directory
         Where to write, which every worker can reach.
     matrix
-        The whole matrix.
+        The whole matrix. A block of a dense one has the array ``dense``, and of a sparse one
+        ``indptr`` (from 0), ``indices`` and, under `name`, the values.
     runs
         The first row of each block, and the row after its last.
-    beside
-        What else to store with each block.
+    name
+        That of the values of a sparse matrix.
     """
-    folder = Path(directory).absolute() / f"rows-{uuid.uuid4().hex[:20]}"
-    folder.mkdir(parents=True)
-    try:
-        # Known as ours from the start, so that `remove_pieces` removes what a killed run left.
-        write_metadata(folder, KIND, {"files": {}})
+    with rows_folder(directory) as folder:
         for number, (first, last) in enumerate(runs):
-            place = folder / f"block-{number}"
-            place.mkdir()
-            _write(place, _entries(matrix, first, last))
-            _write(place, beside[number] if beside else {})
-        yield SpreadRows(client, folder, runs)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+            write_arrays(folder / _FIRST / _block(number), _entries(matrix, first, last, name))
+        yield SpreadRows(client, folder, runs, [folder / _FIRST])
 
 
-def _entries(matrix: NDArray[Any] | sparse.csr_array[Any], first: int, last: int) -> Arrays:
+@contextmanager
+def gathered(
+    client: Any,
+    directory: str | os.PathLike[str],
+    work: Callable[[int, int], Arrays],
+    runs: Sequence[tuple[int, int]],
+    description: str,
+) -> Iterator[SpreadRows]:
+    """Have workers write the arrays ``work(first, last)`` of each run of rows, as `spread` does."""
+    with rows_folder(directory) as folder:
+        tasks = [(work, run, folder / _FIRST / _block(number)) for number, run in enumerate(runs)]
+        run_all(client, _gather, tasks, description)
+        yield SpreadRows(client, folder, runs, [folder / _FIRST])
+
+
+def _entries(
+    matrix: NDArray[Any] | sparse.csr_array[Any], first: int, last: int, name: str
+) -> Arrays:
     if isinstance(matrix, np.ndarray):
         return {"dense": matrix[first:last]}
     start, stop = matrix.indptr[first], matrix.indptr[last]
     return {
         "indptr": matrix.indptr[first : last + 1] - start,
         "indices": matrix.indices[start:stop],
-        "data": matrix.data[start:stop],
+        name: matrix.data[start:stop],
     }
+
+
+def _gather(work: Callable[[int, int], Arrays], run: tuple[int, int], output: Path) -> None:
+    with blas_threads(1):
+        write_arrays(output, work(*run))
 
 
 def _answer(
     work: Callable[[Block, Arrays], Arrays],
-    block: Path,
+    block: tuple[Path, ...],
     run: tuple[int, int],
     sent: Path,
     output: Path,
 ) -> None:
     """Do the work of one block on a worker, and write the result to `output`."""
     with blas_threads(1):  # as on one machine; and other threads of the worker have tasks too
-        result = work(Block(slice(*run), _mapped(block)), _read(sent))
-    # Another worker may do the same, if this one was given up too early: whole files only.
-    partial = output.with_name(f"{output.name}-{uuid.uuid4().hex}")
-    partial.mkdir()
-    _write(partial, result)
-    try:
-        partial.rename(output)
-    except OSError:
-        if not output.is_dir():
-            raise
-        shutil.rmtree(partial, ignore_errors=True)
+        result = work(Block(slice(*run), _remembered(block)), _read(sent))
+    write_arrays(output, result)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _mapped(block: Path) -> Arrays:
-    return _read(block)
+def _remembered(places: tuple[Path, ...]) -> Arrays:
+    return _read_all(places)
+
+
+def _read_all(places: Sequence[Path]) -> Arrays:
+    return {name: array for place in places for name, array in _read(place).items()}
 
 
 def _read(place: Path) -> Arrays:
@@ -159,6 +210,22 @@ def _read(place: Path) -> Arrays:
     return {file.stem: np.load(file, mmap_mode="r") for file in sorted(place.glob("*.npy"))}
 
 
-def _write(place: Path, arrays: Arrays) -> None:
+def write_arrays(place: Path, arrays: Arrays) -> None:
+    """Write arrays to a directory, which is there whole or not at all.
+
+    Another worker may do the same, if this one was given up too early.
+    """
+    partial = place.with_name(f"{place.name}-{uuid.uuid4().hex}")
+    partial.mkdir(parents=True)
     for name, array in arrays.items():
-        np.save(place / f"{name}.npy", array, allow_pickle=False)
+        np.save(partial / f"{name}.npy", array, allow_pickle=False)
+    try:
+        partial.rename(place)
+    except OSError:
+        if not place.is_dir():
+            raise
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _block(number: int) -> str:
+    return f"block-{number}"

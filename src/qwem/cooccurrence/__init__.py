@@ -1,10 +1,10 @@
 """Corpus → Cooccurrence: how often words meet, counted exactly."""
 
 from qwem.cooccurrence.cooccurrence import Cooccurrence
-from qwem.cooccurrence.estimating import sampled_pairs
+from qwem.cooccurrence.estimating import expected_row_pairs, sampled_pairs
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.cooccurrence.subsampling import Subsampling, acceptance
-from qwem.cooccurrence.summing import add_saved
+from qwem.cooccurrence.summing import add_saved, saved_rows, saved_words
 from qwem.cooccurrence.windows import window_weights
 
 __all__ = [
@@ -13,6 +13,9 @@ __all__ = [
     "Subsampling",
     "acceptance",
     "add_saved",
+    "expected_row_pairs",
     "sampled_pairs",
+    "saved_rows",
+    "saved_words",
     "window_weights",
 ]

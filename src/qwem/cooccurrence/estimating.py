@@ -31,16 +31,26 @@ def expected_pairs(occurrences: NDArray[Any], reach: int) -> float:
     """Estimate how many different ordered pairs occur if words stand in random order.
 
     In real text words keep to their topics and fewer pairs occur, so this is an upper estimate.
+    """
+    return float(expected_row_pairs(occurrences, reach).sum())
+
+
+def expected_row_pairs(occurrences: NDArray[Any], reach: int) -> NDArray[np.float64]:
+    """Estimate with how many different words each occurs if words stand in random order.
+
     Words of similar frequency are taken together, eight classes per octave.
     """
-    present = occurrences[occurrences > 0]
-    if len(present) == 0:
-        return 0.0
-    _, classes = np.unique(np.round(8 * np.log2(present)), return_inverse=True)
+    expected = np.zeros(len(occurrences))
+    present = occurrences > 0
+    if not present.any():
+        return expected
+    often = occurrences[present]
+    _, classes = np.unique(np.round(8 * np.log2(often)), return_inverse=True)
     sizes = np.bincount(classes)
-    means = np.bincount(classes, weights=present) / sizes
-    meetings = reach * np.outer(means, means) / present.sum()
-    return float(sizes @ -np.expm1(-meetings) @ sizes)
+    means = np.bincount(classes, weights=often) / sizes
+    meetings = reach * np.outer(means, means) / often.sum()
+    expected[present] = (-np.expm1(-meetings) @ sizes)[classes]
+    return expected
 
 
 def sampled_pairs(

@@ -195,7 +195,7 @@ class PairCounts:
         """Return the sum; of counts of fewer words, the words are taken for the first ones."""
         if self.is_dense or other.is_dense:
             return self.from_exact(_dense_sum(self.matrix, other.matrix))
-        return self.from_exact(_sparse_sum(self.matrix, other.matrix))
+        return self.from_exact(sparse_sum(self.matrix, other.matrix))
 
     def __sub__(self, other: PairCounts) -> PairCounts:
         if isinstance(self.matrix, np.ndarray) or isinstance(other.matrix, np.ndarray):
@@ -235,16 +235,19 @@ def _dense_sum(*matrices: NDArray[Any] | sparse.csr_array) -> NDArray[Any]:
     return total
 
 
-def _sparse_sum(first: sparse.csr_array, second: sparse.csr_array) -> sparse.csr_array:
-    """Return the sum of sparse counts, several times as fast as SciPy, which needs uint64."""
+def sparse_sum(first: sparse.csr_array, second: sparse.csr_array) -> sparse.csr_array:
+    """Return the sum of sparse counts, several times as fast as SciPy, which needs uint64.
+
+    The smaller matrix has the first rows and columns of the larger.
+    """
     from qwem.cooccurrence.kernels import merge_rows
 
-    size = max(first.shape[0], second.shape[0])
-    total = Rows.with_room(size, first.nnz + second.nnz, _type_of_sum(first, second))
-    merge_rows(*_as_rows(first, size), *_as_rows(second, size), 0, size, *total)
+    rows, columns = (max(sizes) for sizes in zip(first.shape, second.shape, strict=True))
+    total = Rows.with_room(rows, first.nnz + second.nnz, _type_of_sum(first, second))
+    merge_rows(*_as_rows(first, rows), *_as_rows(second, rows), 0, rows, *total)
     indptr = row_ends(total.lengths)
-    columns = total.columns[: indptr[-1]].astype(indptr.dtype, copy=False)
-    result = sparse.csr_array((total.values[: indptr[-1]], columns, indptr), shape=(size, size))
+    found = total.columns[: indptr[-1]].astype(indptr.dtype, copy=False)
+    result = sparse.csr_array((total.values[: indptr[-1]], found, indptr), shape=(rows, columns))
     result.has_canonical_format = True
     return result
 

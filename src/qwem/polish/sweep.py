@@ -28,7 +28,7 @@ CACHE_BYTES = 320_000
 """What the rows of a tile may take, so that they stay in a core's own cache."""
 
 BLOCK_ROWS = 128
-"""Long rows that are worked on together."""
+"""Long rows that are worked on together, at most."""
 
 TASK_ENTRIES = 1 << 18
 """Pairs in the task of a thread."""
@@ -192,13 +192,14 @@ def row_cuts(indptr: NDArray[Any], cached: int) -> list[NDArray[np.int64]]:
     """Cut rows into blocks, and blocks into tasks for threads: the cuts of each task.
 
     Rows of more than twice `cached` pairs share the rows of the other side, a tile at a time, and
-    make blocks of `BLOCK_ROWS`. A shorter row finds most of what it needs in the cache when it
-    comes back to it, and is a block of its own.
+    make blocks that end at multiples of `BLOCK_ROWS`, so that rows from such a multiple on are cut
+    in the same way without those before. A shorter row finds most of what it needs in the cache
+    when it comes back to it, and is a block of its own.
     """
     row = np.arange(len(indptr) - 1)
-    long = np.diff(indptr) > 2 * cached
-    place = row - np.maximum.accumulate(np.where(long, -1, row))  # in a run of long rows, from 1
-    cuts = np.append(row[~long | (place % BLOCK_ROWS == 1)], len(row))
+    short = np.diff(indptr) <= 2 * cached
+    after_short = np.concatenate(([True], short[:-1]))
+    cuts = np.append(row[short | after_short | (row % BLOCK_ROWS == 0)], len(row))
     tasks = cut_evenly(indptr[cuts], -(-int(indptr[-1]) // TASK_ENTRIES) or 1)
     return [cuts[first : last + 1] for first, last in tasks]
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from qwem._internal.blocks import blocks, for_each, stored_blocks
 from qwem._internal.resources import require_memory
 from qwem.errors import SettingError
+from qwem.target.elsewhere import PairsElsewhere
 from qwem.target.reweighting import setting31
 from qwem.target.separable import separate
 from qwem.target.target import Target
@@ -76,15 +77,21 @@ def build(
     expected = reweighting.expected_counts(counts)
 
     terms, term_weights = np.empty((size, 0)), np.empty(0)
-    if dense:
+    rest: Any
+    if isinstance(pairs, PairsElsewhere):
+        rest = pairs.entries(formula, expected, dtype, dense=dense)
+    elif dense:
         require_memory(
             size * size * dtype.itemsize,
             f"A dense target of {size:,} words",
             "restrict the vocabulary, or use dense=False",
         )
-        rest: Any = _every_entry(pairs, formula, expected, dtype, threads)
+        rest = row_entries(pairs, formula, expected, dtype, dense=True, threads=threads)
     else:
-        rest = _stored_entries(pairs, formula, expected, dtype, threads)
+        stored = pairs if not isinstance(pairs, np.ndarray) else sparse.csr_array(pairs)
+        entries = row_entries(stored, formula, expected, dtype, dense=False, threads=threads)
+        rest = sparse.csr_array((entries, stored.indices, stored.indptr), shape=stored.shape)
+    if not dense:
         if formula.unseen is None:
             terms, term_weights, error = separate(
                 formula.unseen_entry, *expected, counts.word_counts
@@ -112,13 +119,39 @@ def build(
     )
 
 
-def _every_entry(
-    pairs: Pairs, formula: Formula, expected: Factors, dtype: np.dtype[Any], threads: int | None
+def row_entries(
+    pairs: Pairs,
+    formula: Formula,
+    expected: Factors,
+    dtype: DTypeLike,
+    *,
+    dense: bool,
+    threads: int | None = None,
 ) -> NDArray[Any]:
-    """Return the entries of all pairs, seen or not."""
-    entries = np.empty(pairs.shape, dtype)
-    fill_entries(pairs, formula, expected, entries, threads)
-    return entries
+    """Return the entries of some rows of a target, which may be all.
+
+    Parameters
+    ----------
+    pairs
+        The (weighted) counts of these rows.
+    formula
+        What an entry is.
+    expected
+        Factors of the expected counts: one row of the first for each row, and the second whole.
+    dtype
+        Type of the entries.
+    dense
+        Whether to return the entries of all pairs, or for each pair that `pairs` stores (as CSR)
+        what it adds to the entry of an unseen one.
+    threads
+        How many to use; all cores by default.
+    """
+    if dense:
+        entries = np.empty(pairs.shape, dtype)
+        fill_entries(pairs, formula, expected, entries, threads)
+        return entries
+    assert not isinstance(pairs, np.ndarray)
+    return _stored_entries(pairs, formula, expected, np.dtype(dtype), threads)
 
 
 def fill_entries(
@@ -147,23 +180,26 @@ def fill_entries(
 
 
 def _stored_entries(
-    pairs: Pairs, formula: Formula, expected: Factors, dtype: np.dtype[Any], threads: int | None
-) -> sparse.csr_array[Any]:
-    """Return what stored pairs add to the entry of an unseen one, on the counts' index arrays."""
+    pairs: sparse.csr_array[Any],
+    formula: Formula,
+    expected: Factors,
+    dtype: np.dtype[Any],
+    threads: int | None,
+) -> NDArray[Any]:
+    """Return what stored pairs add to the entry of an unseen one."""
     from qwem.target.kernels import fill_stored
 
-    stored = pairs if not isinstance(pairs, np.ndarray) else sparse.csr_array(pairs)
     (left, right), coefficients = expected, np.array(formula.coefficients)
-    entries = np.empty(stored.nnz, dtype)
+    entries = np.empty(pairs.nnz, dtype)
 
     def fill(rows: slice) -> None:
-        indptr = stored.indptr[rows.start : rows.stop + 1]
+        indptr = pairs.indptr[rows.start : rows.stop + 1]
         rest = left[rows], right, coefficients, entries
-        fill_stored(indptr, stored.indices, stored.data, *rest)
+        fill_stored(indptr, pairs.indices, pairs.data, *rest)
         if formula.finish is not None and formula.unseen is not None:
             block = entries[indptr[0] : indptr[-1]]
             formula.finish(block)
             block -= block.dtype.type(formula.unseen)
 
-    for_each(fill, stored_blocks(stored.indptr), threads)
-    return sparse.csr_array((entries, stored.indices, stored.indptr), shape=pairs.shape)
+    for_each(fill, stored_blocks(pairs.indptr), threads)
+    return entries

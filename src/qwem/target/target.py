@@ -14,6 +14,7 @@ from qwem._internal.csr import check_csr
 from qwem._internal.resources import require_memory
 from qwem.corpus import Vocabulary
 from qwem.errors import SettingError
+from qwem.target.elsewhere import EntriesElsewhere
 
 if TYPE_CHECKING:
     import os
@@ -47,7 +48,7 @@ class Target:
     name: str
     settings: dict[str, Any]
     """The settings it was made with, as plain data."""
-    rest: NDArray[Any] | sparse.csr_array[Any] = field(repr=False)
+    rest: NDArray[Any] | sparse.csr_array[Any] | EntriesElsewhere = field(repr=False)
     """Every entry, or what stored pairs add to the terms (rows sorted)."""
     terms: NDArray[Any] = field(repr=False)
     term_weights: NDArray[Any] = field(repr=False)
@@ -62,7 +63,9 @@ class Target:
         for array in (self.terms, self.term_weights, self.coupling, self.scale):
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
-        (self.rest if isinstance(self.rest, np.ndarray) else self.rest.data).setflags(write=False)
+        if not isinstance(self.rest, EntriesElsewhere):
+            entries = self.rest if isinstance(self.rest, np.ndarray) else self.rest.data
+            entries.setflags(write=False)
 
     @classmethod
     def from_matrix(
@@ -120,12 +123,14 @@ class Target:
     @property
     def is_dense(self) -> bool:
         """Whether every entry is stored."""
+        if isinstance(self.rest, EntriesElsewhere):
+            return self.rest.is_dense
         return isinstance(self.rest, np.ndarray)
 
     @property
     def nbytes(self) -> int:
         """The memory of the stored entries, whether or not other objects share it."""
-        if isinstance(self.rest, np.ndarray):
+        if isinstance(self.rest, np.ndarray | EntriesElsewhere):
             return self.rest.nbytes
         return self.rest.data.nbytes + self.rest.indices.nbytes + self.rest.indptr.nbytes
 
@@ -177,10 +182,8 @@ class Target:
             f"A dense {size:,} × {size:,} target",
             "use @ instead",
         )
-        if isinstance(self.rest, np.ndarray):
-            entries = self.rest.copy()
-        else:
-            entries = self.rest.toarray()
+        entries = self.rest.copy() if isinstance(self.rest, np.ndarray) else self.rest.toarray()
+        if not self.is_dense:
             entries += (self.terms * self.term_weights) @ self.terms.T
         if self.scale is not None:
             scale = self.scale.astype(self.dtype)
@@ -190,6 +193,8 @@ class Target:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the target to a directory."""
+        if isinstance(self.rest, EntriesElsewhere):
+            raise SettingError("The entries of this target are on a cluster; build it here first.")
         arrays = {
             "vocabulary_counts": self.vocabulary.counts,
             "terms": self.terms,
@@ -238,15 +243,16 @@ class Target:
         return artefact.load(path, KIND, build)
 
     def _unscaled(self, vectors: NDArray[Any]) -> NDArray[Any]:
-        product = self.times_rest(vectors)
+        product = self._times_rest(vectors)
         if self.term_weights.size:
             product += self.terms @ (self.term_weights[:, None] * (self.terms.T @ vectors))
         return product
 
-    def times_rest(self, vectors: NDArray[Any]) -> NDArray[Any]:
-        """Multiply a block of vectors by `rest` alone: what a cluster does instead."""
+    def _times_rest(self, vectors: NDArray[Any]) -> NDArray[Any]:
         if isinstance(self.rest, np.ndarray):
             return self._dense_product(self.rest, vectors)
+        if isinstance(self.rest, EntriesElsewhere):
+            return self.rest @ vectors
         from qwem._internal.sparse_product import multiply
 
         return multiply(self.rest, vectors, self.threads)

@@ -177,7 +177,7 @@ class _SparseMatrix(NamedTuple):
 def _matrix_on_device(target: Target, dtype: np.dtype[Any]) -> _DenseMatrix | _SparseMatrix:
     if isinstance(target.rest, np.ndarray):
         return _DenseMatrix(jnp.asarray(target.rest.astype(dtype, copy=False)))
-    rest = target.rest
+    rest: Any = target.rest
     row_of = np.repeat(np.arange(rest.shape[0], dtype=np.int32), np.diff(rest.indptr))
     chunks = max(1, -(-rest.nnz // _CHUNK_ENTRIES))
     padding = (0, chunks * _CHUNK_ENTRIES - rest.nnz)
