@@ -13,7 +13,7 @@ import pytest
 
 from cluster.processes import kill_workers, served
 from qwem import Cooccurrence, Corpus
-from qwem.cluster import connected, connecting, count_files, counting, pieces
+from qwem.cluster import connected, connecting, count_files, counting, fit_files, pieces
 from qwem.cluster.tasks import run_all, thread_total
 from qwem.errors import (
     ClusterError,
@@ -22,7 +22,7 @@ from qwem.errors import (
     EmptyCorpusError,
     SettingError,
 )
-from qwem.model import Settings, count, read
+from qwem.model import Settings, count, fit, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,6 +74,23 @@ def test_counts_are_those_of_one_machine(
     assert_same(found, count(read(str(text), settings), settings))
     assert len(list(tmp_path.glob("text-*"))) > (2 if settings.documents == "file" else 10)
     assert len(list(tmp_path.glob("counts-*"))) == 2
+
+
+def test_many_tasks_are_added_in_trees_of_rows(
+    client: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several levels of them, and no more than two files at a time."""
+    monkeypatch.setattr(counting, "TASKS", 4)
+    monkeypatch.setattr(counting, "FAN_IN", 2)
+    monkeypatch.setattr(pieces, "FAN_IN", 2)
+    settings = Settings(subsample=0.01)
+    found = count_files(client, text, tmp_path, settings, piece_bytes=PIECE)
+    expected = count(read(str(text), settings), settings)
+    assert found == expected
+    assert len(list(tmp_path.glob("counts-*"))) == 8
+    assert len(list(tmp_path.glob("sum-*"))) == 2 * (4 + 2)
+    model = fit_files(client, text, tmp_path, settings, piece_bytes=PIECE)
+    assert np.array_equal(model.embedding().vectors, fit(str(text), settings).embedding().vectors)
 
 
 def test_a_run_goes_on_from_its_files(

@@ -12,7 +12,7 @@ from polish.statistics import some_counts
 from qwem import Cooccurrence, fit, mstar, pmi, ppmi
 from qwem import factorize as factorize_here
 from qwem.cluster import polish
-from qwem.cluster.spread_counts import block_runs, spread_counts
+from qwem.cluster.spread_counts import SavedRows, block_runs, spread_counts
 from qwem.errors import SettingError
 from qwem.model import Settings, fit_counts
 from qwem.polish import BLOCK_ROWS
@@ -36,7 +36,8 @@ def counts(client: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
     paths = [folder / f"part-{number}" for number in range(len(PARTS))]
     for part, path in zip(PARTS, paths, strict=True):
         part.save(path)
-    with spread_counts(client, folder / "work", paths) as spread:
+    saved = [SavedRows(0, len(WHOLE.vocabulary), paths)]
+    with spread_counts(client, folder / "work", WHOLE.vocabulary, saved) as spread:
         yield spread
     assert not any((folder / "work").iterdir())
 

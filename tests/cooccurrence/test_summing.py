@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qwem import Cooccurrence
-from qwem.cooccurrence import add_saved
+from qwem.cooccurrence import add_rows, add_saved, saved_rows, saved_sources
 from qwem.errors import ArtefactError, CountError
 
 if TYPE_CHECKING:
@@ -38,6 +38,27 @@ def test_the_sum_is_that_of_the_counts(
     assert found == expected
     assert found.pair_counts.is_dense == expected.pair_counts.is_dense
     assert found.sources == expected.sources
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9], ids=["sparse", "dense"])
+def test_rows_are_added_as_whole_counts_are(share: float, tmp_path: Path) -> None:
+    """From whole counts, from rows that were added before, and from both."""
+    parts = [counts_of(30, share, seed) for seed in range(3)]
+    for number, part in enumerate(parts):
+        part.save(tmp_path / str(number))
+    expected = Cooccurrence.merge(parts)
+    for first, last in ((0, 30), (7, 19), (29, 30), (5, 5)):
+        some = tmp_path / f"{first}-{last}"
+        add_rows([tmp_path / "0", tmp_path / "1"], first, last, some)
+        found = saved_rows([some, tmp_path / "2"], first, last)
+        whole: Any = expected.pair_counts.toarray()
+        assert np.array_equal(found.pairs.toarray(), whole[first:last])
+        assert np.array_equal(found.word_counts, expected.word_counts[first:last])
+        assert saved_sources([some, tmp_path / "2"])[1] == list(expected.sources)
+    file = some / "counts.safetensors"
+    file.write_bytes(file.read_bytes()[:-1] + b"\x07")
+    with pytest.raises(ArtefactError, match=r"counts\.safetensors is damaged"):
+        saved_rows([some], first, last)
 
 
 def test_counts_beyond_32_bits(tmp_path: Path) -> None:

@@ -11,10 +11,19 @@ import numpy as np
 
 from qwem._internal.blocks import cut_evenly
 from qwem.cluster.phrases import learn_phrases
-from qwem.cluster.pieces import FAN_IN, DiskForecast, add_up, key_of, once, require_shared
+from qwem.cluster.pieces import (
+    FAN_IN,
+    DiskForecast,
+    add_up,
+    groups_of,
+    key_of,
+    once,
+    require_shared,
+)
+from qwem.cluster.spread_counts import SavedRows, even_runs, spread_counts
 from qwem.cluster.tasks import logging_time, run_all, thread_total
 from qwem.cluster.words import choose_from, merge_words
-from qwem.cooccurrence import Cooccurrence, add_saved
+from qwem.cooccurrence import Cooccurrence, PairCounts, add_rows, add_saved
 from qwem.corpus import (
     Corpus,
     EncodedPiece,
@@ -48,8 +57,7 @@ _ADDED = ("text_bytes", "documents_read", "documents_kept", "words_read", "words
 class Counted(NamedTuple):
     """The counts of text, and what they are of."""
 
-    saved: Sequence[Path]
-    """Counts of parts of the text, whose sum is that of all."""
+    saved: Sequence[SavedRows]
     corpus: Corpus
     """The words of the text, its phrases, and how it was read. Its tokens stay in the pieces."""
 
@@ -85,9 +93,13 @@ def count_files(
         How large pieces are.
     """
     settings = Settings() if settings is None else settings
-    saved = count_text(client, paths, directory, settings, piece_bytes).saved
+    saved, corpus = count_text(client, paths, directory, settings, piece_bytes)
     with logging_time("the last sum", len(saved)):
-        return add_saved(saved)
+        if len(saved) == 1:
+            return add_saved(saved[0].paths)
+        with spread_counts(client, directory, corpus.vocabulary, saved) as counts:
+            pairs = PairCounts.from_exact(counts.pair_counts.tocsr())
+            return replace(counts, pair_counts=pairs)
 
 
 def count_text(
@@ -109,7 +121,7 @@ def count_text(
         phrases = reading.phrases
     elif reading.phrases:
         phrases, texts = learn_phrases(client, texts, place, reading.phrases)
-    (every,) = add_up(client, merge_words, texts, place, "words")
+    every = add_up(client, merge_words, texts, place, "words")
     wanted = reading.vocab_size, reading.min_count, reading.oov
     key = key_of(every.name, [path.name for path, _ in encoded], *wanted)
     chosen = place / f"vocabulary-{key}"
@@ -139,7 +151,33 @@ def count_text(
         for key in (key_of(names, chosen.name, reading.oov, first, counting),)
     ]
     counted = run_all(client, _count, counting_tasks, "counting")
-    return Counted(add_up(client, _add_counts, counted, place, "sum", most=FAN_IN), corpus)
+    return Counted(_summed(client, counted, corpus.vocabulary, settled.window, place), corpus)
+
+
+def _summed(
+    client: Any, counted: Sequence[Path], words: Vocabulary, window: int, place: Path
+) -> list[SavedRows]:
+    """Return sums of counts, each of at most `FAN_IN` files.
+
+    If there are more, runs of rows are added in a tree each, so that no task holds all rows.
+    """
+    if len(counted) <= FAN_IN:
+        return [SavedRows(0, len(words), counted)]
+    runs = even_runs(client, words, window)
+    sums = [SavedRows(*run, counted) for run in runs]
+    while len(sums[0].paths) > FAN_IN:
+        groups = groups_of(sums[0].paths)
+        tasks = [
+            (some, *run, place / f"sum-{key_of([path.name for path in some], run)}")
+            for run, each in zip(runs, sums, strict=True)
+            for some in (each.paths[start:stop] for start, stop in groups)
+        ]
+        added = run_all(client, _add_rows, tasks, "adding counts")
+        sums = [
+            SavedRows(*run, added[number * len(groups) : (number + 1) * len(groups)])
+            for number, run in enumerate(runs)
+        ]
+    return sums
 
 
 def _description(
@@ -233,5 +271,5 @@ def _count(
     return once(output, work)
 
 
-def _add_counts(paths: Sequence[Path], output: Path) -> None:
-    add_saved(paths, threads=1).save(output)
+def _add_rows(paths: Sequence[Path], first: int, last: int, output: Path) -> Path:
+    return once(output, lambda: add_rows(paths, first, last, output))

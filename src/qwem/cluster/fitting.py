@@ -58,7 +58,7 @@ def fit_files(
     with watch.stage("count"):
         saved, corpus = count_text(client, paths, directory, settings, piece_bytes)
     solvers = _solvers(client, directory)
-    with spread_counts(client, directory, saved) as counts:
+    with spread_counts(client, directory, corpus.vocabulary, saved) as counts:
         return fit_counts(counts, corpus, settings, {}, watch, threads=threads, solvers=solvers)
 
 

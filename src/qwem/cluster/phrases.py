@@ -41,8 +41,8 @@ def learn_phrases(
         saved = _saved(phrases, place)
         tasks = [(text, saved, place, key_of(text.name, saved.name)) for text in texts]
         found = run_all(client, _list_pairs, tasks, f"pairs of words, pass {number + 1}")
-        (words,) = add_up(client, merge_words, [each for each, _ in found], place, "words")
-        (pairs,) = add_up(client, merge_words, [each for _, each in found], place, "pairs")
+        words = add_up(client, merge_words, [each for each, _ in found], place, "words")
+        pairs = add_up(client, merge_words, [each for _, each in found], place, "pairs")
         if not number:
             frequent, counts = words_of(words, phrases.settings["min_count"])
             ranked = [frequent[i] for i in frequency_order(frequent, counts)]

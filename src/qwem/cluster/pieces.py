@@ -106,21 +106,25 @@ def add_up(
     paths: Sequence[Path],
     place: Path,
     name: str,
-    most: int = 1,
-) -> Sequence[Path]:
-    """Return at most so many sums of results, in order: ``add(some, output)`` writes that of some.
+) -> Path:
+    """Return the sum of results, which are added in a tree.
 
-    They are added in a tree.
+    ``add(some, output)`` writes the sum of some.
     """
-    while len(paths) > most:
-        cuts = even_cuts(0, len(paths), -(-len(paths) // FAN_IN)).tolist()
-        groups = [paths[start:stop] for start, stop in pairwise(cuts)]
+    while len(paths) > 1:
+        groups = [paths[start:stop] for start, stop in groups_of(paths)]
         tasks = [
             (add, group, place / f"{name}-{key_of(*(path.name for path in group))}")
             for group in groups
         ]
         paths = run_all(client, _add, tasks, f"adding {name}")
-    return paths
+    return paths[0]
+
+
+def groups_of(paths: Sequence[Path]) -> list[tuple[int, int]]:
+    """Return the runs of paths that are added together: at most `FAN_IN` each."""
+    cuts = even_cuts(0, len(paths), -(-len(paths) // FAN_IN)).tolist()
+    return list(pairwise(cuts))
 
 
 def once(output: Path, work: Callable[[], object]) -> Path:

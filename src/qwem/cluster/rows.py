@@ -7,7 +7,7 @@ import uuid
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -150,19 +150,36 @@ def spread(
         yield SpreadRows(client, folder, runs, [folder / _FIRST])
 
 
+class Run(Protocol):
+    """What says which rows a block has."""
+
+    @property
+    def first(self) -> int:
+        """The first row."""
+
+    @property
+    def last(self) -> int:
+        """The row after the last."""
+
+
 @contextmanager
 def gathered(
     client: Any,
     directory: str | os.PathLike[str],
-    work: Callable[[int, int], Arrays],
-    runs: Sequence[tuple[int, int]],
+    work: Callable[[Any], Arrays],
+    runs: Sequence[Run],
     description: str,
 ) -> Iterator[SpreadRows]:
-    """Have workers write the arrays ``work(first, last)`` of each run of rows, as `spread` does."""
+    """Have workers write the arrays ``work(run)`` of each run of rows, as `spread` does."""
     with rows_folder(directory) as folder:
-        tasks = [(work, run, folder / _FIRST / _block(number)) for number, run in enumerate(runs)]
-        run_all(client, _gather, tasks, description)
-        yield SpreadRows(client, folder, runs, [folder / _FIRST])
+        blocks = [folder / _FIRST / _block(number) for number in range(len(runs))]
+        run_all(
+            client,
+            _gather,
+            [(work, run, block) for run, block in zip(runs, blocks, strict=True)],
+            description,
+        )
+        yield SpreadRows(client, folder, [(run.first, run.last) for run in runs], [folder / _FIRST])
 
 
 def _entries(
@@ -178,9 +195,8 @@ def _entries(
     }
 
 
-def _gather(work: Callable[[int, int], Arrays], run: tuple[int, int], output: Path) -> None:
-    with blas_threads(1):
-        write_arrays(output, work(*run))
+def _gather(work: Callable[[Any], Arrays], run: Run, output: Path) -> None:
+    write_arrays(output, work(run))
 
 
 def _answer(

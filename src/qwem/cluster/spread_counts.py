@@ -6,10 +6,10 @@ What is left here are vectors, with one number for each word.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,14 @@ from qwem._internal.blocks import cut_evenly
 from qwem.cluster.factorizing import SpreadEntries
 from qwem.cluster.rows import gathered
 from qwem.cluster.tasks import thread_total
-from qwem.cooccurrence import PairCounts, expected_row_pairs, saved_rows, saved_words
+from qwem.cooccurrence import (
+    Cooccurrence,
+    PairCounts,
+    expected_row_pairs,
+    saved_rows,
+    saved_sources,
+)
+from qwem.corpus import Vocabulary
 from qwem.polish import BLOCK_ROWS
 from qwem.target import PairsElsewhere, row_entries
 
@@ -30,17 +37,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cluster.rows import Arrays, Block, SpreadRows
-    from qwem.cooccurrence import Cooccurrence
     from qwem.target import Formula
+
+
+class SavedRows(NamedTuple):
+    """Rows of counts: the sum of what was saved at some paths, whole counts or just these rows."""
+
+    first: int
+    last: int
+    paths: Sequence[Path]
 
 
 @contextmanager
 def spread_counts(
-    client: Any, directory: str | os.PathLike[str], saved: Sequence[Path]
+    client: Any, directory: str | os.PathLike[str], words: Vocabulary, saved: Sequence[SavedRows]
 ) -> Iterator[Cooccurrence]:
-    """Yield the sum of saved counts, with its pairs on a cluster.
+    """Yield saved counts with their pairs on a cluster.
 
-    A target can be made of it, which `qwem.factorize` takes, and `qwem.cluster.polish` takes it.
+    A target can be made of them, which `qwem.factorize` takes, and `qwem.cluster.polish` takes
+    them.
 
     Parameters
     ----------
@@ -48,14 +63,28 @@ def spread_counts(
         A `dask.distributed.Client`.
     directory
         Where the rows are kept meanwhile, which every worker can reach.
+    words
+        The words, and about how often each occurs.
     saved
-        Counts that were saved, where every worker can reach them.
+        All rows of the counts, where every worker can reach them.
     """
-    words = saved_words(saved)
-    reach = 2 * (words.window or 1)
-    runs = block_runs(expected_row_pairs(words.word_counts, reach), thread_total(client))
-    with gathered(client, directory, partial(_rows, saved), runs, "gathering rows") as rows:
-        yield replace(words, pair_counts=SpreadPairs.of(rows))
+    weights, sources = saved_sources(saved[0].paths)
+    if len(saved) == 1:
+        runs = even_runs(client, words, len(weights or "1"))
+        saved = [SavedRows(first, last, saved[0].paths) for first, last in runs]
+    with gathered(client, directory, _rows, saved, "gathering rows") as rows:
+        word_counts = np.concatenate([np.array(some) for some in rows.arrays("word_counts")])
+        yield Cooccurrence(
+            Vocabulary(words.words, word_counts),
+            SpreadPairs.of(rows),
+            None if weights is None else tuple(weights),
+            tuple(sources),
+        )
+
+
+def even_runs(client: Any, words: Vocabulary, window: int) -> list[tuple[int, int]]:
+    """Cut the rows of counts into a run for each thread, by what is expected of their words."""
+    return block_runs(expected_row_pairs(words.counts, 2 * window), thread_total(client))
 
 
 def block_runs(work: NDArray[Any], parts: int) -> list[tuple[int, int]]:
@@ -145,16 +174,17 @@ class SpreadPairs(PairCounts):
         return sparse.csr_array((values, columns, indptr), shape=self.shape)
 
 
-def _rows(saved: Sequence[Path], first: int, last: int) -> Arrays:
-    """Return some rows of a sum of saved counts, and the sum of each."""
-    rows = saved_rows(saved, first, last)
-    padded = np.append(rows.data, rows.data.dtype.type(0))  # the last rows may be empty
-    sums = np.add.reduceat(padded, rows.indptr[:-1], dtype=np.uint64)
+def _rows(saved: SavedRows) -> Arrays:
+    """Return some rows of counts, and the sum of each."""
+    pairs, word_counts = saved_rows(saved.paths, saved.first, saved.last)
+    padded = np.append(pairs.data, pairs.data.dtype.type(0))  # the last rows may be empty
+    sums = np.add.reduceat(padded, pairs.indptr[:-1], dtype=np.uint64)
     return {
-        "indptr": rows.indptr.astype(np.int64),
-        "indices": rows.indices,
-        "counts": rows.data,
-        "sums": np.where(np.diff(rows.indptr) > 0, sums, np.uint64(0)),
+        "indptr": pairs.indptr.astype(np.int64),
+        "indices": pairs.indices,
+        "counts": pairs.data,
+        "sums": np.where(np.diff(pairs.indptr) > 0, sums, np.uint64(0)),
+        "word_counts": word_counts,
     }
 
 

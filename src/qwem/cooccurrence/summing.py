@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+
+ROWS_KIND = "rows of counts"
 
 
 def add_saved(paths: Sequence[str | os.PathLike[str]], threads: int | None = None) -> Cooccurrence:
@@ -49,17 +52,79 @@ def add_saved(paths: Sequence[str | os.PathLike[str]], threads: int | None = Non
     return Cooccurrence(rest.vocabulary, pairs, rest.weights, rest.sources)
 
 
-def saved_words(paths: Sequence[str | os.PathLike[str]]) -> Cooccurrence:
-    """Return the sum of saved counts without any of their pairs, which are not read."""
-    return _opened(paths)[0]
+class CountRows(NamedTuple):
+    """Some rows of counts."""
+
+    pairs: sparse.csr_array[Any]
+    word_counts: NDArray[np.int64]
 
 
-def saved_rows(
-    paths: Sequence[str | os.PathLike[str]], first: int, last: int
-) -> sparse.csr_array[Any]:
-    """Return the rows from `first` to `last` of the pairs of a sum; no others are read."""
-    _, files = _opened(paths)
-    return reduce(sparse_sum, (_rows_of(file, first, last) for file in files))
+def saved_rows(paths: Sequence[str | os.PathLike[str]], first: int, last: int) -> CountRows:
+    """Return the rows from `first` to `last` of a sum of saved counts; no others are read.
+
+    What was saved is whole counts of the same words, or just these rows of such.
+    """
+    parts = (_rows_at(path, first, last) for path in paths)
+    return reduce(lambda a, b: CountRows(sparse_sum(a[0], b[0]), a[1] + b[1]), parts)
+
+
+def add_rows(
+    paths: Sequence[str | os.PathLike[str]], first: int, last: int, output: str | os.PathLike[str]
+) -> None:
+    """Save the rows from `first` to `last` of a sum of saved counts."""
+    pairs, word_counts = saved_rows(paths, first, last)
+    arrays = {
+        "word_counts": word_counts,
+        **{f"pairs.{name}": getattr(pairs, name) for name in ("indptr", "indices", "data")},
+    }
+    weights, sources = saved_sources(paths)
+    with artefact.writing(output, ROWS_KIND) as directory:
+        artefact.write_arrays(directory / ARRAYS, arrays)
+        fields = {"columns": pairs.shape[1], "weights": weights, "sources": sources}
+        artefact.write_metadata(directory, ROWS_KIND, fields)
+
+
+def saved_sources(
+    paths: Sequence[str | os.PathLike[str]],
+) -> tuple[list[int] | None, list[dict[str, Any]]]:
+    """Return the weights by distance of saved counts, or rows of such, and all their sources."""
+    saved = [artefact.opened(path).metadata for path in paths]
+    return saved[0]["weights"], [source for each in saved for source in each["sources"]]
+
+
+def _rows_at(path: str | os.PathLike[str], first: int, last: int) -> CountRows:
+    if artefact.kind_of(path) == ROWS_KIND:
+        return artefact.load(path, ROWS_KIND, _whole_rows)
+    return artefact.load(path, KIND, lambda saved: _some_rows(saved, first, last))
+
+
+def _whole_rows(saved: artefact.Saved) -> CountRows:
+    arrays = saved.arrays(ARRAYS)
+    data, indices, indptr = (arrays[f"pairs.{name}"] for name in ("data", "indices", "indptr"))
+    shape = len(indptr) - 1, int(saved.metadata["columns"])
+    check_csr(data, indices, indptr, *shape)
+    return CountRows(sparse.csr_array((data, indices, indptr), shape=shape), arrays["word_counts"])
+
+
+def _some_rows(saved: artefact.Saved, first: int, last: int) -> CountRows:
+    from safetensors import safe_open
+
+    with safe_open(saved.mapped_path(ARRAYS), "numpy") as arrays:
+        word_counts, size = (
+            arrays.get_slice("word_counts")[first:last],
+            saved.metadata["vocab_size"],
+        )
+        if "pairs" in arrays.keys():  # noqa: SIM118
+            return CountRows(compress(arrays.get_slice("pairs")[first:last], 1), word_counts)
+        indptr = arrays.get_slice("pairs.indptr")[first : last + 1]
+        indptr, entries = indptr - indptr[0], slice(int(indptr[0]), int(indptr[-1]))
+        columns, values = (
+            arrays.get_slice(f"pairs.{name}")[entries] for name in ("indices", "data")
+        )
+    size = int(saved.metadata["vocab_size"])
+    check_csr(values, columns, indptr, last - first, size)
+    pairs = sparse.csr_array((values, columns, indptr), shape=(last - first, size))
+    return CountRows(pairs, word_counts)
 
 
 def _opened(paths: Sequence[str | os.PathLike[str]]) -> tuple[Cooccurrence, list[Path]]:
@@ -102,24 +167,6 @@ def _shape(file: Path, name: str) -> list[int]:
     with safe_open(file, "numpy") as arrays:
         shape: list[int] = arrays.get_slice(name).get_shape()
         return shape
-
-
-def _rows_of(file: Path, first: int, last: int) -> sparse.csr_array[Any]:
-    """Return some rows of the pairs in a file."""
-    from safetensors import safe_open
-
-    with safe_open(file, "numpy") as arrays:
-        if "pairs" in arrays.keys():  # noqa: SIM118
-            return compress(arrays.get_slice("pairs")[first:last], 1)
-        indptr = arrays.get_slice("pairs.indptr")[first : last + 1]
-        size = arrays.get_slice("pairs.indptr").get_shape()[0] - 1
-        entries = slice(int(indptr[0]), int(indptr[-1]))
-        columns, values = (
-            arrays.get_slice(f"pairs.{name}")[entries] for name in ("indices", "data")
-        )
-    shape = last - first, size
-    check_csr(values, columns, indptr - indptr[0], *shape)
-    return sparse.csr_array((values, columns, indptr - indptr[0]), shape=shape)
 
 
 def _sum(
