@@ -42,7 +42,7 @@ def add_saved(paths: Sequence[str | os.PathLike[str]], threads: int | None = Non
     4
     """
     rest, files = _opened(paths)
-    if len(files) == 1 or not all(_is_dense(file) for file in files):
+    if len(files) == 1 or None in map(_dense_shape, files):
         return reduce(add, map(Cooccurrence.load, paths))
     size, threads = len(rest.vocabulary), thread_count(threads)
     total, largest = _sum(files, size, np.dtype(np.uint32), threads)
@@ -110,10 +110,7 @@ def _some_rows(saved: artefact.Saved, first: int, last: int) -> CountRows:
     from safetensors import safe_open
 
     with safe_open(saved.mapped_path(ARRAYS), "numpy") as arrays:
-        word_counts, size = (
-            arrays.get_slice("word_counts")[first:last],
-            saved.metadata["vocab_size"],
-        )
+        word_counts = arrays.get_slice("word_counts")[first:last]
         if "pairs" in arrays.keys():  # noqa: SIM118
             return CountRows(compress(arrays.get_slice("pairs")[first:last], 1), word_counts)
         indptr = arrays.get_slice("pairs.indptr")[first : last + 1]
@@ -140,10 +137,10 @@ def _described(saved: artefact.Saved) -> tuple[Cooccurrence, Path]:
     """Return saved counts without their pairs, and the file that has those."""
     from safetensors import safe_open
 
-    file, words, weights = saved.mapped_path(ARRAYS), saved.words(WORDS), saved.metadata["weights"]
+    file, words, weights = saved.path(ARRAYS), saved.words(WORDS), saved.metadata["weights"]
     with safe_open(file, "numpy") as arrays:
         occurrences = arrays.get_tensor("word_counts")
-    if _is_dense(file) and _shape(file, "pairs") != [len(words)] * 2:
+    if _dense_shape(file) not in (None, [len(words)] * 2):
         raise ValueError("its words and pairs don't match")
     counts = Cooccurrence(
         Vocabulary(words, occurrences),
@@ -154,18 +151,14 @@ def _described(saved: artefact.Saved) -> tuple[Cooccurrence, Path]:
     return counts, file
 
 
-def _is_dense(file: Path) -> bool:
+def _dense_shape(file: Path) -> list[int] | None:
+    """Return the shape of the pairs in a file, or None where they are sparse."""
     from safetensors import safe_open
 
     with safe_open(file, "numpy") as arrays:
-        return "pairs" in arrays.keys()  # noqa: SIM118
-
-
-def _shape(file: Path, name: str) -> list[int]:
-    from safetensors import safe_open
-
-    with safe_open(file, "numpy") as arrays:
-        shape: list[int] = arrays.get_slice(name).get_shape()
+        shape: list[int] | None = None
+        if "pairs" in arrays.keys():  # noqa: SIM118
+            shape = arrays.get_slice("pairs").get_shape()
         return shape
 
 
@@ -178,7 +171,7 @@ def _sum(
     total = np.empty((size, size), dtype)
     largest = []
 
-    def add_rows(rows: slice) -> None:
+    def add_block(rows: slice) -> None:
         block = np.zeros((rows.stop - rows.start, size), np.uint64)
         for file in files:
             with safe_open(file, "numpy") as arrays:
@@ -186,5 +179,5 @@ def _sum(
         total[rows] = block
         largest.append(int(block.max(initial=0)))
 
-    for_each(add_rows, blocks(size, size), threads)
+    for_each(add_block, blocks(size, size), threads)
     return total, max(largest, default=0)

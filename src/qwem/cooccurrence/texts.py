@@ -154,6 +154,12 @@ class PiecesText:
                 offsets = pieces[number].offsets
                 release(pieces[number].tokens[offsets[first] : offsets[last]])
 
+    def _numbers(self, number: int, words: int) -> NDArray[Any]:
+        """Return the numbers of a piece's ids in the fewest bytes, so that a cache holds them."""
+        dropped = words + 1  # what is above a gap
+        dtype = np.uint16 if dropped < 1 << 16 else np.uint32
+        return np.minimum(self._pieces.numbers[number], dropped).astype(dtype)
+
     def _part(
         self,
         layout: Layout,
@@ -166,8 +172,8 @@ class PiecesText:
         """Return the documents from `first` to `last` of a piece as a part of a chunk."""
         from qwem.cooccurrence import kernels
 
-        piece, ids = self._pieces.pieces[number], self._pieces.numbers[number]
-        text = piece.tokens, piece.offsets, piece.kept, ids
+        piece = self._pieces.pieces[number]
+        text = piece.tokens, piece.offsets, piece.kept, self._numbers(number, layout.words)
         before = self._pieces.documents_before[number] + int(np.count_nonzero(piece.kept[:first]))
         kept = piece.kept[first:last]
         tokens = np.diff(piece.offsets[first : last + 1])[kept].sum()
