@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,11 +11,12 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.blocks import blocks, for_each
+from qwem._internal.blocks import blocks, cut_evenly, for_each
 from qwem._internal.csr import check_csr
 from qwem._internal.resources import thread_count
 from qwem.cooccurrence.cooccurrence import ARRAYS, KIND, WORDS, Cooccurrence
-from qwem.cooccurrence.csr import compress
+from qwem.cooccurrence.csr import compress, row_ends
+from qwem.cooccurrence.estimating import expected_row_pairs
 from qwem.cooccurrence.pair_counts import PairCounts, sparse_sum
 from qwem.corpus import Vocabulary
 from qwem.errors import CountError
@@ -28,12 +30,14 @@ if TYPE_CHECKING:
 
 
 ROWS_KIND = "rows of counts"
+_RUNS = 8  # of rows, per thread
 
 
 def add_saved(paths: Sequence[str | os.PathLike[str]], threads: int | None = None) -> Cooccurrence:
     """Return the sum of counts that were saved, of the same words and with the same window.
 
-    Where all are dense, the sum is the only large array in memory.
+    They are read a few rows at a time. Where all are dense, the sum is the only large array in
+    memory.
 
     >>> import tempfile
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
@@ -42,12 +46,13 @@ def add_saved(paths: Sequence[str | os.PathLike[str]], threads: int | None = Non
     4
     """
     rest, files = _opened(paths)
-    if len(files) == 1 or None in map(_dense_shape, files):
-        return reduce(add, map(Cooccurrence.load, paths))
     size, threads = len(rest.vocabulary), thread_count(threads)
-    total, largest = _sum(files, size, np.dtype(np.uint32), threads)
+    if None in map(_dense_shape, files):
+        pairs = PairCounts.from_exact(_sparse_sum(files, rest.word_counts, threads), threads)
+        return Cooccurrence(rest.vocabulary, pairs, rest.weights, rest.sources)
+    total, largest = _dense_sum(files, size, np.dtype(np.uint32), threads)
     if largest >= 2**32:
-        total, _ = _sum(files, size, np.dtype(np.uint64), threads)
+        total, _ = _dense_sum(files, size, np.dtype(np.uint64), threads)
     pairs = PairCounts.from_exact(total, threads)
     return Cooccurrence(rest.vocabulary, pairs, rest.weights, rest.sources)
 
@@ -109,19 +114,26 @@ def _whole_rows(saved: artefact.Saved) -> CountRows:
 def _some_rows(saved: artefact.Saved, first: int, last: int) -> CountRows:
     from safetensors import safe_open
 
-    with safe_open(saved.mapped_path(ARRAYS), "numpy") as arrays:
+    file = saved.mapped_path(ARRAYS)
+    with safe_open(file, "numpy") as arrays:
         word_counts = arrays.get_slice("word_counts")[first:last]
+    return CountRows(_pairs_of(file, int(saved.metadata["vocab_size"]), first, last), word_counts)
+
+
+def _pairs_of(file: Path, size: int, first: int, last: int) -> sparse.csr_array[Any]:
+    """Return some rows of the pairs in a file."""
+    from safetensors import safe_open
+
+    with safe_open(file, "numpy") as arrays:
         if "pairs" in arrays.keys():  # noqa: SIM118
-            return CountRows(compress(arrays.get_slice("pairs")[first:last], 1), word_counts)
+            return compress(arrays.get_slice("pairs")[first:last], 1)
         indptr = arrays.get_slice("pairs.indptr")[first : last + 1]
         indptr, entries = indptr - indptr[0], slice(int(indptr[0]), int(indptr[-1]))
         columns, values = (
             arrays.get_slice(f"pairs.{name}")[entries] for name in ("indices", "data")
         )
-    size = int(saved.metadata["vocab_size"])
     check_csr(values, columns, indptr, last - first, size)
-    pairs = sparse.csr_array((values, columns, indptr), shape=(last - first, size))
-    return CountRows(pairs, word_counts)
+    return sparse.csr_array((values, columns, indptr), shape=(last - first, size))
 
 
 def _opened(paths: Sequence[str | os.PathLike[str]]) -> tuple[Cooccurrence, list[Path]]:
@@ -162,7 +174,26 @@ def _dense_shape(file: Path) -> list[int] | None:
         return shape
 
 
-def _sum(
+def _sparse_sum(
+    files: Sequence[Path], word_counts: NDArray[np.int64], threads: int
+) -> sparse.csr_array[Any]:
+    """Return the sum of counts of which some are sparse."""
+    size = len(word_counts)
+    ends = np.cumsum(np.append(0.0, expected_row_pairs(word_counts, 1)))
+    runs = cut_evenly(ends, _RUNS * threads)
+
+    def add_run(run: tuple[int, int]) -> sparse.csr_array[Any]:
+        return reduce(sparse_sum, (_pairs_of(file, size, *run) for file in files))
+
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(add_run, runs))
+    indptr = row_ends(np.concatenate([np.diff(part.indptr) for part in parts]))
+    columns = np.concatenate([part.indices for part in parts])
+    values = np.concatenate([part.data for part in parts])
+    return sparse.csr_array((values, columns.astype(indptr.dtype), indptr), shape=(size, size))
+
+
+def _dense_sum(
     files: Sequence[Path], size: int, dtype: np.dtype[Any], threads: int
 ) -> tuple[NDArray[Any], int]:
     """Return the sum of dense counts and its largest entry, which may not fit in the type."""
