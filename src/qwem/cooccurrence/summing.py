@@ -129,6 +129,8 @@ def _pairs_of(file: Path, size: int, first: int, last: int) -> sparse.csr_array[
             return compress(arrays.get_slice("pairs")[first:last], 1)
         indptr = arrays.get_slice("pairs.indptr")[first : last + 1]
         indptr, entries = indptr - indptr[0], slice(int(indptr[0]), int(indptr[-1]))
+        if not indptr[-1]:  # safetensors refuses slices without an entry
+            return sparse.csr_array((last - first, size), dtype=np.uint32)
         columns, values = (
             arrays.get_slice(f"pairs.{name}")[entries] for name in ("indices", "data")
         )
