@@ -91,7 +91,7 @@ def test_a_model_of_them(counts: Cooccurrence) -> None:
     from qwem._internal.stopwatch import Stopwatch
 
     settings = Settings(dim=9, polish=False)
-    found = fit_counts(counts, None, settings, {}, Stopwatch())
+    found = fit_counts(counts, None, settings, Stopwatch())
     expected = fit(WHOLE, settings)
     assert np.array_equal(found.spectrum.eigenvectors, expected.spectrum.eigenvectors)
     assert found.settings == expected.settings

@@ -114,8 +114,8 @@ def count_text(
     place = Path(directory).absolute()
     require_shared(client, place)
     encoded = _encode_all(client, paths, place, settings.documents, reading, piece_bytes)
-    texts = [path for path, read in encoded if read["documents_kept"]]
-    read = [read for _, read in encoded if read["documents_kept"]]
+    kept = [(path, read) for path, read in encoded if read["documents_kept"]]
+    texts = [path for path, _ in kept]
     phrases = None
     if isinstance(reading.phrases, Phrases):
         phrases = reading.phrases
@@ -128,11 +128,11 @@ def count_text(
 
     def choose() -> None:
         vocabulary, min_count = choose_from(every, reading)
-        settings = _description([read for _, read in encoded], reading, vocabulary, min_count)
+        about = _description([read for _, read in encoded], reading, vocabulary, min_count)
         if phrases is not None:
-            settings["phrases"] = {**phrases.settings, "found": len(phrases)}
+            about["phrases"] = {**phrases.settings, "found": len(phrases)}
         nothing = np.empty(0, np.uint32), np.zeros(1, np.int64)
-        Corpus(*nothing, vocabulary, settings, phrases=phrases).save(chosen)
+        Corpus(*nothing, vocabulary, about, phrases=phrases).save(chosen)
 
     once(chosen, choose)
     corpus = Corpus.load(chosen)
@@ -146,7 +146,7 @@ def count_text(
     }
     counting_tasks = [
         (group, chosen, reading.oov, first, counting, place / f"counts-{key}")
-        for group, first in _groups(texts, read, thread_total(client))
+        for group, first in _groups(texts, [read for _, read in kept], thread_total(client))
         for names in ([text.name for text in group],)
         for key in (key_of(names, chosen.name, reading.oov, first, counting),)
     ]

@@ -73,7 +73,7 @@ def factorize(
 
 
 class SpreadEntries(EntriesElsewhere):
-    """The entries of a target on workers: the array ``dense`` or ``data`` of blocks of rows."""
+    """The entries of a target on workers: the array ``dense`` or ``entries`` of blocks of rows."""
 
     def __init__(
         self, rows: Callable[[], SpreadRows], dtype: np.dtype[Any], *, dense: bool, nbytes: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.stopwatch import Stopwatch
@@ -55,11 +56,12 @@ def fit_files(
     """
     settings = Settings() if settings is None else settings
     watch = Stopwatch()
-    with watch.stage("count"):
-        saved, corpus = count_text(client, paths, directory, settings, piece_bytes)
-    solvers = _solvers(client, directory)
-    with spread_counts(client, directory, corpus.vocabulary, saved) as counts:
-        return fit_counts(counts, corpus, settings, {}, watch, threads=threads, solvers=solvers)
+    with ExitStack() as files:
+        with watch.stage("count"):
+            saved, corpus = count_text(client, paths, directory, settings, piece_bytes)
+            counts = files.enter_context(spread_counts(client, directory, corpus.vocabulary, saved))
+        solvers = _solvers(client, directory)
+        return fit_counts(counts, corpus, settings, watch, threads=threads, solvers=solvers)
 
 
 def _solvers(client: Any, directory: str | os.PathLike[str]) -> Solvers:

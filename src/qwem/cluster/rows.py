@@ -7,7 +7,7 @@ import uuid
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -150,36 +150,23 @@ def spread(
         yield SpreadRows(client, folder, runs, [folder / _FIRST])
 
 
-class Run(Protocol):
-    """What says which rows a block has."""
-
-    @property
-    def first(self) -> int:
-        """The first row."""
-
-    @property
-    def last(self) -> int:
-        """The row after the last."""
-
-
 @contextmanager
 def gathered(
     client: Any,
     directory: str | os.PathLike[str],
-    work: Callable[[Any], Arrays],
-    runs: Sequence[Run],
+    work: Callable[..., Arrays],
+    parts: Sequence[tuple[Any, ...]],
     description: str,
 ) -> Iterator[SpreadRows]:
-    """Have workers write the arrays ``work(run)`` of each run of rows, as `spread` does."""
+    """Have workers write the arrays ``work(first, last, …)`` of each part, as `spread` does.
+
+    A part has its first row, the row after its last, and what else the work needs.
+    """
     with rows_folder(directory) as folder:
-        blocks = [folder / _FIRST / _block(number) for number in range(len(runs))]
-        run_all(
-            client,
-            _gather,
-            [(work, run, block) for run, block in zip(runs, blocks, strict=True)],
-            description,
-        )
-        yield SpreadRows(client, folder, [(run.first, run.last) for run in runs], [folder / _FIRST])
+        layer = folder / _FIRST
+        tasks = [(work, part, layer / _block(number)) for number, part in enumerate(parts)]
+        run_all(client, _gather, tasks, description)
+        yield SpreadRows(client, folder, [(part[0], part[1]) for part in parts], [layer])
 
 
 def _entries(
@@ -195,8 +182,8 @@ def _entries(
     }
 
 
-def _gather(work: Callable[[Any], Arrays], run: Run, output: Path) -> None:
-    write_arrays(output, work(run))
+def _gather(work: Callable[..., Arrays], part: tuple[Any, ...], output: Path) -> None:
+    write_arrays(output, work(*part))
 
 
 def _answer(

@@ -174,9 +174,9 @@ class SpreadPairs(PairCounts):
         return sparse.csr_array((values, columns, indptr), shape=self.shape)
 
 
-def _rows(saved: SavedRows) -> Arrays:
+def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
     """Return some rows of counts, and the sum of each."""
-    pairs, word_counts = saved_rows(saved.paths, saved.first, saved.last)
+    pairs, word_counts = saved_rows(paths, first, last)
     padded = np.append(pairs.data, pairs.data.dtype.type(0))  # the last rows may be empty
     sums = np.add.reduceat(padded, pairs.indptr[:-1], dtype=np.uint64)
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -47,14 +48,14 @@ def add_saved(paths: Sequence[str | os.PathLike[str]], threads: int | None = Non
     """
     rest, files = _opened(paths)
     size, threads = len(rest.vocabulary), thread_count(threads)
+    total: Any
     if None in map(_dense_shape, files):
-        pairs = PairCounts.from_exact(_sparse_sum(files, rest.word_counts, threads), threads)
-        return Cooccurrence(rest.vocabulary, pairs, rest.weights, rest.sources)
-    total, largest = _dense_sum(files, size, np.dtype(np.uint32), threads)
-    if largest >= 2**32:
-        total, _ = _dense_sum(files, size, np.dtype(np.uint64), threads)
-    pairs = PairCounts.from_exact(total, threads)
-    return Cooccurrence(rest.vocabulary, pairs, rest.weights, rest.sources)
+        total = _add_sparse(files, rest.word_counts, threads)
+    else:
+        total, largest = _add_dense(files, size, np.dtype(np.uint32), threads)
+        if largest >= 2**32:
+            total, _ = _add_dense(files, size, np.dtype(np.uint64), threads)
+    return replace(rest, pair_counts=PairCounts.from_exact(total, threads))
 
 
 class CountRows(NamedTuple):
@@ -176,7 +177,7 @@ def _dense_shape(file: Path) -> list[int] | None:
         return shape
 
 
-def _sparse_sum(
+def _add_sparse(
     files: Sequence[Path], word_counts: NDArray[np.int64], threads: int
 ) -> sparse.csr_array[Any]:
     """Return the sum of counts of which some are sparse."""
@@ -195,7 +196,7 @@ def _sparse_sum(
     return sparse.csr_array((values, columns.astype(indptr.dtype), indptr), shape=(size, size))
 
 
-def _dense_sum(
+def _add_dense(
     files: Sequence[Path], size: int, dtype: np.dtype[Any], threads: int
 ) -> tuple[NDArray[Any], int]:
     """Return the sum of dense counts and its largest entry, which may not fit in the type."""

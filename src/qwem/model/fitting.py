@@ -83,10 +83,11 @@ def fit(
         require_enough(settings, corpus.vocabulary)
         with watch.stage("count"):
             counts = count(corpus, settings, threads)
-    about = {} if corpus is None else {"fingerprint": corpus.fingerprint}
     model = fit_counts(
-        counts, corpus, settings, about, watch, found=found, threads=threads, solvers=solvers
+        counts, corpus, settings, watch, found=found, threads=threads, solvers=solvers
     )
+    if corpus is not None:
+        model = replace(model, corpus={"fingerprint": corpus.fingerprint, **model.corpus})
     if not keep_counts:
         return model
     chosen_here = corpus is not source and settings.vocab_size is None
@@ -100,7 +101,6 @@ def fit_counts(
     counts: Cooccurrence,
     corpus: Corpus | None,
     settings: Settings,
-    about: dict[str, Any],
     watch: Stopwatch,
     *,
     found: int | None = None,
@@ -118,8 +118,6 @@ def fit_counts(
         are used, so it need not have its tokens.
     settings
         Those of reading and counting are passed over.
-    about
-        What the model is to record of its text, beside what `corpus` and `counts` say.
     watch
         Measures the stages.
     found
@@ -136,7 +134,7 @@ def fit_counts(
     return Model(
         learned.spectrum,
         settings_of(corpus, counts, learned.spectrum, settled),
-        {"counts": list(counts.sources), **about, **known},
+        {"counts": list(counts.sources), **known},
         learned.polished,
         learned.offsets,
         None if corpus is None else corpus.phrases,
