@@ -135,7 +135,8 @@ def test_what_a_killed_run_leaves_is_removed(client: Any, tmp_path: Path) -> Non
         assert not work.exists()
 
 
-def test_a_whole_fit_is_that_of_one_machine(client: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("phrases", [False, True])
+def test_a_whole_fit_is_that_of_one_machine(client: Any, tmp_path: Path, phrases: bool) -> None:
     """Also what it says of itself: settings that were chosen for the text, and what was read."""
     from qwem.cluster import fit_files
 
@@ -147,7 +148,7 @@ def test_a_whole_fit_is_that_of_one_machine(client: Any, tmp_path: Path) -> None
     text.mkdir()
     (text / "a.txt").write_text("\n".join([*lines[:200], "short"]))
     (text / "b.txt").write_text("\n".join(["", *lines[200:]]))
-    settings = Settings(min_tokens=5, subsample=0.005, errors="replace")
+    settings = Settings(min_tokens=5, subsample=0.005, errors="replace", phrases=phrases)
     found = fit_files(client, text, tmp_path / "work", settings, piece_bytes=4_000)
     expected = fit(str(text), settings)
     assert np.array_equal(found.embedding().vectors, expected.embedding().vectors)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,12 +12,14 @@ import numpy as np
 from qwem._internal.resources import thread_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
 
 Part = TypeVar("Part")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 ENTRIES = 1 << 19
 """Entries of a block by default: few enough for a cache, many enough for a call to pay off."""
@@ -73,3 +76,27 @@ def for_each(work: Callable[[Part], object], parts: Sequence[Part], threads: int
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(work, parts):
             pass
+
+
+def in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Iterator[Result]:
+    """Apply `function` to each of `items` in several threads, and yield the results in order.
+
+    Items are taken only a few ahead of the results.
+    """
+    if threads == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -20,6 +20,7 @@ from qwem._internal.resources import (
     require_temporary_disk,
     thread_count,
 )
+from qwem._internal.token_ids import id_dtype
 from qwem.cooccurrence.csr import Rows, assemble
 from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
 from qwem.cooccurrence.layout import Layout
@@ -184,7 +185,7 @@ class _Counter:
         )
         if working_memory is None:
             working_memory = available_memory() - result
-        per_token = (2 if size < 1 << 16 else 4) + 4
+        per_token = id_dtype(size + 1).itemsize + 4
         if self._is_dense(pairs):
             fitting = max(1, working_memory // per_token)
             return _Plan(size, min(chunk_tokens, fitting), None)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qwem._internal.token_ids import id_dtype
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import ThreadPoolExecutor
@@ -55,8 +57,7 @@ class Layout:
 
         window, numbers = self.window, range(len(parts))
         room = window + np.cumsum([0, *(part.room for part in parts)])
-        # A gap has the number after the last word's.
-        dtype = np.dtype(np.uint16 if self.words < 1 << 16 else np.uint32)
+        dtype = id_dtype(self.words + 1)  # a gap has the number after the last word's
         stream = self.memory("stream", int(room[-1]) + window, dtype)
         found = np.zeros((len(parts), self.words + 1), np.int64)
         ended = self.map(lambda k: parts[k].fill(found[k], stream, int(room[k])), numbers)

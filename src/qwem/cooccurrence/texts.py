@@ -14,6 +14,7 @@ import numpy as np
 
 from qwem._internal.blocks import blocks, cut_evenly, even_cuts
 from qwem._internal.mapped import release
+from qwem._internal.token_ids import id_dtype
 from qwem.cooccurrence.layout import Part
 from qwem.corpus import Corpus
 from qwem.errors import CountError
@@ -157,8 +158,8 @@ class PiecesText:
     def _numbers(self, number: int, words: int) -> NDArray[Any]:
         """Return the numbers of a piece's ids in the fewest bytes, so that a cache holds them."""
         dropped = words + 1  # what is above a gap
-        dtype = np.uint16 if dropped < 1 << 16 else np.uint32
-        return np.minimum(self._pieces.numbers[number], dropped).astype(dtype)
+        numbers = np.minimum(self._pieces.numbers[number], dropped)
+        return numbers.astype(id_dtype(dropped + 1))
 
     def _part(
         self,

@@ -13,6 +13,7 @@ from qwem._internal import artefact
 from qwem._internal.checks import require_choice
 from qwem._internal.leftovers import temporary_directory
 from qwem._internal.resources import require_disk, thread_count
+from qwem._internal.token_ids import id_dtype
 from qwem.corpus.batches import gather, split_words
 from qwem.corpus.choosing import choose_words
 from qwem.corpus.corpus import (
@@ -25,7 +26,7 @@ from qwem.corpus.corpus import (
     write_description,
 )
 from qwem.corpus.documents import check_documents, is_dataset, read_dataset, read_documents
-from qwem.corpus.encoder import encode, encode_as_met, id_dtype
+from qwem.corpus.encoder import encode, encode_as_met
 from qwem.corpus.files import find_files
 from qwem.corpus.readers import read_files
 from qwem.corpus.tokenizer import WORDS_GIVEN, Tokenizer, resolve
@@ -39,9 +40,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.corpus.batches import DocumentBatch
-    from qwem.corpus.encoder import Encoded, EncodedAsMet, FoundWords
+    from qwem.corpus.encoder import Encoded, EncodedAsMet
     from qwem.corpus.files import InputFile, PathLike
     from qwem.corpus.reading import Documents, Reading
+    from qwem.corpus.spooling import FoundWords
 
 Words = TypeVar("Words")
 

@@ -11,29 +11,34 @@ Where words are chosen later, from other text as well, the numbers of one worker
 
 from __future__ import annotations
 
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import LifoQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from qwem._internal.progress import progress
-from qwem._internal.resources import require_disk
+from qwem._internal.blocks import in_order
+from qwem._internal.token_ids import id_dtype
 from qwem.corpus import kernels
-from qwem.corpus.batches import DocumentBatch, TextBatch
-from qwem.corpus.interner import Interner, packed
+from qwem.corpus.spooling import (
+    DiskForecast,
+    FoundWords,
+    Run,
+    Spooler,
+    count_kept,
+    document_lengths,
+    split_by_run,
+    spool,
+)
 from qwem.errors import EmptyCorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from qwem.corpus.batches import DocumentBatch
     from qwem.corpus.reading import Reading
-    from qwem.corpus.vocabulary import Vocabulary
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -63,82 +68,6 @@ class EncodedAsMet:
     """Which documents are kept."""
     found: FoundWords
     statistics: dict[str, int]
-
-
-@dataclass(frozen=True)
-class _Run:
-    """The words of one batch: where they are spooled, and where its documents end in them."""
-
-    worker: _Worker
-    first: int
-    tokens: int
-    token_ends: NDArray[np.int64]
-
-
-class _Worker:
-    """One thread's numbering of words, and the file where it spools the numbers."""
-
-    def __init__(self, spool: Path) -> None:
-        self.interner = Interner()
-        self._spool = spool
-        self._spooled = 0
-        spool.touch()
-
-    def take(self, batch: DocumentBatch, letters: NDArray[np.int32]) -> _Run:
-        """Spool the numbers of the words of a batch."""
-        if isinstance(batch, TextBatch):
-            ids, token_ends = self.interner.tokenize(batch.text, batch.ends, letters)
-        else:
-            ids = self.interner.intern(batch.text, batch.word_ends)
-            token_ends = batch.ends
-        with self._spool.open("ab") as file:
-            file.write(ids.data)
-        run = _Run(self, self._spooled, ids.size, token_ends)
-        self._spooled += ids.size
-        return run
-
-    def give(self, run: _Run) -> NDArray[np.uint32]:
-        """Return the numbers that were spooled for a batch."""
-        return np.fromfile(self._spool, np.uint32, run.tokens, offset=4 * run.first)
-
-    def remove(self) -> None:
-        """Remove the spool."""
-        self._spool.unlink()
-
-
-class _DiskForecast:
-    """How much disk the words of all the text will take, from those read so far.
-
-    A word takes a number in each of `copies`: in a spool and, at the end, another in the corpus.
-    """
-
-    def __init__(self, directory: Path, total: int | None, copies: int = 2) -> None:
-        self.total = total
-        self.needed = 0
-        """Bytes in all."""
-        self._directory = directory
-        self._copies = copies
-        self._spooled = self._read = 0
-        self._due = max(1, (total or 0) // 100)
-
-    def take(self, tokens: int, read: int) -> bool:
-        """Note that `read` bytes of the input had `tokens` words; return whether `needed` is new.
-
-        Raises `DiskLimitError` where the rest will not fit, as early as that can be told.
-        """
-        self._spooled += 4 * tokens
-        self._read += read
-        if not self.total or self._read < self._due:
-            return False
-        self._due = 2 * self._read
-        self.needed = int(self._copies * self._spooled * max(1.0, self.total / self._read))
-        require_disk(
-            self.needed - self._spooled,
-            self._directory.parent,
-            "Encoding this text",
-            "free some space, or choose another disk (TMPDIR, for temporary files)",
-        )
-        return True
 
 
 def encode(
@@ -180,22 +109,22 @@ def encode(
     digest
         A hash that is to be updated with the token ids.
     """
-    workers = [_Worker(directory / f"spool-{number}") for number in range(threads)]
+    workers = [Spooler(directory / f"spool-{number}") for number in range(threads)]
     try:
-        forecast = _DiskForecast(directory, total)
-        runs, text_bytes = _spool(batches, letters, workers, threads, forecast)
-        lengths = _document_lengths(runs)
+        forecast = DiskForecast(directory, total)
+        runs, text_bytes = spool(batches, letters, workers, threads, forecast)
+        lengths = document_lengths(runs)
         kept = lengths >= reading.min_tokens
         if not may_be_empty:
             _check_documents(lengths, kept, reading.min_tokens)
-        kept_of = _split_by_run(kept, runs)
-        found = FoundWords(workers, _counts(workers, runs, kept_of, threads))
+        kept_of = split_by_run(kept, runs)
+        found = FoundWords(workers, count_kept(workers, runs, kept_of, threads))
         places, words = choose(found)
         numbers = found.numbers(places, mask=reading.oov == "mask")
         dtype = id_dtype(places.size + (reading.oov == "mask"))
 
         def renumber(
-            task: tuple[_Run, NDArray[np.bool_]],
+            task: tuple[Run, NDArray[np.bool_]],
         ) -> tuple[NDArray[Any], NDArray[np.int64]]:
             run, kept_documents = task
             return _renumber(run, kept_documents, numbers[run.worker], dtype)
@@ -231,12 +160,12 @@ def encode_as_met(
     Other parameters are those of `encode`. Documents shorter than `min_tokens` stay in the file,
     and all may be.
     """
-    worker = _Worker(tokens_file)
-    forecast = _DiskForecast(tokens_file.parent, total, copies=1)
-    runs, text_bytes = _spool(batches, letters, [worker], 1, forecast)
-    lengths = _document_lengths(runs)
+    worker = Spooler(tokens_file)
+    forecast = DiskForecast(tokens_file.parent, total, copies=1)
+    runs, text_bytes = spool(batches, letters, [worker], 1, forecast)
+    lengths = document_lengths(runs)
     kept = lengths >= min_tokens
-    found = FoundWords([worker], _counts([worker], runs, _split_by_run(kept, runs), 1))
+    found = FoundWords([worker], count_kept([worker], runs, split_by_run(kept, runs), 1))
     words_kept = int(found.counts.sum())
     statistics = _statistics(text_bytes, lengths, kept, words_kept)
     return EncodedAsMet(np.concatenate(([0], np.cumsum(lengths))), kept, found, statistics)
@@ -256,81 +185,6 @@ def _statistics(
     }
 
 
-def id_dtype(ids: int) -> np.dtype[Any]:
-    """Return the type of token ids below `ids`."""
-    return np.dtype("<u2" if ids <= 1 << 16 else "<u4")
-
-
-def in_order(
-    function: Callable[[Item], Result], items: Iterable[Item], threads: int
-) -> Iterator[Result]:
-    """Apply `function` to each of `items` in several threads, and yield the results in order.
-
-    Items are taken only a few ahead of the results.
-    """
-    if threads == 1:
-        yield from map(function, items)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Result]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(function, item))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
-def _spool(
-    batches: Iterable[DocumentBatch],
-    letters: NDArray[np.int32],
-    workers: list[_Worker],
-    threads: int,
-    forecast: _DiskForecast,
-) -> tuple[list[_Run], int]:
-    """Spool all words; return the batches in order and the bytes of text they had."""
-    idle: LifoQueue[_Worker] = LifoQueue()
-    for worker in reversed(workers):
-        idle.put(worker)
-
-    def take(batch: DocumentBatch) -> tuple[_Run, int, int]:
-        worker = idle.get()
-        try:
-            return worker.take(batch, letters), batch.text.size, batch.progress
-        finally:
-            idle.put(worker)
-
-    runs = []
-    text_bytes = 0
-    with progress("reading", forecast.total, "B") as bar:
-        for run, size, used in in_order(take, batches, threads):
-            runs.append(run)
-            text_bytes += size
-            bar.update(used)
-            if forecast.take(run.tokens, used):
-                bar.set_postfix_str(f"{forecast.needed / 1e9:.1f} GB of temporary disk")
-    return runs, text_bytes
-
-
-def _document_lengths(runs: list[_Run]) -> NDArray[np.int64]:
-    before = np.cumsum([0, *(run.tokens for run in runs)])
-    ends = [run.token_ends + start for run, start in zip(runs, before, strict=False)]
-    return np.diff(np.concatenate([np.zeros(1, dtype=np.int64), *ends]))
-
-
-def _split_by_run(kept: NDArray[np.bool_], runs: list[_Run]) -> list[NDArray[np.bool_]]:
-    """Return for each batch which of its documents are kept, the one that continues included."""
-    padded = np.append(kept, True)
-    ends = np.cumsum([run.token_ends.size for run in runs])
-    return [
-        padded[end - run.token_ends.size : end + 1] for run, end in zip(runs, ends, strict=True)
-    ]
-
-
 def _check_documents(lengths: NDArray[np.int64], kept: NDArray[np.bool_], min_tokens: int) -> None:
     if not lengths.size:
         raise EmptyCorpusError("There are no documents in the input.")
@@ -345,67 +199,8 @@ def _check_documents(lengths: NDArray[np.int64], kept: NDArray[np.bool_], min_to
         )
 
 
-def _counts(
-    workers: list[_Worker], runs: list[_Run], kept_of: list[NDArray[np.bool_]], threads: int
-) -> dict[_Worker, NDArray[np.int64]]:
-    """Return how often each worker met each word in documents that are kept."""
-
-    def count(worker: _Worker) -> NDArray[np.int64]:
-        counts = worker.interner.counts
-        for run, kept in zip(runs, kept_of, strict=True):
-            if run.worker is worker and not kept.all():
-                kernels.subtract_documents(worker.give(run), run.token_ends, ~kept, counts)
-        return counts
-
-    return dict(zip(workers, in_order(count, workers, threads), strict=True))
-
-
-class FoundWords:
-    """The words of all workers together, each at a place, with their counts."""
-
-    def __init__(self, workers: list[_Worker], counts: dict[_Worker, NDArray[np.int64]]) -> None:
-        first, *others = workers
-        self._interner = first.interner
-        self._places = {first: np.arange(len(self._interner))}
-        for other in others:
-            spelled = other.interner.spellings, other.interner.ends
-            self._places[other] = self._interner.intern(*spelled, amount=0).astype(np.int64)
-        self.counts = np.zeros(len(self._interner), dtype=np.int64)
-        """How often the word at each place occurs in documents that are kept."""
-        for worker, place in self._places.items():
-            self.counts[place] += counts[worker]
-
-    def spell(self, places: NDArray[np.int64]) -> list[str]:
-        """Return the words at some places."""
-        return self._interner.words(places)
-
-    def packed(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return the contiguous UTF-8 of all words, and where each ends."""
-        return self._interner.spellings, self._interner.ends
-
-    def places(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
-        """Return the place of each word of `vocabulary`, after all others where it is new."""
-        return self._interner.intern(*packed(vocabulary.words), amount=0).astype(np.int64)
-
-    def counts_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the counts of the words at some places, 0 for words that are new."""
-        known = places < self.counts.size
-        counts = np.zeros(places.size, dtype=np.int64)
-        counts[known] = self.counts[places[known]]
-        return counts
-
-    def numbers(
-        self, places: NDArray[np.int64], *, mask: bool
-    ) -> dict[_Worker, NDArray[np.uint32]]:
-        """Return for each worker the number among `places` of each word that it met."""
-        others = places.size if mask else kernels.DROPPED
-        number = np.full(len(self._interner), others, dtype=np.uint32)
-        number[places] = np.arange(places.size, dtype=np.uint32)
-        return {worker: number[place] for worker, place in self._places.items()}
-
-
 def _renumber(
-    run: _Run,
+    run: Run,
     kept: NDArray[np.bool_],
     numbers: NDArray[np.uint32],
     dtype: np.dtype[Any],

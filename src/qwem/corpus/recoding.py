@@ -12,6 +12,7 @@ import numpy as np
 from qwem._internal.blocks import blocks
 from qwem._internal.mapped import release
 from qwem._internal.resources import require_temporary_disk
+from qwem._internal.token_ids import id_dtype
 from qwem.corpus import kernels
 from qwem.corpus.building import destination
 from qwem.corpus.corpus import (
@@ -21,7 +22,6 @@ from qwem.corpus.corpus import (
     map_tokens,
     remember_fingerprint,
 )
-from qwem.corpus.encoder import id_dtype
 from qwem.corpus.interner import Interner, packed
 from qwem.corpus.token_stream import write_renumbered
 

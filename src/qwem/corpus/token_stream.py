@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from qwem._internal.blocks import blocks, cut_evenly
+from qwem._internal.blocks import blocks, cut_evenly, in_order
 from qwem._internal.mapped import release
 from qwem._internal.resources import require_temporary_disk
 
@@ -81,7 +81,6 @@ def write_renumbered(
     only those that are `kept` are written, by default all.
     """
     from qwem.corpus import kernels
-    from qwem.corpus.encoder import in_order
 
     def renumber(run: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         start, stop = offsets[list(run)]
@@ -175,7 +174,6 @@ def count_following(
 
 def join_pairs(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> TokenStream:
     """Return a stream in which each of these pairs is one token, with an id after all others."""
-    from qwem.corpus.encoder import in_order
     from qwem.corpus.kernels import phrases as kernels
 
     tokens, offsets, words, _ = stream
