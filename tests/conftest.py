@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from qwem._internal.resources import blas_threads
+from small_wiki import small_wiki
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,14 +35,36 @@ def _one_blas_thread() -> Iterator[None]:
         yield
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that read large text, and leave them out where there is none."""
+    real, others = [], []
+    for item in items:
+        if "real_data" in getattr(item, "fixturenames", ()):
+            item.add_marker("real_text")
+            real.append(item)
+        else:
+            others.append(item)
+    if real and "QWEM_TEST_DATA" not in os.environ:
+        config.hook.pytest_deselected(items=real)
+        items[:] = others
+
+
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """Real text and benchmark files, which are not part of the project."""
-    beside = Path(__file__).parents[2] / "shared" / "data"
-    directory = Path(os.environ.get("QWEM_TEST_DATA", beside))
+def real_data() -> Path:
+    """Directory of large text and benchmark files, which are not part of the project."""
+    directory = Path(os.environ["QWEM_TEST_DATA"])
     if not directory.is_dir():
-        pytest.skip(f"no test data at {directory}; set QWEM_TEST_DATA to where it is")
+        pytest.fail(f"QWEM_TEST_DATA is {directory}, which is no directory")
     return directory
+
+
+@pytest.fixture(scope="session")
+def wiki(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Parquet file of the small encyclopedia."""
+    file = tmp_path_factory.mktemp("text") / "wiki.parquet"
+    parquet.write_table(pa.table({"text": small_wiki()}), file)
+    return file
 
 
 @pytest.fixture(scope="session")

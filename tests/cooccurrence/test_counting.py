@@ -223,9 +223,9 @@ def test_bad_settings_are_named(options: dict[str, Any], message: str) -> None:
         Cooccurrence.count(corpus, **options)
 
 
-def test_real_text_equals_a_plain_loop(shared_data: object) -> None:
+def test_real_text_equals_a_plain_loop(real_data: object) -> None:
     corpus = Corpus.from_files(
-        f"{shared_data}/enwiki-2M.parquet", vocab_size=2000, min_tokens=500, tokenizer="ascii"
+        f"{real_data}/enwiki-2M.parquet", vocab_size=2000, min_tokens=500, tokenizer="ascii"
     ).documents(0, 100)
     counts = Cooccurrence.count(corpus, window=16, threads=2)
     expected = np.zeros((2000, 2000), np.int64)

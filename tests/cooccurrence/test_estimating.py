@@ -22,10 +22,10 @@ WEIGHTS = window_weights(5, "dynamic")
 
 
 @pytest.fixture(scope="module")
-def text(shared_data: Path) -> Corpus:
+def text(real_data: Path) -> Corpus:
     """Two million words, of which the 20,000 most frequent are kept."""
     return Corpus.from_files(
-        shared_data / "enwiki-2M.parquet", vocab_size=20_000, min_tokens=500, tokenizer="ascii"
+        real_data / "enwiki-2M.parquet", vocab_size=20_000, min_tokens=500, tokenizer="ascii"
     )
 
 

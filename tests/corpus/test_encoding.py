@@ -188,8 +188,8 @@ def test_a_given_vocabulary_is_used_as_it_is() -> None:
     assert split(nothing) == [[], []]
 
 
-def test_real_text(shared_data: Path) -> None:
-    file = shared_data / "enwiki-2M.parquet"
+def test_real_text(real_data: Path) -> None:
+    file = real_data / "enwiki-2M.parquet"
     options: Any = {"tokenizer": "ascii", "min_tokens": 500, "vocab_size": 10_000}
     two = Corpus.from_files(file, threads=2, **options)
     one = Corpus.from_files(file, threads=1, **options)

@@ -242,8 +242,8 @@ def test_gensim_gives_the_same_accuracy() -> None:
     assert [section["section"] for section in sections[:-1]] == list(result.by_category)
 
 
-def test_real_files_have_their_published_numbers(shared_data: Path) -> None:
-    asked = read_analogies(shared_data / "benchmarks" / "google-analogies.txt")
+def test_real_files_have_their_published_numbers(real_data: Path) -> None:
+    asked = read_analogies(real_data / "benchmarks" / "google-analogies.txt")
     assert (len(asked), len(asked.categories)) == (19_544, 14)
     assert asked.categories["family"][0] == ("boy", "girl", "brother", "sister")
     assert len(asked.all_pairs().categories["capital-world"]) == 13_340

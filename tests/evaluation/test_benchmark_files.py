@@ -142,9 +142,9 @@ def test_malformed_analogy_files(tmp_path: Path, text: bytes, message: str) -> N
         read_analogies(path)
 
 
-def test_real_files_have_their_published_sizes(shared_data: Path) -> None:
-    men = read_similarity(shared_data / "benchmarks" / "men.txt")
-    wordsim = read_similarity(shared_data / "benchmarks" / "wordsim353.tsv")
+def test_real_files_have_their_published_sizes(real_data: Path) -> None:
+    men = read_similarity(real_data / "benchmarks" / "men.txt")
+    wordsim = read_similarity(real_data / "benchmarks" / "wordsim353.tsv")
     assert (len(men), len(wordsim)) == (3000, 353)
     assert men.pairs[0] == ("sun", "sunlight", 50.0)
     assert wordsim.pairs == read_similarity("wordsim353").pairs
@@ -179,9 +179,9 @@ class TestDownload:
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     def test_the_right_contents_are_kept(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_data: Path
     ) -> None:
-        contents = (shared_data / "benchmarks" / "google-analogies.txt").read_bytes()
+        contents = (real_data / "benchmarks" / "google-analogies.txt").read_bytes()
         asked = []
 
         def answer(url: str, timeout: float) -> BytesIO:

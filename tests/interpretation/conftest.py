@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def real_embedding(shared_data: Path) -> Embedding:
+def real_embedding(real_data: Path) -> Embedding:
     """A closed-form embedding of two million words of Wikipedia."""
-    corpus = Corpus.from_files(shared_data / "enwiki-2M.parquet", vocab_size=3_000)
+    corpus = Corpus.from_files(real_data / "enwiki-2M.parquet", vocab_size=3_000)
     model = fit(corpus, preset="paper", dim=100)
     return model.embedding()

@@ -138,10 +138,10 @@ def test_random_pairs_of_recurring_words_are_random_too(real_embedding: Embeddin
     assert kstest(found, "uniform").pvalue > 0.01
 
 
-def test_known_relations_are_found(real_embedding: Embedding, shared_data: Path) -> None:
+def test_known_relations_are_found(real_embedding: Embedding, real_data: Path) -> None:
     tasks = [
         task.restrict(real_embedding)
-        for task in read_tasks(shared_data / "benchmarks" / "google-analogies.txt")
+        for task in read_tasks(real_data / "benchmarks" / "google-analogies.txt")
     ]
     tests = [concept_test(real_embedding, task, draws=199) for task in tasks if len(task) >= 10]
     assert len(tests) >= 3
@@ -150,9 +150,9 @@ def test_known_relations_are_found(real_embedding: Embedding, shared_data: Path)
 
 
 def test_re_paired_countries_and_languages_are_two_groups(
-    real_embedding: Embedding, shared_data: Path
+    real_embedding: Embedding, real_data: Path
 ) -> None:
-    tasks = {t.name: t for t in read_tasks(shared_data / "benchmarks" / "google-analogies.txt")}
+    tasks = {t.name: t for t in read_tasks(real_data / "benchmarks" / "google-analogies.txt")}
     first, second = zip(
         *tasks["gram6-nationality-adjective"].restrict(real_embedding).pairs, strict=True
     )

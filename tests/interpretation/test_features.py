@@ -150,9 +150,9 @@ def test_vectors_of_nothing() -> None:
         features(Embedding(["a", "b"], np.zeros((2, 2))), 1)
 
 
-def test_real_features_can_be_named(shared_data: Path) -> None:
+def test_real_features_can_be_named(real_data: Path) -> None:
     """Government and sport have features of their own, as in the paper."""
-    corpus = Corpus.from_files(shared_data / "enwiki-2M.parquet", vocab_size=3000, min_tokens=500)
+    corpus = Corpus.from_files(real_data / "enwiki-2M.parquet", vocab_size=3000, min_tokens=500)
     found = features(fit(corpus, preset="paper", dim=50), 8, topn=12).features
     ends = [set(end) for feature in found for end in words_of(feature)]
     government = {"government", "council", "appointed", "commission", "established", "national"}

@@ -108,10 +108,10 @@ def test_it_says_what_it_found() -> None:
     assert report["shared_words"] == 30
 
 
-def test_ppmi_learns_the_features_of_mstar_behind_one_of_its_own(shared_data: Path) -> None:
+def test_ppmi_learns_the_features_of_mstar_behind_one_of_its_own(real_data: Path) -> None:
     """As in the paper's figure: PPMI's leading feature has no counterpart, the next ones do."""
     settings: dict[str, Any] = {"preset": "paper", "vocab_size": 1500, "dim": 30}
-    file = shared_data / "enwiki-2M.parquet"
+    file = real_data / "enwiki-2M.parquet"
     a, b = (fit(file, target=target, **settings).embedding() for target in ("mstar", "ppmi"))
     found = overlaps(a, b)
     assert found.match[:2].tolist() == [1, 2]

@@ -113,9 +113,9 @@ def test_ties_and_zero_vectors_are_treated_as_in_the_evaluation(
 
 
 def test_real_text_has_the_accuracy_of_the_evaluation(
-    real_embedding: Embedding, shared_data: Path
+    real_embedding: Embedding, real_data: Path
 ) -> None:
-    tasks = {t.name: t for t in read_tasks(shared_data / "benchmarks" / "google-analogies.txt")}
+    tasks = {t.name: t for t in read_tasks(real_data / "benchmarks" / "google-analogies.txt")}
     task = tasks["gram6-nationality-adjective"].restrict(real_embedding)
     analysis = analyze_task(real_embedding, task, (7, 30, 100))
     for dim, accuracy in zip(analysis.dims, analysis.accuracy, strict=True):

@@ -205,9 +205,9 @@ def test_every_word_must_occur() -> None:
 
 
 @pytest.fixture(scope="module")
-def wikipedia(shared_data: Path) -> tuple[qwem.Spectrum, Cooccurrence]:
+def wikipedia(real_data: Path) -> tuple[qwem.Spectrum, Cooccurrence]:
     corpus = qwem.Corpus.from_files(
-        shared_data / "enwiki-2M.parquet", vocab_size=6_000, tokenizer="ascii", min_tokens=500
+        real_data / "enwiki-2M.parquet", vocab_size=6_000, tokenizer="ascii", min_tokens=500
     )
     counts = qwem.Cooccurrence.count(corpus, 5, subsample=1e-3)
     target = mstar(
@@ -219,10 +219,10 @@ def wikipedia(shared_data: Path) -> tuple[qwem.Spectrum, Cooccurrence]:
 
 
 def test_scores_on_real_text(
-    wikipedia: tuple[qwem.Spectrum, Cooccurrence], shared_data: Path
+    wikipedia: tuple[qwem.Spectrum, Cooccurrence], real_data: Path
 ) -> None:
     spectrum, counts = wikipedia
-    benchmarks = shared_data / "benchmarks"
+    benchmarks = real_data / "benchmarks"
 
     def scores(embedding: Embedding) -> tuple[float, float]:
         analogies = evaluate_analogies(embedding, benchmarks / "google-analogies.txt")

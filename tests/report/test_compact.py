@@ -46,9 +46,9 @@ def test_no_number_is_off_by_more_than_half_a_step(
     assert restored(packed).shape == matrix.shape
 
 
-def test_rounding_keeps_neighbours(shared_data: Path) -> None:
+def test_rounding_keeps_neighbours(real_data: Path) -> None:
     """On real text, rounding to 8 bits leaves 97 of 100 nearest neighbours where they were."""
-    model = qwem.fit(shared_data / "enwiki-2M.parquet", preset="paper", vocab_size=3000, dim=100)
+    model = qwem.fit(real_data / "enwiki-2M.parquet", preset="paper", vocab_size=3000, dim=100)
     exact = model.embedding()
     rounded = Embedding(exact.vocabulary, restored(_words_data(model, 3000)["vectors"]))
     words = exact.index_to_key[::7]

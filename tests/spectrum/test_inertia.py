@@ -31,9 +31,9 @@ def test_a_matrix_shaped_like_mstar() -> None:
 
 
 @pytest.mark.parametrize("coupling", [None, -0.5])
-def test_real_text(shared_data: Path, coupling: float | None) -> None:
+def test_real_text(real_data: Path, coupling: float | None) -> None:
     """A rank-one coupling scales rows and columns and leaves the count as it is."""
-    corpus = Corpus.from_files(shared_data / "enwiki-2M.parquet", vocab_size=400)
+    corpus = Corpus.from_files(real_data / "enwiki-2M.parquet", vocab_size=400)
     counts = Cooccurrence.count(corpus, window=16)
     plain = mstar(counts, dtype=np.float64).toarray()
     expected = int(np.sum(np.linalg.eigvalsh(plain) >= 0))

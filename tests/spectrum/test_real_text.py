@@ -21,8 +21,8 @@ SIZE, DIM = 1500, 60
 
 
 @pytest.fixture(scope="module")
-def counts(shared_data: Path) -> Cooccurrence:
-    corpus = Corpus.from_files(shared_data / "enwiki-2M.parquet", vocab_size=SIZE, min_tokens=500)
+def counts(real_data: Path) -> Cooccurrence:
+    corpus = Corpus.from_files(real_data / "enwiki-2M.parquet", vocab_size=SIZE, min_tokens=500)
     return Cooccurrence.count(corpus, window=16)
 
 

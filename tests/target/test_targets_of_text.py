@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def counts(shared_data: Path) -> Cooccurrence:
+def counts(real_data: Path) -> Cooccurrence:
     corpus = Corpus.from_files(
-        shared_data / "enwiki-2M.parquet", vocab_size=2_500, min_tokens=500, tokenizer="ascii"
+        real_data / "enwiki-2M.parquet", vocab_size=2_500, min_tokens=500, tokenizer="ascii"
     )
     return Cooccurrence.count(corpus, window=16)
 
