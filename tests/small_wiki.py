@@ -172,8 +172,8 @@ def small_wiki(articles: int = 160, seed: int = 0) -> tuple[str, ...]:
     """Return articles of 500 to 700 words each, 97,000 words in all."""
     draw = random.Random(seed)
     topics = [
-        Topic(name, *(words.split() for words in lists), _rare_words(number))
-        for number, (name, lists) in enumerate(TOPICS.items())
+        Topic(name, nouns.split(), adjectives.split(), verbs.split(), _rare_words(number))
+        for number, (name, (nouns, adjectives, verbs)) in enumerate(TOPICS.items())
     ]
     return tuple(_article(draw, topics) for _ in range(articles))
 
