@@ -10,6 +10,7 @@ import numpy as np
 from qwem._internal.vectors import LONGEST, row_norms, unit_rows
 from qwem.corpus import Vocabulary
 from qwem.embedding import storage
+from qwem.embedding._gensim_methods import GensimMethods
 from qwem.embedding.neighbours import nearest_rows
 from qwem.errors import SettingError
 
@@ -29,7 +30,7 @@ Neighbours = list[tuple[str, float]]
 """Words and their cosines, the nearest first."""
 
 
-class Embedding:
+class Embedding(GensimMethods):
     """Words and their vectors W, with the methods of gensim's `KeyedVectors`.
 
     Cosines are computed in float64, and words with equal cosines keep their order. So every answer
@@ -167,28 +168,6 @@ class Embedding:
         0.7071
         """
         return _cosine(self.get_vector(first), self.get_vector(second))
-
-    def distance(self, first: str, second: str) -> float:
-        """Return one minus the cosine between two words."""
-        return 1.0 - self.similarity(first, second)
-
-    def n_similarity(self, first: Sequence[str], second: Sequence[str]) -> float:
-        """Return the cosine between the mean vectors of two sets of words."""
-        if not len(first) or not len(second):
-            raise SettingError("n_similarity compares two sets of words, and one of them is empty.")
-        return _cosine(self[list(first)].mean(axis=0), self[list(second)].mean(axis=0))
-
-    def doesnt_match(self, words: Sequence[str]) -> str:
-        """Return the word whose direction differs most from the mean direction of all of `words`.
-
-        >>> plane = Embedding(["king", "queen", "car"], [[2, 1], [1, 1], [0, -1]])
-        >>> plane.doesnt_match(["king", "car", "queen"])
-        'car'
-        """
-        if not len(words):
-            raise SettingError("doesnt_match needs at least one word, and was given none.")
-        directions = unit_rows(self[list(words)])
-        return words[int(np.argmin(directions @ directions.mean(axis=0)))]
 
     def most_similar(
         self,

@@ -1,0 +1,346 @@
+"""The further methods of gensim's `KeyedVectors`, made of the few that `Embedding` has itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from qwem._internal.vectors import unit_rows
+from qwem.errors import SettingError, UnknownWordError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from qwem.corpus import Vocabulary
+    from qwem.embedding.embedding import Embedding, Key, Neighbours, Term
+
+_COSMUL_OFFSET = 1e-6
+"""gensim's: keeps 3CosMul from dividing by zero."""
+
+
+class GensimMethods:
+    """Lookup, distances, means and benchmarks under the names that gensim gives them."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def vocabulary(self) -> Vocabulary: ...
+        @property
+        def vectors(self) -> NDArray[np.float32]: ...
+        @property
+        def key_to_index(self) -> dict[str, int]: ...
+        @property
+        def vector_size(self) -> int: ...
+        def __getitem__(self, words: Sequence[str]) -> NDArray[np.float32]: ...
+        def get_vector(self, word: str, norm: bool = False) -> NDArray[np.float32]: ...
+        def similarity(self, first: str, second: str) -> float: ...
+        def most_similar(
+            self,
+            positive: Key | Sequence[Term] | None = None,
+            negative: Key | Sequence[Term] | None = None,
+            topn: int = 10,
+            restrict_vocab: int | None = None,
+        ) -> Neighbours: ...
+
+    def get_index(self, word: str, default: int | None = None) -> int:
+        """Return the row of a word, or `default` for a word that is not here."""
+        found = self.key_to_index.get(word, default)
+        return self.vocabulary.index(word) if found is None else found
+
+    def has_index_for(self, word: str) -> bool:
+        """Return whether the embedding has a row for a word."""
+        return word in self.key_to_index
+
+    def get_normed_vectors(self) -> NDArray[np.float32]:
+        """Return all vectors, scaled to length one."""
+        return unit_rows(self.vectors).astype(np.float32)
+
+    def get_mean_vector(
+        self,
+        keys: Sequence[Key],
+        weights: ArrayLike | None = None,
+        pre_normalize: bool = True,
+        post_normalize: bool = False,
+        ignore_missing: bool = True,
+    ) -> NDArray[np.float32]:
+        """Return the weighted mean of words and vectors.
+
+        Parameters
+        ----------
+        keys
+            Words, vectors, or both.
+        weights
+            A number for each of them; 1 by default.
+        pre_normalize, post_normalize
+            Whether to scale the vector of each word, and the mean, to length one.
+        ignore_missing
+            Whether words that are not here are passed over; otherwise they are an error.
+        """
+        if not len(keys):
+            raise SettingError("A mean needs at least one word or vector, and was given none.")
+        given = np.ones(len(keys)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if given.shape != (len(keys),):
+            raise SettingError(
+                f"{len(keys)} words need as many weights, not weights of shape {given.shape}."
+            )
+        total, weight_sum = np.zeros(self.vector_size), 0.0
+        for key, weight in zip(keys, given.tolist(), strict=True):
+            try:
+                vector = self._vector_of(key)
+            except UnknownWordError:
+                if not ignore_missing:
+                    raise
+                continue
+            scaled = pre_normalize and isinstance(key, str)
+            total += weight * (unit_rows(vector[None])[0] if scaled else vector)
+            weight_sum += abs(weight)
+        mean = total / weight_sum if weight_sum > 0 else total
+        return (unit_rows(mean[None])[0] if post_normalize else mean).astype(np.float32)
+
+    def distance(self, first: str, second: str) -> float:
+        """Return one minus the cosine between two words."""
+        return 1.0 - self.similarity(first, second)
+
+    def distances(
+        self, word_or_vector: Key, other_words: Iterable[str] = ()
+    ) -> NDArray[np.float64]:
+        """Return one minus the cosines of a word or vector with others; by default with all words.
+
+        >>> from qwem import Embedding
+        >>> Embedding(["a", "b", "c"], [[1, 0], [0, 1], [-1, 0]]).distances("a").tolist()
+        [0.0, 1.0, 2.0]
+        """
+        others = list(other_words)
+        rows = self[others] if others else self.vectors
+        return 1.0 - unit_rows(rows) @ unit_rows(self._vector_of(word_or_vector)[None])[0]
+
+    def closer_than(self, first: str, second: str) -> list[str]:
+        """Return the words that are nearer to `first` than `second` is."""
+        distances = self.distances(first)
+        nearer = distances < distances[self.get_index(second)]
+        nearer[self.get_index(first)] = False
+        return [self.vocabulary.words[row] for row in np.flatnonzero(nearer).tolist()]
+
+    def rank(self, first: str, second: str) -> int:
+        """Return the place of `second` among the neighbours of `first`: 1 for the nearest.
+
+        >>> from qwem import Embedding
+        >>> Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]]).rank("a", "c")
+        2
+        """
+        return len(self.closer_than(first, second)) + 1
+
+    def most_similar_to_given(self, word: str, words: Sequence[str]) -> str:
+        """Return the one of `words` that is nearest to `word`."""
+        return words[int(np.argmin(self.distances(word, words)))]
+
+    def similar_by_word(
+        self, word: str, topn: int = 10, restrict_vocab: int | None = None
+    ) -> Neighbours:
+        """Return the neighbours of a word: `most_similar` of that word alone."""
+        return self.most_similar(word, topn=topn, restrict_vocab=restrict_vocab)
+
+    def similar_by_vector(
+        self, vector: ArrayLike, topn: int = 10, restrict_vocab: int | None = None
+    ) -> Neighbours:
+        """Return the words nearest to a vector: `most_similar` of that vector alone."""
+        return self.most_similar([np.asarray(vector)], topn=topn, restrict_vocab=restrict_vocab)
+
+    def most_similar_cosmul(
+        self,
+        positive: Key | Sequence[Key] | None = None,
+        negative: Key | Sequence[Key] | None = None,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+    ) -> Neighbours:
+        """Return the words with the largest product of similarities (3CosMul).
+
+        The score of a word is the product of its similarities to `positive` words, divided by that
+        of its similarities to `negative` words (Levy and Goldberg 2014). Similarities are cosines
+        moved to between 0 and 1.
+
+        >>> from qwem import Embedding
+        >>> words = ["man", "woman", "king", "queen"]
+        >>> space = Embedding(words, [[1, 0, 1], [0, 1, 1], [1, 0, -1], [0, 1, -1]])
+        >>> space.most_similar_cosmul(["king", "woman"], ["man"], topn=1)[0][0]
+        'queen'
+        """
+        sides = [_as_list(positive), _as_list(negative)]
+        if not any(sides):
+            raise SettingError("most_similar_cosmul needs at least one word or vector.")
+        size = len(self.vocabulary) if restrict_vocab is None else restrict_vocab
+        directions = unit_rows(self.vectors[:size])
+        products = []
+        for side in sides:
+            vectors = np.array([self._vector_of(key) for key in side]).reshape(-1, self.vector_size)
+            products.append(((1 + directions @ unit_rows(vectors).T) / 2).prod(axis=1))
+        scores = products[0] / (products[1] + _COSMUL_OFFSET)
+        used = {key for side in sides for key in side if isinstance(key, str)}
+        words = self.vocabulary.words
+        order = np.argsort(-scores, kind="stable")[: topn + len(used)].tolist()
+        best = [(words[row], float(scores[row])) for row in order if words[row] not in used]
+        return best[:topn]
+
+    def n_similarity(self, first: Sequence[str], second: Sequence[str]) -> float:
+        """Return the cosine between the mean vectors of two sets of words."""
+        if not len(first) or not len(second):
+            raise SettingError("n_similarity compares two sets of words, and one of them is empty.")
+        means = np.stack([self[list(side)].mean(axis=0) for side in (first, second)])
+        directions = unit_rows(means)
+        return float(np.clip(directions[0] @ directions[1], -1.0, 1.0))
+
+    def doesnt_match(self, words: Sequence[str]) -> str:
+        """Return the word whose direction differs most from the mean direction of all of `words`.
+
+        >>> from qwem import Embedding
+        >>> plane = Embedding(["king", "queen", "car"], [[2, 1], [1, 1], [0, -1]])
+        >>> plane.doesnt_match(["king", "car", "queen"])
+        'car'
+        """
+        if not len(words):
+            raise SettingError("doesnt_match needs at least one word, and was given none.")
+        directions = unit_rows(self[list(words)])
+        return words[int(np.argmin(directions @ directions.mean(axis=0)))]
+
+    def wmdistance(
+        self, document1: Sequence[str], document2: Sequence[str], norm: bool = True
+    ) -> float:
+        """Return the Word Mover's Distance between two documents (Kusner et al. 2015).
+
+        It is the least total distance that the words of one document travel to become the other's.
+        Words that are not here are passed over; without any, the distance is infinite.
+
+        Parameters
+        ----------
+        document1, document2
+            The words of each.
+        norm
+            Whether vectors are scaled to length one.
+
+        >>> from qwem import Embedding
+        >>> plane = Embedding(["king", "queen", "car"], [[1, 0], [0.6, 0.8], [0, -1]])
+        >>> round(plane.wmdistance(["king", "queen"], ["king", "car"]), 3)
+        0.949
+        """
+        from scipy.stats import wasserstein_distance_nd
+
+        known = [[w for w in words if w in self.key_to_index] for words in (document1, document2)]
+        if not all(known):
+            return float("inf")
+        (first, one), (second, other) = (np.unique(words, return_counts=True) for words in known)
+        vectors = [self[words.tolist()].astype(np.float64) for words in (first, second)]
+        if norm:
+            vectors = [unit_rows(rows) for rows in vectors]
+        if np.array_equal(first, second) and np.array_equal(one * other.sum(), other * one.sum()):
+            return 0.0
+        return float(wasserstein_distance_nd(vectors[0], vectors[1], one, other))
+
+    def evaluate_word_pairs(
+        self, pairs: str | os.PathLike[str]
+    ) -> tuple[tuple[float, float], tuple[float, float], float]:
+        """Correlate cosines with people's ratings, and return what gensim returns.
+
+        That is (Pearson's r, p), (Spearman's ρ, p), and the percentage of pairs with a word that is
+        not here. `qwem.evaluate` says more.
+        """
+        from scipy import stats
+
+        from qwem.evaluation import read_similarity
+
+        rated = read_similarity(pairs)
+        known = [
+            p for p in rated.pairs if p.first in self.key_to_index and p.second in self.key_to_index
+        ]
+        cosines = [self.similarity(pair.first, pair.second) for pair in known]
+        scores = [pair.score for pair in known]
+        linear, ranks = stats.pearsonr(cosines, scores), stats.spearmanr(cosines, scores)
+        missing = 100.0 * (len(rated) - len(known)) / len(rated)
+        return (
+            (float(linear.statistic), float(linear.pvalue)),
+            (float(ranks.statistic), float(ranks.pvalue)),
+            missing,
+        )
+
+    def evaluate_word_analogies(
+        self, analogies: str | os.PathLike[str]
+    ) -> tuple[float, list[dict[str, Any]]]:
+        """Answer analogy questions by 3CosAdd, and return what gensim returns, in numbers.
+
+        That is the accuracy, and for each section its name and how many answers are correct and
+        incorrect. `qwem.evaluate` says more.
+        """
+        from qwem.evaluation import evaluate_analogies
+
+        result = evaluate_analogies(self, analogies)  # type: ignore[arg-type]
+        sections = [
+            {
+                "section": name,
+                "correct": score.correct,
+                "incorrect": score.questions - score.correct,
+            }
+            for name, score in result.by_category.items()
+        ]
+        total = {
+            "section": "Total accuracy",
+            "correct": result.correct,
+            "incorrect": result.questions - result.correct,
+        }
+        return result.accuracy, [*sections, total]
+
+    def vectors_for_all(self, words: Iterable[str]) -> Embedding:
+        """Return an embedding of just these words, in this order, by spelling where that is known.
+
+        Words without a vector are left out.
+        """
+        from qwem.embedding.embedding import Embedding
+
+        found: dict[str, NDArray[np.float32]] = {}
+        for word in words:
+            try:
+                found[word] = self.get_vector(word)
+            except UnknownWordError:
+                continue
+        if not found:
+            raise SettingError("None of the words has a vector here.")
+        return Embedding(found, np.stack(list(found.values())))
+
+    def save_word2vec_format(
+        self, path: str | os.PathLike[str], *, binary: bool = False, write_header: bool = True
+    ) -> None:
+        """Write the vectors in word2vec's text or binary format; `write_vectors` has others."""
+        from qwem.embedding.formats import write_vectors
+
+        text = "word2vec" if write_header else "glove"
+        write_vectors(self, path, "word2vec-binary" if binary else text)  # type: ignore[arg-type]
+
+    @classmethod
+    def load_word2vec_format(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        binary: bool = False,
+        limit: int | None = None,
+        unicode_errors: str = "strict",
+        no_header: bool = False,
+    ) -> Self:
+        """Read vectors in word2vec's text or binary format; `read_vectors` knows others."""
+        from qwem.embedding.formats import read_vectors
+
+        kind: Any = "word2vec-binary" if binary else "glove" if no_header else "word2vec"
+        found: Any = read_vectors(path, kind, limit=limit, unicode_errors=unicode_errors)
+        return found
+
+    def _vector_of(self, key: Key) -> NDArray[np.floating]:
+        return self.get_vector(key) if isinstance(key, str) else np.asarray(key, dtype=np.float64)
+
+
+def _as_list(keys: Key | Sequence[Key] | None) -> list[Key]:
+    if keys is None:
+        return []
+    if isinstance(keys, str) or (isinstance(keys, np.ndarray) and keys.ndim == 1):
+        return [keys]
+    return list(keys)
