@@ -51,7 +51,7 @@ def same(one: Embedding, other: Embedding) -> bool:
 
 
 def file_for(directory: Path, file_format: str, gz: bool = False) -> Path:
-    suffix = f".{file_format}" if file_format in ("npz", "npy", "safetensors") else ".txt"
+    suffix = ".txt" if file_format in FLAT_FORMATS else f".{file_format}"
     return directory / f"vectors{suffix}{'.gz' if gz else ''}"
 
 
@@ -313,14 +313,38 @@ def test_numpy_files_with_something_missing(tmp_path: Path) -> None:
         read_vectors(tmp_path / "cut.npz")
 
 
+def test_tables_are_read_by_pandas_and_damaged_ones_are_refused(tmp_path: Path) -> None:
+    pd: Any = pytest.importorskip("pandas")
+    counted = Embedding(Vocabulary(("king", "queen"), np.array([3, 2])), np.array([[1, 0.5], [2, 0]]))
+    write_vectors(counted, tmp_path / "v.parquet")
+    frame = pd.read_parquet(tmp_path / "v.parquet")
+    assert frame["word"].tolist() == ["king", "queen"]
+    assert frame["count"].tolist() == [3, 2]
+    assert np.stack(frame["vector"]).tolist() == [[1, 0.5], [2, 0]]
+    write_vectors(counted, tmp_path / "v.tsv")
+    text = pd.read_csv(tmp_path / "v.tsv", sep="\t", index_col="word")
+    assert text.loc["king"].tolist() == [1, 0.5]
+
+    frame.drop(columns="vector").to_parquet(tmp_path / "words.parquet")
+    (tmp_path / "odd.csv").write_text("word,1,2\nking,1,2\nqueen,1\n")
+    (tmp_path / "text.csv").write_text("word,1\nking,tall\n")
+    (tmp_path / "empty.tsv").write_text("")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "v.parquet").read_bytes()[:-20])
+    for name in ("words.parquet", "cut.parquet", "odd.csv", "text.csv", "empty.tsv"):
+        with pytest.raises(DataError, match=rf"{name} needs"):
+            read_vectors(tmp_path / name)
+
+
 def test_missing_files_and_unknown_formats(tmp_path: Path) -> None:
     for file_format in (None, *FORMATS):
         with pytest.raises(DataError, match="can't be read"):
             read_vectors(tmp_path / "none", file_format)
-    with pytest.raises(SettingError, match=r"format must be one of word2vec, .* not 'csv'"):
-        write_vectors(odd_embedding(), tmp_path / "v", "csv")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match=r"format must be one of word2vec, .* not 'hdf5'"):
+        write_vectors(odd_embedding(), tmp_path / "v", "hdf5")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="the format npz is not compressed"):
         write_vectors(odd_embedding(), tmp_path / "v.npz.gz")
+    with pytest.raises(SettingError, match="would be a pickle"):
+        write_vectors(odd_embedding(), tmp_path / "v.kv")
     with pytest.raises(SettingError, match="limit must be at least 1"):
         read_vectors(tmp_path / "none", limit=0)
     with pytest.raises(ArtefactError, match="is a directory"):

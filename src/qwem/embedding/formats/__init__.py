@@ -12,6 +12,12 @@ from qwem.embedding.formats.binary import read_binary, write_binary
 from qwem.embedding.formats.files import header_of, reading
 from qwem.embedding.formats.hub import write_hub
 from qwem.embedding.formats.keyed_vectors import from_gensim, to_gensim
+from qwem.embedding.formats.tables import (
+    read_delimited,
+    read_parquet,
+    write_delimited,
+    write_parquet,
+)
 from qwem.embedding.formats.tensors import read_safetensors, write_safetensors
 from qwem.embedding.formats.text import is_number, read_text, write_text
 from qwem.errors import SettingError
@@ -29,16 +35,22 @@ __all__ = [
     "write_vectors",
 ]
 
-Format = Literal["word2vec", "word2vec-binary", "glove", "npz", "npy", "safetensors"]
+Format = Literal[
+    "word2vec", "word2vec-binary", "glove", "npz", "npy", "safetensors", "parquet", "tsv", "csv"
+]
 
 _SUFFIXES: dict[str, Format] = {
     ".bin": "word2vec-binary",
     ".npz": "npz",
     ".npy": "npy",
     ".safetensors": "safetensors",
+    ".parquet": "parquet",
+    ".tsv": "tsv",
+    ".csv": "csv",
 }
 """The formats that the name of a file tells."""
-_ARRAYS = ("npz", "npy", "safetensors")
+_UNCOMPRESSED = tuple(dict.fromkeys(_SUFFIXES.values()))[1:]
+_PICKLES = (".kv", ".model", ".pkl", ".pickle")
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
@@ -47,6 +59,12 @@ def format_of(path: str | os.PathLike[str]) -> Format:
     >>> format_of("v.npz"), format_of("v.bin.gz"), format_of("v.txt")
     ('npz', 'word2vec-binary', 'word2vec')
     """
+    if Path(path).suffix in _PICKLES:
+        raise SettingError(
+            f"{path} would be a pickle, which can run code when it is loaded and is not written "
+            "here; write .bin, which gensim's KeyedVectors.load_word2vec_format reads, or save "
+            "what qwem.embedding.to_gensim returns."
+        )
     return _SUFFIXES.get(Path(os.fspath(path).removesuffix(".gz")).suffix, "word2vec")
 
 
@@ -67,8 +85,10 @@ def write_vectors(
     format
         ``word2vec`` (text), ``word2vec-binary``, ``glove`` (text without a header), ``npz``
         (arrays ``words`` and ``vectors``), ``npy`` (the vectors, followed by the words, which NumPy
-        passes over), or ``safetensors`` (the tensor ``vectors``, with the words in its metadata).
-        All of them keep the vectors exactly. If it is None, the name decides: see `format_of`.
+        passes over), ``safetensors`` (the tensor ``vectors``, with the words in its metadata),
+        ``parquet`` (columns ``word`` and ``vector``), or ``tsv`` and ``csv`` (a header, and a
+        column per dimension). All of them keep the vectors exactly. If it is None, the name
+        decides: see `format_of`.
 
     >>> import tempfile
     >>> file = tempfile.mkdtemp() + "/vectors.txt"
@@ -85,10 +105,13 @@ def write_vectors(
         "npz": lambda: write_npz(embedding, path),
         "npy": lambda: write_npy(embedding, path),
         "safetensors": lambda: write_safetensors(embedding, path),
+        "parquet": lambda: write_parquet(embedding, path),
+        "tsv": lambda: write_delimited(embedding, path, "\t"),
+        "csv": lambda: write_delimited(embedding, path, ","),
     }
     chosen = format or format_of(path)
     _check_format(chosen)
-    if chosen in _ARRAYS and os.fspath(path).endswith(".gz"):
+    if chosen in _UNCOMPRESSED and os.fspath(path).endswith(".gz"):
         raise SettingError(f"{path}: the format {chosen} is not compressed; leave out .gz.")
     writers[chosen]()
 
@@ -130,8 +153,15 @@ def read_vectors(
     if found in ("word2vec", "glove"):
         header = found == "word2vec"
         return read_text(path, header=header, limit=limit, unicode_errors=unicode_errors)
-    readers = {"npz": read_npz, "npy": read_npy, "safetensors": read_safetensors}
-    return _limited(readers[found](path), limit)
+    readers: dict[str, Callable[[], Embedding]] = {
+        "npz": lambda: read_npz(path),
+        "npy": lambda: read_npy(path),
+        "safetensors": lambda: read_safetensors(path),
+        "parquet": lambda: read_parquet(path),
+        "tsv": lambda: read_delimited(path, "\t"),
+        "csv": lambda: read_delimited(path, ","),
+    }
+    return _limited(readers[found](), limit)
 
 
 def _check_format(name: str) -> None:
@@ -146,7 +176,7 @@ def _limited(embedding: Embedding, limit: int | None) -> Embedding:
 def _guess(path: str | os.PathLike[str]) -> Format:
     """Return the format of a file, judged by its name and its first two lines."""
     named = format_of(path)
-    if named in _ARRAYS:
+    if named in _UNCOMPRESSED:
         return named
     with reading(path) as file:
         if header_of(file.readline(1 << 16)) is None:
