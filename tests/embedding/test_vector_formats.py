@@ -315,7 +315,9 @@ def test_numpy_files_with_something_missing(tmp_path: Path) -> None:
 
 def test_tables_are_read_by_pandas_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     pd: Any = pytest.importorskip("pandas")
-    counted = Embedding(Vocabulary(("king", "queen"), np.array([3, 2])), np.array([[1, 0.5], [2, 0]]))
+    counted = Embedding(
+        Vocabulary(("king", "queen"), np.array([3, 2])), np.array([[1, 0.5], [2, 0]])
+    )
     write_vectors(counted, tmp_path / "v.parquet")
     frame = pd.read_parquet(tmp_path / "v.parquet")
     assert frame["word"].tolist() == ["king", "queen"]
