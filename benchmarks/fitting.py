@@ -38,6 +38,7 @@ from peers import PEERS, missing  # type: ignore[import-not-found]
 from pyarrow import compute, parquet
 
 from qwem import Corpus, Embedding, Model, read_vectors
+from qwem.cli.demo_run import demo_documents
 from qwem.evaluation import (
     BENCHMARKS,
     available_benchmark,
@@ -45,7 +46,6 @@ from qwem.evaluation import (
     evaluate_analogies,
     evaluate_similarity,
 )
-from qwem.recipes import demo_documents
 
 RUNS = {
     "qwem, paper's M*": ["--preset", "paper", "--min-count", "5"],

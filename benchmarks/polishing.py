@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem import Cooccurrence, Corpus, evaluate, fit
+from qwem.cli.demo_run import demo_documents
 from qwem.polish import Polished, polish
-from qwem.recipes import demo_documents
 
 if TYPE_CHECKING:
     from qwem import Embedding

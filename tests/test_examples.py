@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from model.topics import COMMON, topic_documents, topic_of
+from paper.families import NOUNS, TWINS, write_families
 from qwem import Cooccurrence, Corpus, Embedding, Model, factorize, mstar
 from qwem.interpretation import overlaps
-from recipes.paper.families import NOUNS, TWINS, write_families
 
 ROOT = Path(__file__).parents[1]
 CLOSED_FORM = ROOT / "examples" / "01_closed_form.py"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from qwem._internal.results import Result, as_plain
+import qwem
+from qwem._internal.results import Provenance, Result, as_plain
 from qwem.errors import MissingExtraError
 
 
@@ -48,6 +49,26 @@ def test_plain_data_is_what_json_holds() -> None:
     assert plain["inner"] == {"value": None}
     assert plain["1"] == [3, True, None]
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+
+
+def test_numbers_that_are_not_finite_are_null_in_json_and_empty_cells() -> None:
+    odd = Table(("king", "a"), np.array([np.nan, np.inf]))
+    assert odd.to_dict()["scores"] == [None, None]
+    assert odd.to_text().splitlines()[2].split() == ["king", "1"]
+
+
+def test_a_notebook_shows_the_heading_and_the_table_escaped() -> None:
+    page = Table(("<king>",), np.array([0.5]))._repr_html_()
+    assert page.startswith("<p>Scores.</p>")
+    assert "<td>&lt;king&gt;</td><td>0.5</td><td>1</td>" in page
+
+
+def test_provenance_is_in_plain_data_where_it_was_recorded() -> None:
+    made = replace(TABLE, provenance=Provenance({"folds": 10}, seed=3, n=100))
+    found = made.to_dict()["provenance"]
+    assert (found["settings"], found["seed"], found["n"]) == ({"folds": 10}, 3, 100)
+    assert found["version"] == qwem.__version__
+    assert "provenance" not in TABLE.to_dict()
 
 
 def test_a_data_frame_has_the_rows() -> None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paper.families import TINY, write_families
+from qwem import paper
 from qwem.cli import reproduce as command
 from qwem.errors import QwemError, RankError, SettingError
-from qwem.recipes import RECIPES, paper
-from qwem.recipes.paper import SCALES
-from recipes.paper.families import TINY, write_families
+from qwem.paper import SCALES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,8 +58,8 @@ def test_the_page_is_written_without_a_figure_that_failed(
         raise RankError("There are no eigenvalues <left>.")
 
     monkeypatch.setitem(SCALES, "laptop", TINY)
-    broken = replace(RECIPES["geometry"], make=fail)  # type: ignore[arg-type]
-    monkeypatch.setitem(RECIPES, "geometry", broken)
+    broken = replace(paper.RECIPES["geometry"], make=fail)  # type: ignore[arg-type]
+    monkeypatch.setitem(paper.RECIPES, "geometry", broken)
     options = parse(
         text, "-o", tmp_path / "out", "--only", "geometry,categories", "--json",
         "--analogies", tmp_path / "questions.txt",

@@ -13,9 +13,8 @@ from qwem.cli import main
 from qwem.dynamics import closed_form
 from qwem.errors import SettingError
 from qwem.model import Settings, settle
-from qwem.recipes import TrainingSettings, run_training
 from qwem.target import rank_one, setting31, word_probability
-from qwem.training import Trace
+from qwem.training import Trace, TrainingSettings, run_training
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from faults.artefacts import contents
 from faults.processes import command
+from paper.families import TINY
 from qwem._internal.artefact import opened
 from qwem._internal.feature_names import write_names
-from recipes.paper.families import TINY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def read_often(models: list[Path], path: Path, stop: Path) -> None:
 def reproduce_tiny(place: Path, output: Path) -> int:
     """Make one figure of the paper, with its training runs, from a small text."""
     from qwem.cli.failures import run_command
-    from qwem.recipes import reproduce
+    from qwem.paper import reproduce
 
     arguments = {"analogies": str(place / "questions.txt"), "similarity": (), "scale": TINY}
     return run_command(

@@ -11,7 +11,7 @@ import pytest
 from faults.effort import LONG
 from faults.jobs import NO_SPACE, check_artefacts, on_a_small_disk, with_small_files
 from faults.processes import command, start
-from recipes.paper.families import write_families
+from paper.families import write_families
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,9 +19,9 @@ from faults.artefacts import contents
 from faults.effort import KILLS, LONG
 from faults.jobs import check_artefacts, name_often, reproduce_tiny, tree
 from faults.processes import Child, start, start_command
+from paper.families import write_families
 from qwem import Model
 from qwem._internal.feature_names import read_names, write_names
-from recipes.paper.families import write_families
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ for name in (
     "qwem.corpus.kernels",
     "qwem.model.fitting",
     "qwem.polish.kernels",
-    "qwem.recipes.demo",
+    "qwem.cli.demo_run",
     "qwem.report",
     "qwem.training",
 ):

@@ -1,22 +1,29 @@
-"""Results as text, plain data and data frames."""
+"""Results as text, plain data, data frames and HTML."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from qwem._internal.extras import require
-from qwem._internal.tables import text_table
+from qwem._internal.tables import html_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Drawn: TypeAlias = Literal["", "intervals", "paths"]
-"""What a table has beside its numbers on a page: intervals from ``low`` to ``high``, paths over all
-columns but the first, or nothing."""
+Chart: TypeAlias = Literal["", "intervals", "paths"]
+"""The small chart beside each row of a table on a page: an interval from ``low`` to ``high``, a
+path over all columns but the first, or none."""
+
+
+def _version() -> str:
+    from qwem import __version__
+
+    return __version__
 
 
 @dataclass(frozen=True)
@@ -25,18 +32,38 @@ class ShownTable:
 
     heading: str
     rows: list[dict[str, Any]]
-    drawn: Drawn = ""
+    chart: Chart = ""
 
     def to_text(self) -> str:
         """Return the heading and the table as text."""
         if not self.rows:
             return self.heading
-        values = ([as_cell(value) for value in row.values()] for row in self.rows)
-        return self.heading + text_table([list(self.rows[0]), *values])
+        return self.heading + text_table([list(self.rows[0]), *self._cells()])
+
+    def to_html(self) -> str:
+        """Return the heading and the table as HTML."""
+        lines = "<br>\n".join(map(escape, self.heading.splitlines()))
+        heading = f"<p>{lines}</p>\n" if lines else ""
+        return heading + (html_table(list(self.rows[0]), self._cells()) if self.rows else "")
+
+    def _cells(self) -> list[list[str]]:
+        return [[as_cell(value) for value in row.values()] for row in self.rows]
 
 
+@dataclass(frozen=True)
+class Provenance:
+    """What made a result: the settings, the seed, the size of the sample, and the version."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    n: int | None = None
+    """The number of observations."""
+    version: str = field(default_factory=_version)
+
+
+@dataclass(frozen=True, eq=False)
 class Result(ABC):
-    """Base of results that are a table; a subclass is a dataclass that names its `rows`.
+    """Base of results that are a table; a subclass is a frozen dataclass that names its `rows`.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -51,7 +78,9 @@ class Result(ABC):
     a     0.5
     """
 
-    drawn: ClassVar[Drawn] = ""
+    chart: ClassVar[Chart] = ""
+    provenance: Provenance | None = field(default=None, kw_only=True, repr=False, compare=False)
+    """What made the result, where it was recorded."""
 
     @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
@@ -63,31 +92,40 @@ class Result(ABC):
 
     def shown(self) -> ShownTable:
         """Return what people see: by default the heading and all rows."""
-        return ShownTable(self.heading(), self.rows(), self.drawn)
+        return ShownTable(self.heading(), self.rows(), self.chart)
 
     def to_text(self) -> str:
         """Return the heading and the table as text."""
         return self.shown().to_text()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: every field of the result."""
-        return {
-            field.name: as_plain(getattr(self, field.name))
-            for field in fields(self)  # type: ignore[arg-type]
-        }
+        """Return what JSON can hold: every field of the result.
+
+        Fields that are only in memory have ``repr=False`` and are left out, except `provenance`.
+        """
+        plain = _plain_fields(self)
+        if self.provenance is not None:
+            plain["provenance"] = as_plain(self.provenance)
+        return plain
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas data frame, where pandas is installed."""
         return require("pandas", "all").DataFrame(self.rows())
 
+    def _repr_html_(self) -> str:
+        """Return the heading and the table for a notebook."""
+        return self.shown().to_html()
+
 
 def as_cell(value: Any) -> str:
-    """Return a value as the text of a cell: numbers to three digits.
+    """Return a value as the text of a cell: numbers to three digits, nothing for NaN and None.
 
-    >>> [as_cell(value) for value in ("king", 1234, 0.12345, None)]
-    ['king', '1,234', '0.123', '']
+    >>> [as_cell(value) for value in ("king", 1234, 0.12345, None, math.nan)]
+    ['king', '1,234', '0.123', '', '']
     """
-    if value is None:
+    if hasattr(value, "item"):  # a number of NumPy's
+        value = value.item()
+    if value is None or value != value:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -99,12 +137,12 @@ def as_cell(value: Any) -> str:
 def as_plain(value: Any) -> Any:
     """Return a value as JSON can hold it: arrays and tuples as lists, dataclasses as objects.
 
-    A number that is not finite is None, which JSON has and NaN it has not.
+    A number that is not finite is None, since JSON has no NaN.
     """
-    if isinstance(value, Result) or hasattr(value, "to_dict"):
+    if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value):
-        return {field.name: as_plain(getattr(value, field.name)) for field in fields(value)}
+        return _plain_fields(value)
     if isinstance(value, Mapping):
         return {str(key): as_plain(each) for key, each in value.items()}
     if hasattr(value, "tolist"):
@@ -114,6 +152,11 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _plain_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that its `repr` shows."""
+    return {each.name: as_plain(getattr(value, each.name)) for each in fields(value) if each.repr}
 
 
 def listed(words: Iterable[str], most: int = 10) -> str:

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> None:
     if options.stability:
         found = load_stability(options).analogy(*question, topn=options.topn)
         emit(options, plain(found), "".join(f"{line}\n" for line in found.lines()))
-        draw(options, "interval_plot", found)
+        draw(options, found)
         return
     answers = load_embedding(options).analogy(*question, topn=options.topn)
     report = {"question": question, "answers": scored_words(answers)}

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
             words = [each.word for each in ends_found.words]
         places = stable.projections(words, *ends, **settings)
         emit_result(options, places)
-        draw(options, "interval_plot", places)
+        draw(options, places)
         return
     made = axis(load_embedding(options), *ends, **settings)
     found = made.project(options.words) if options.words else made.ends(options.topn)

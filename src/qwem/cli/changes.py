@@ -86,6 +86,6 @@ def run(options: argparse.Namespace) -> None:
     if options.path:
         path = found.path(options.path, *ends)
         emit_result(options, path)
-        draw(options, "path_plot", path, *(", ".join(words) for words in ends))
+        draw(options, path, *(", ".join(words) for words in ends))
         return
     emit_result(options, found, found.shown(options.topn))

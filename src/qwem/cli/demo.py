@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem demo``."""
-    from qwem.recipes import run_demo
+    from qwem.cli.demo_run import run_demo
 
     demo = run_demo(options.inputs, options.output, threads=options.threads)
     embedding = demo.model.embedding()

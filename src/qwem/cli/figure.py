@@ -41,9 +41,9 @@ def check_figure(options: argparse.Namespace, *, stability: bool = False) -> Non
     require_writable_file(options.figure)
 
 
-def draw(options: argparse.Namespace, function: str, *arguments: Any) -> None:
-    """Draw a result by a function of `qwem.figures`, if a figure is asked for."""
+def draw(options: argparse.Namespace, result: Any, *arguments: str) -> None:
+    """Draw a result by its method `plot`, if a figure is asked for."""
     if options.figure is not None:
-        from qwem import figures
+        from qwem._internal.figures import write_figure
 
-        figures.write_figure(getattr(figures, function)(*arguments), options.figure)
+        write_figure(result.plot(*arguments), options.figure)

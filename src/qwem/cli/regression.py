@@ -87,4 +87,4 @@ def run(options: argparse.Namespace) -> None:
         **changes,
     )
     emit_result(options, found)
-    draw(options, "coefficient_plot", found)
+    draw(options, found)

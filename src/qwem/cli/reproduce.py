@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem reproduce``."""
     from qwem._internal.output import require_writable
-    from qwem.recipes import reproduce
+    from qwem.paper import reproduce
 
     require_writable(Path(options.output, "index.html"))
     only = None if options.only is None else [name.strip() for name in options.only.split(",")]

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
         )
         text += CHOSEN
         emit(options, {word: plain(found) for word, found in each.items()}, text)
-        draw(options, "interval_plot", each[options.words[0]])
+        draw(options, each[options.words[0]])
         return
     embedding = load_embedding(options)
     neighbours = embedding.most_similar_each(options.words, topn=options.topn)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from qwem._internal.results import Drawn, Result, listed
+from qwem._internal.results import Chart, Result, listed
 from qwem.comparison.permutation import (
     Alternative,
     PValue,
@@ -80,7 +80,7 @@ class AssociationTest(Result):
 class AssociationTests(Result):
     """Tests of several words, one each."""
 
-    drawn: ClassVar[Drawn] = "intervals"
+    chart: ClassVar[Chart] = "intervals"
     tests: Mapping[str, AssociationTest]
 
     def rows(self) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, Unpack
 import numpy as np
 
 from qwem._internal.checks import require_choice, require_whole
-from qwem._internal.results import Drawn, Result, ShownTable
+from qwem._internal.results import Chart, Result, ShownTable
 from qwem._internal.vectors import unit_rows
 from qwem.comparison.axes import axis
 from qwem.comparison.fold_contexts import FoldContexts, pooled_p_values
@@ -22,6 +22,7 @@ from qwem.polish import solve_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
@@ -72,7 +73,7 @@ class ThenAndNow(Result):
 class AxisPath(Result):
     """Where words lie on an axis, in one corpus after another."""
 
-    drawn: ClassVar[Drawn] = "paths"
+    chart: ClassVar[Chart] = "paths"
     corpora: tuple[str, ...]
     places: dict[str, tuple[float, ...]]
     """The cosines of each word with the axis, in the order of the corpora."""
@@ -83,6 +84,18 @@ class AxisPath(Result):
             {"word": word, **dict(zip(self.corpora, places, strict=True))}
             for word, places in self.places.items()
         ]
+
+    def plot(self, positive: str = "", negative: str = "") -> Figure:
+        """Draw the path of each word.
+
+        `positive` and `negative` name the two ends of the axis.
+
+        >>> len(AxisPath(("1990", "2000"), {"nurse": (0.3, 0.1)}).plot().axes[0].lines)
+        2
+        """
+        from qwem.comparison._plots import plot_path
+
+        return plot_path(self, positive, negative)
 
 
 @dataclass(frozen=True, eq=False)

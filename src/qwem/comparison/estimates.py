@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from qwem._internal.results import Drawn, Result
+from qwem._internal.results import Chart, Result
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[np.float64]
@@ -29,7 +30,7 @@ class Interval(NamedTuple):
 class Estimates(Result):
     """Values with standard errors over documents."""
 
-    drawn: ClassVar[Drawn] = "intervals"
+    chart: ClassVar[Chart] = "intervals"
     names: tuple[str, ...]
     values: Array
     """Of the model of all documents."""
@@ -83,6 +84,12 @@ class Estimates(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         return {"method": self.method, "replicates": len(self.replicates), "estimates": self.rows()}
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """Draw the values, with confidence intervals."""
+        from qwem.comparison._plots import plot_estimates
+
+        return plot_estimates(self, level)
 
     def _interval(self, level: float, scale: float) -> Interval:
         from scipy.stats import t as student

@@ -10,7 +10,7 @@ import numpy as np
 
 from qwem._internal.checks import require_whole
 from qwem._internal.progress import progress
-from qwem._internal.results import Drawn, Result, listed
+from qwem._internal.results import Chart, Result, listed
 from qwem.comparison.contexts import context_transform, contexts_of, documents_with
 from qwem.comparison.covariates import Design, column_of, columns_of, design_of
 from qwem.comparison.estimates import Estimates
@@ -23,6 +23,7 @@ from qwem.model import Settings, fit, read, refuse_settled, settle
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
     from qwem.comparison.least_squares import ClusteredFit
@@ -59,7 +60,7 @@ class Coefficient:
 class ContextRegression(Result):
     """Vectors of a word's occurrences regressed on covariates of their documents."""
 
-    drawn: ClassVar[Drawn] = "intervals"
+    chart: ClassVar[Chart] = "intervals"
     words: tuple[str, ...]
     coefficients: tuple[Coefficient, ...]
     """One for each column of the design except the intercept."""
@@ -126,6 +127,12 @@ class ContextRegression(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each coefficient."""
         return [vars(each) for each in self.coefficients]
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """Draw the squared norms of coefficients, debiased, with confidence intervals."""
+        from qwem.comparison._plots import plot_coefficients
+
+        return plot_coefficients(self, level)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: everything but vectors."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
     from qwem.model import Preset, SettingChanges
@@ -83,6 +84,12 @@ class StableNeighbours(Result):
             }
             for each in self.neighbours
         ]
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """Draw the cosines of the neighbours, with confidence intervals."""
+        from qwem.comparison._plots import plot_neighbours
+
+        return plot_neighbours(self, level)
 
 
 @dataclass(frozen=True, eq=False)

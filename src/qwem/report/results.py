@@ -78,11 +78,11 @@ def _tables(data: Any) -> dict[str, ShownTable]:
         shown = each.get("shown") if isinstance(each, dict) else None
         if not isinstance(shown, dict):
             continue
-        heading, rows, drawn = (shown.get(key) for key in ("heading", "rows", "drawn"))
-        if not isinstance(heading, str) or drawn not in ("", "intervals", "paths"):
+        heading, rows, chart = (shown.get(key) for key in ("heading", "rows", "chart"))
+        if not isinstance(heading, str) or chart not in ("", "intervals", "paths"):
             continue
         if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
-            tables[name] = ShownTable(heading, rows, drawn)
+            tables[name] = ShownTable(heading, rows, chart)
     return tables
 
 
@@ -92,7 +92,7 @@ def _html(table: ShownTable) -> str:
         return ""
     header = [_NAMES.get(name, name).replace("_", " ") for name in rows[0]]
     cells = [[_cell(value) for value in row.values()] for row in rows]
-    drawings = _drawings(table.drawn, rows)
+    drawings = _drawings(table.chart, rows)
     if drawings:
         header.append("")
         cells = [[*row, drawing] for row, drawing in zip(cells, drawings, strict=True)]
@@ -104,9 +104,9 @@ def _cell(value: Any) -> str:
     return text.replace("-", "−") if isinstance(value, int | float) else text
 
 
-def _drawings(drawn: str, rows: Sequence[dict[str, Any]]) -> list[Markup]:
+def _drawings(chart: str, rows: Sequence[dict[str, Any]]) -> list[Markup]:
     """Return a small drawing for each row, all to the same scale, or none."""
-    numbers = [_drawn_numbers(drawn, row) for row in rows]
+    numbers = [_chart_numbers(chart, row) for row in rows]
     if not all(numbers):
         return []
     every = [0.0, *(number for some in numbers for number in some)]
@@ -116,15 +116,15 @@ def _drawings(drawn: str, rows: Sequence[dict[str, Any]]) -> list[Markup]:
         share = (number - low) / ((high - low) or 1.0)
         return round(_EDGE + share * (room - 2 * _EDGE), 1)
 
-    draw = _interval if drawn == "intervals" else _path
+    draw = _interval if chart == "intervals" else _path
     return [draw(some, place) for some in numbers]
 
 
-def _drawn_numbers(drawn: str, row: dict[str, Any]) -> list[float]:
+def _chart_numbers(chart: str, row: dict[str, Any]) -> list[float]:
     """Return the ends of a row's interval or the points of its path; none if one is missing."""
-    if not drawn:
+    if not chart:
         return []
-    some = [row.get("low"), row.get("high")] if drawn == "intervals" else list(row.values())[1:]
+    some = [row.get("low"), row.get("high")] if chart == "intervals" else list(row.values())[1:]
     numbers = [float(number) for number in some if isinstance(number, int | float)]
     return numbers if len(numbers) == len(some) else []
 

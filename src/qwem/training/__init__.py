@@ -6,6 +6,7 @@ require("jax", "train")
 
 from qwem.training.ensemble import Ensemble, train_seeds  # noqa: E402
 from qwem.training.exact import population  # noqa: E402
+from qwem.training.from_text import TrainedRun, TrainingSettings, run_training  # noqa: E402
 from qwem.training.losses import LOGISTIC, QUARTIC, Loss, contrastive  # noqa: E402
 from qwem.training.minibatch import stochastic  # noqa: E402
 from qwem.training.noise import gradient_noise, mode_plateau  # noqa: E402
@@ -28,12 +29,15 @@ __all__ = [
     "State",
     "Stepwise",
     "Trace",
+    "TrainedRun",
     "Trainer",
+    "TrainingSettings",
     "contrastive",
     "gradient_noise",
     "mode_plateau",
     "population",
     "precision_for",
+    "run_training",
     "stable_rate",
     "stepwise",
     "stochastic",

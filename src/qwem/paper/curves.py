@@ -1,0 +1,129 @@
+"""Training curves that several figures share: time in units of τ₁, one line per mode, and bands.
+
+A figure takes the runs of a model as a sequence of traces, one per seed. Its lines are medians over
+seeds, and its bands reach from the lowest to the highest seed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal.figures import COLOURS, shades
+from qwem.dynamics import closed_form
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from qwem.dynamics import ClosedFormDynamics
+    from qwem.spectrum import Spectrum
+    from qwem.training import Trace
+
+    Array = NDArray[np.float64]
+
+TIME = r"training time $t/\tau_1$"
+_BAND: dict[str, Any] = {"alpha": 0.25, "linewidth": 0}
+
+
+def theories_of(spectrum: Spectrum, runs: Sequence[Trace]) -> list[ClosedFormDynamics]:
+    """Return Result 3.5 from the W(0) of each run, which is in its first snapshot."""
+    if not runs:
+        raise SettingError("A figure needs at least one run of each model.")
+    return [closed_form(spectrum, initial_vectors=run.snapshots[0][0]) for run in runs]
+
+
+def unit_of(theories: Sequence[ClosedFormDynamics]) -> float:
+    """Return τ₁, the median over starts of the first mode's learning time."""
+    return float(np.median([theory.learning_times[0] for theory in theories]))
+
+
+def over_seeds(runs: Sequence[Trace], curves: Sequence[Array]) -> Array:
+    """Return the lowest, the middle and the highest of a curve over seeds, stacked.
+
+    `curves` has one array per run, with one row per record. Curves are compared at the times of the
+    first run, between whose records others are interpolated.
+    """
+    times = runs[0].times
+    level = [curve if np.array_equal(run.times, times) else _at(times, run.times, curve)
+             for run, curve in zip(runs, curves, strict=True)]  # fmt: skip
+    return np.quantile(np.array(level), (0.0, 0.5, 1.0), axis=0)
+
+
+def draw_band(axes: Axes, x: Array, bounds: Array, **style: Any) -> None:
+    """Draw the middle one of three curves as a line, on a band between the other two."""
+    low, middle, high = bounds
+    (line,) = axes.plot(x, middle, **style)
+    if np.any(high > low):
+        axes.fill_between(x, low, high, color=line.get_color(), zorder=line.get_zorder(), **_BAND)
+
+
+def draw_modes(
+    axes: Axes, runs: Sequence[Trace], curves: Sequence[Array], unit: float, *, colour: str,
+    modes: int,
+) -> None:  # fmt: skip
+    """Draw a curve of each of the first modes, in shades of one colour."""
+    later = runs[0].times > 0
+    found = over_seeds(runs, curves)[:, later, :modes]
+    for mode, shade in enumerate(shades(colour, found.shape[2])):
+        draw_band(axes, runs[0].times[later] / unit, found[:, :, mode], color=shade)
+
+
+def draw_singular_values(
+    axes: Axes, runs: Sequence[Trace], unit: float, *, colour: str, modes: int
+) -> None:
+    """Draw s_k(t) of the first modes."""
+    values = [run.singular_values for run in runs]
+    draw_modes(axes, runs, values, unit, colour=colour, modes=modes)
+
+
+def draw_theory(
+    axes: Axes, theories: Sequence[ClosedFormDynamics], times: Array, unit: float, modes: int
+) -> None:
+    """Draw the closed-form s_k(t) of Result 3.5, dotted, the largest first at every time."""
+    sorted_values = [np.sort(one.singular_values(times))[:, ::-1] for one in theories]
+    found = np.median(sorted_values, axis=0)[:, :modes]
+    for number, line in enumerate(found.T):
+        axes.plot(
+            times / unit,
+            line,
+            color=COLOURS["theory"],
+            linestyle=(0, (1, 1.6)),
+            linewidth=1.1,
+            label="theory" if number == 0 else None,
+        )
+
+
+def note_seeds(figure: Figure, count: int) -> None:
+    """Say below a figure what lines and bands are, where there is more than one seed."""
+    if count > 1:
+        figure.supxlabel(f"Lines: median of {count} seeds. Bands: their range.", fontsize=8)
+
+
+def time_axis(axes: Axes, first: float, last: float) -> None:
+    """Give a panel a logarithmic time axis from `first` to `last`, in units of τ₁."""
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+    axes.set_xscale("log")
+    axes.set_xlim(first, last)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(TIME)
+
+
+def theory_times(first: float, last: float) -> NDArray[np.float64]:
+    """Return times that are dense enough for a smooth curve on a logarithmic axis."""
+    return np.geomspace(first, last, 600)
+
+
+def _at(times: Array, own: Array, curve: Array) -> Array:
+    """Return a curve at other times, column by column."""
+    if curve.ndim == 1:
+        return np.interp(times, own, curve)
+    return np.stack([np.interp(times, own, column) for column in curve.T], axis=1)

@@ -1,0 +1,250 @@
+"""Experiment: corpora, counts, spectra, training runs and scores of one text at one scale."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+from qwem import __version__
+from qwem._internal.file_states import file_states
+from qwem.cooccurrence import Cooccurrence
+from qwem.corpus import Corpus
+from qwem.errors import DataError
+from qwem.evaluation import benchmark_file, evaluate
+from qwem.interpretation import analyze_tasks, read_tasks
+from qwem.paper.runs import RUNS, Training, remove
+from qwem.spectrum import Spectrum, factorize
+from qwem.target import mstar, pmi, ppmi
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from qwem.embedding import Embedding
+    from qwem.evaluation import Evaluation
+    from qwem.interpretation import TaskAnalysis
+    from qwem.paper.scale import Scale, Size
+    from qwem.target import Target
+    from qwem.training import Trace
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T", Corpus, Cooccurrence, Spectrum, "Trace")
+
+MODELS = ("word2vec", "QWEM", "svd(M*)", "svd(PPMI)", "svd(PMI)")
+"""The columns of the paper's table of benchmarks."""
+
+OutOfVocabulary = Literal["drop", "mask"]
+Factorized = Literal["svd(M*)", "svd(PPMI)", "svd(PMI)"]
+_TARGETS: dict[Factorized, Callable[[Cooccurrence], Target]] = {
+    "svd(M*)": mstar,
+    "svd(PPMI)": ppmi,
+    "svd(PMI)": pmi,
+}
+
+
+class Protocol(NamedTuple):
+    """How benchmarks are asked, in the words of `qwem.evaluate`."""
+
+    pairs: Literal["file", "all"]
+    measure: Literal["cosine", "inner"]
+
+
+PAPER_PROTOCOL = Protocol(pairs="all", measure="inner")
+"""Every ordered pair of a category's word pairs, and inner products (appendix, Benchmarks)."""
+CUSTOM_PROTOCOL = Protocol(pairs="file", measure="cosine")
+"""The custom of the field: the questions that stand in the file, and cosines."""
+
+
+class Experiment:
+    """Everything that the paper's figures are made from, each part made once and kept on disk.
+
+    A part is kept below a name made from its settings and the fingerprint of the text. It is loaded
+    where it is there and made where it is missing. An interrupted training run goes on from its
+    checkpoint.
+
+    Parameters
+    ----------
+    paths
+        Files of text.
+    scale
+        The size and the settings of the reproduction.
+    directory
+        Where parts are kept.
+    analogies, similarity
+        Benchmark files or names. By default Google's analogies, and those of MEN and WordSim353
+        that are available.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        scale: Scale,
+        directory: Path,
+        analogies: str = "google",
+        similarity: Sequence[str] | None = None,
+    ) -> None:
+        self.paths = [str(path) for path in paths]
+        self.scale = scale
+        self.directory = directory
+        self.analogies = benchmark_file(analogies)
+        self.missing: list[str] = []
+        """Why a default benchmark is left out."""
+        self.similarity: list[Path] = []
+        for name in ("men", "wordsim353") if similarity is None else similarity:
+            try:
+                self.similarity.append(benchmark_file(name))
+            except DataError as error:
+                if similarity is not None:
+                    raise
+                self.missing.append(str(error))
+
+    @cache  # noqa: B019 – a reproduction has one experiment, and makes each part once
+    def corpus(self, vocab_size: int, oov: OutOfVocabulary = "drop") -> Corpus:
+        """Return the text, encoded with its most frequent words."""
+        settings: dict[str, Any] = {
+            "vocab_size": vocab_size,
+            "oov": oov,
+            "min_tokens": self.scale.min_tokens,
+            "tokenizer": self.scale.tokenizer,
+        }
+
+        def make(path: Path) -> Corpus:
+            return Corpus.from_files(self.paths, directory=path, **settings)
+
+        return self._cached(
+            "corpus", {**settings, "files": file_states(self.paths)}, Corpus.load, make
+        )
+
+    @cache  # noqa: B019
+    def counts(self, vocab_size: int, window: int, oov: OutOfVocabulary = "drop") -> Cooccurrence:
+        """Return the pair counts of the text."""
+        corpus = self.corpus(vocab_size, oov)
+
+        def make(path: Path) -> Cooccurrence:
+            counts = Cooccurrence.count(corpus, window)
+            counts.save(path)
+            return counts
+
+        settings = {"corpus": corpus.fingerprint, "window": window}
+        return self._cached("counts", settings, Cooccurrence.load, make)
+
+    @cache  # noqa: B019
+    def spectrum(
+        self,
+        size: Size,
+        target: Factorized = "svd(M*)",
+        tol: float = 1e-5,
+        oov: OutOfVocabulary = "drop",
+    ) -> Spectrum:
+        """Return the leading eigenpairs of M*, PPMI or PMI."""
+        settings = {
+            "corpus": self.corpus(size.vocab_size, oov).fingerprint,
+            "window": size.window,
+            "target": target,
+            "dim": size.dim,
+            "tol": tol,
+        }
+
+        def make(path: Path) -> Spectrum:
+            matrix = _TARGETS[target](self.counts(size.vocab_size, size.window, oov))
+            spectrum = factorize(matrix, size.dim, tol=tol)
+            spectrum.save(path)
+            return spectrum
+
+        name = _TARGETS[target].__name__
+        return self._cached(f"spectrum-{name}", settings, Spectrum.load, make)
+
+    @cache  # noqa: B019
+    def trace(self, name: str, seed: int | None = None) -> Trace:
+        """Return a training run of `RUNS`, by default from the seed of the scale."""
+        from qwem.training import Trace
+
+        run, scale = RUNS[name], self.scale
+        seed = scale.seed if seed is None else seed
+        size: Size = getattr(scale, run.purpose)
+        corpus = self.corpus(size.vocab_size)
+        settings = {
+            "run": vars(run),
+            "corpus": corpus.fingerprint,
+            "size": size,
+            **{key: value for key, value in scale.to_dict().items() if key not in _UNUSED},
+            "seed": seed,
+        }
+
+        def unfinished(path: Path) -> Path:
+            return path.with_name(f"{path.name}-unfinished")
+
+        def load(path: Path) -> Trace:
+            trace = Trace.load(path)
+            remove(unfinished(path))  # left by a process that was killed right after saving
+            return trace
+
+        def make(path: Path) -> Trace:
+            checkpoint = unfinished(path)
+            counts = self.counts(size.vocab_size, size.window)
+            training = Training(run, scale, size, corpus, counts, self.spectrum(size), seed)
+            trace = training.train(checkpoint)
+            trace.save(path)
+            remove(checkpoint)
+            return trace
+
+        return self._cached(f"run-{name}", settings, load, make)
+
+    def traces(self, name: str) -> list[Trace]:
+        """Return the training runs of one name from every seed of the scale."""
+        first = self.scale.seed
+        return [self.trace(name, seed) for seed in range(first, first + self.scale.seeds)]
+
+    @cache  # noqa: B019
+    def embedding(self, model: str) -> Embedding:
+        """Return one of `MODELS`; all have the same words and dimension."""
+        for target in _TARGETS:
+            if model == target:
+                return self.spectrum(self.scale.benchmarks, target, tol=1e-3).embedding()
+        return self.trace(f"{model.lower()}-benchmarks").embedding()
+
+    @cache  # noqa: B019
+    def scores(self, protocol: Protocol) -> dict[str, Evaluation]:
+        """Return the benchmark scores of each of `MODELS`."""
+        return {
+            model: evaluate(
+                self.embedding(model), self.analogies, self.similarity, **protocol._asdict()
+            )
+            for model in MODELS
+        }
+
+    @cached_property
+    def analyses(self) -> list[TaskAnalysis]:
+        """The analysis of every category of analogies with enough known pairs, over d."""
+        embedding = self.spectrum(self.scale.tasks, tol=1e-3).embedding()
+        return analyze_tasks(embedding, read_tasks(self.analogies), self.dims)
+
+    @cached_property
+    def dims(self) -> tuple[int, ...]:
+        """The powers of two from 4 up to the largest dimension."""
+        largest = self.scale.tasks.dim
+        return tuple(2**k for k in range(2, largest.bit_length()) if 2**k <= largest)
+
+    def _cached(
+        self,
+        name: str,
+        settings: dict[str, Any],
+        load: Callable[[Path], T],
+        make: Callable[[Path], T],
+    ) -> T:
+        """Load what was made with these settings before, or make and keep it."""
+        text = json.dumps({"qwem": __version__, **settings}, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        path = self.directory / f"{name}-{digest}"
+        if path.exists():
+            return load(path)
+        logger.info("making %s", path.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return make(path)
+
+
+_UNUSED = ("dynamics", "ablation", "benchmarks", "tasks", "seeds")

@@ -1,0 +1,184 @@
+"""Figure 1: loss, singular values and latent space of QWEM and word2vec during training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal.figures import COLOURS, new_figure, styled
+from qwem.paper.curves import (
+    draw_band,
+    draw_singular_values,
+    draw_theory,
+    note_seeds,
+    over_seeds,
+    theories_of,
+    theory_times,
+    time_axis,
+    unit_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from qwem.dynamics import ClosedFormDynamics
+    from qwem.spectrum import Spectrum
+    from qwem.training import Trace
+
+_MODES = 12
+_LABELS = 14
+_LABEL_WIDTH, _LABEL_HEIGHT = 0.58, 0.14
+"""The size of a label in panels that reach from −1 to 1."""
+_LABELS_FROM = 1_500
+"""Only this many of the most frequent words are labels, since everybody knows them."""
+
+
+@styled
+def overview(qwem: Sequence[Trace], word2vec: Sequence[Trace], spectrum: Spectrum) -> Figure:
+    """Draw the time course of learning in QWEM and in word2vec (Figure 1).
+
+    Parameters
+    ----------
+    qwem, word2vec
+        Runs from a small random start, one per seed, with snapshots; the first is that of the
+        start. The words in latent space are those of the first run.
+    spectrum
+        Of M*, for the theory, which starts from each run's own W(0).
+    """
+    theories = theories_of(spectrum, qwem)
+    figure = new_figure(13.0, 5.4)
+    panels = figure.subplots(2, 5, width_ratios=[1.15, 1.15, 1, 1, 1])
+    for row, (name, runs) in enumerate((("QWEM", qwem), ("word2vec", word2vec))):
+        _draw_loss(panels[row, 0], runs, theories, name)
+        _draw_modes(panels[row, 1], runs, theories, name)
+        _draw_latent_space(panels[row, 2:], runs[0], theories[0], COLOURS[name])
+    note_seeds(figure, len(qwem))
+    engine = figure.get_layout_engine()
+    assert engine is not None
+    engine.set(wspace=0.05, hspace=0.06)  # type: ignore[call-arg]
+    panels[0, 0].set_title("loss")
+    panels[0, 1].set_title("singular values")
+    return figure
+
+
+def relative_loss(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return losses rescaled to start at 1 and to have the minimum 0.
+
+    >>> relative_loss(np.array([5.0, 3.0, 1.0])).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    first, last = losses[0], losses.min()
+    return np.asarray((losses - last) / (first - last))
+
+
+def _draw_loss(
+    axes: Axes, runs: Sequence[Trace], theories: Sequence[ClosedFormDynamics], name: str
+) -> None:
+    unit, later = unit_of(theories), runs[0].times > 0
+    found = over_seeds(runs, [relative_loss(run.losses) for run in runs])[:, later]
+    draw_band(axes, runs[0].times[later] / unit, found, color=COLOURS[name], lw=1.6)
+    if name == "QWEM":
+        times = theory_times(0.5 * unit, runs[0].times[-1])
+        # The theory's constants are QWEM's, so both curves have one scale.
+        curves = [
+            (theory.loss(times) - run.losses.min()) / (run.losses[0] - run.losses.min())
+            for theory, run in zip(theories, runs, strict=True)
+        ]
+        axes.plot(
+            times / unit, np.median(curves, axis=0),
+            color=COLOURS["theory"], ls=(0, (1, 1.6)), label="theory",
+        )  # fmt: skip
+        axes.legend(loc="upper right")
+    for at in np.median([theory.learning_times[:_MODES] for theory in theories], axis=0) / unit:
+        axes.axvline(at, color="0.88", lw=0.6, zorder=0)
+    time_axis(axes, 0.5, _last_shown(runs, theories))
+    axes.set_ylabel(f"{name}\n" + r"$(\mathcal{L}-\mathcal{L}_\mathrm{end})/"
+                    r"(\mathcal{L}_0-\mathcal{L}_\mathrm{end})$")  # fmt: skip
+
+
+def _draw_modes(
+    axes: Axes, runs: Sequence[Trace], theories: Sequence[ClosedFormDynamics], name: str
+) -> None:
+    unit = unit_of(theories)
+    draw_singular_values(axes, runs, unit, colour=COLOURS[name], modes=_MODES)
+    if name == "QWEM":
+        draw_theory(axes, theories, theory_times(0.5 * unit, runs[0].times[-1]), unit, _MODES)
+    time_axis(axes, 0.5, _last_shown(runs, theories))
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel(r"$s_k(t)$")
+
+
+def _last_shown(runs: Sequence[Trace], theories: Sequence[ClosedFormDynamics]) -> float:
+    """Return the end of the time axis in units of τ₁, a while after the last drawn mode."""
+    last = max(theory.learning_times[:_MODES].max() for theory in theories)
+    return float(min(runs[0].times[-1], 1.5 * last) / unit_of(theories))
+
+
+def moments(trace: Trace) -> tuple[int, int, int]:
+    """Return the steps of three snapshots: nothing learned, a line of words, and the end.
+
+    The line is where s₁/s₂ is largest among the snapshots in which s₁ has grown to 0.4 of its final
+    size.
+    """
+    steps = sorted(trace.snapshots)
+    rows = {step: _row(trace, step) for step in steps}
+    final = trace.singular_values[-1, 0]
+    early = [step for step in steps if rows[step][0] < 0.1 * final] or steps[:1]
+    grown = [step for step in steps if rows[step][0] > 0.4 * final] or steps[-1:]
+    line = max(grown, key=lambda step: rows[step][0] / rows[step][1])
+    return early[-1], line, steps[-1]
+
+
+def _row(trace: Trace, step: int) -> NDArray[np.float64]:
+    values: NDArray[np.float64] = np.linalg.svd(trace.snapshots[step][0], compute_uv=False)
+    return values
+
+
+def _draw_latent_space(panels: Any, trace: Trace, theory: ClosedFormDynamics, colour: str) -> None:
+    """Draw the words at three moments, in the plane of the line and of the end."""
+    steps = moments(trace)
+    plane = _plane(trace.snapshots[steps[1]][0], trace.vectors)
+    end = trace.vectors @ plane
+    reach = 1.3 * np.abs(end).max(axis=0)
+    for axes, step in zip(panels, steps, strict=True):
+        points = trace.snapshots[step][0] @ plane / reach
+        axes.scatter(*points.T, s=2, color=colour, alpha=0.35, linewidths=0, rasterized=True)
+        for row in _labelled(points):
+            word, (x, y) = trace.vocabulary.words[row], points[row]
+            axes.plot(x, y, ".", color="black", ms=2.5)
+            axes.text(x, y + 0.025, word, fontsize=6.5, ha="center", va="bottom")
+        time = float(np.interp(step, trace.steps, trace.times)) / theory.learning_times[0]
+        axes.set_title(rf"$t = {time:.2g}\,\tau_1$")
+        axes.set(xlim=(-1, 1), ylim=(-1, 1), xticks=[], yticks=[])
+        axes.spines[:].set(visible=True, color="0.8")
+    panels[1].set_xlabel("words along two principal directions", fontsize=7.5, color="0.35")
+
+
+def _plane(line: NDArray[Any], end: NDArray[Any]) -> NDArray[np.float64]:
+    """Return two directions: the first that was learned, and the main other one at the end."""
+    first = np.linalg.svd(line, full_matrices=False)[2][0]
+    rest = end - np.outer(end @ first, first)
+    second = np.linalg.svd(rest, full_matrices=False)[2][0]
+    plane = np.stack([first, second], axis=1).astype(np.float64)
+    points = end @ plane
+    # The longer tail of each axis goes to its positive side.
+    return plane * np.where(points.max(axis=0) >= -points.min(axis=0), 1.0, -1.0)
+
+
+def _labelled(points: NDArray[np.float64]) -> list[int]:
+    """Return frequent words far from the origin whose labels don't overlap."""
+    known = points[:_LABELS_FROM]
+    length = np.hypot(*known.T)
+    chosen: list[int] = []
+    for row in np.argsort(-length).tolist():
+        if length[row] < 0.25 or len(chosen) == _LABELS:
+            break
+        apart = np.abs(known[chosen] - known[row]) > (_LABEL_WIDTH, _LABEL_HEIGHT)
+        if np.all(apart.any(axis=1)) and abs(known[row, 0]) < 0.85:
+            chosen.append(row)
+    return chosen

@@ -1,6 +1,0 @@
-"""The paper's tables and figures, from text to page."""
-
-from qwem.recipes.paper.reproduction import RECIPES, Reproduction, reproduce
-from qwem.recipes.paper.scale import SCALES, Scale, Size
-
-__all__ = ["RECIPES", "SCALES", "Reproduction", "Scale", "Size", "reproduce"]

@@ -1,0 +1,249 @@
+"""Training from text to a trace and a model on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+
+from qwem._internal.artefact import require_replaceable
+from qwem._internal.extras import require
+from qwem._internal.stopwatch import Stopwatch
+from qwem.cooccurrence import Cooccurrence
+from qwem.corpus import Corpus
+from qwem.dynamics import entry_scale
+from qwem.errors import SettingError
+from qwem.model import Settings, Settled, count, read, settle
+from qwem.target import (
+    Reweighting,
+    negative_sampling,
+    rank_one,
+    setting31,
+    unweighted,
+    word_probability,
+)
+from qwem.training.exact import population
+from qwem.training.losses import LOGISTIC, QUARTIC
+from qwem.training.minibatch import stochastic
+from qwem.training.run import train
+from qwem.training.schedule import Linear, Schedule, stepwise
+from qwem.training.stability import stable_rate
+from qwem.training.trainer import precision_for
+from qwem.training.weighting import word2vec_reweighting
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from qwem.embedding import Embedding
+    from qwem.training.losses import Loss
+    from qwem.training.trace import Trace
+    from qwem.training.trainer import Optimizer, Trainer
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """Settings of a training run, in addition to `qwem.Settings`.
+
+    The defaults are QWEM, the paper's model, with the exact gradient. ``loss="logistic"`` with
+    ``reweighting="word2vec"`` is word2vec. The other two combinations are those of the paper's
+    ablation.
+    """
+
+    loss: Literal["quartic", "logistic"] = "quartic"
+    reweighting: Literal["setting31", "word2vec", "none"] = "setting31"
+    exponent: float = 0.75
+    """The power of word frequency from which word2vec draws negatives."""
+    normalization: Literal["samples", "words"] = "samples"
+    """The normalization of word2vec's negatives; ``words`` is the paper's formula."""
+    gradient: Literal["population", "stochastic"] = "population"
+    optimizer: Literal["sgd", "rk4", "adam"] = "sgd"
+    rate: float | None = None
+    """By default 0.05 for Adam, otherwise half of the largest stable rate."""
+    schedule: Literal["constant", "stepwise", "linear"] = "constant"
+    """``stepwise`` is the paper's: a tenth of the rate after three quarters of the run, measured in
+    time t if the run ends at `until`, otherwise in steps, as in the authors' code. ``linear`` falls
+    to zero, as in word2vec."""
+    init_scale: float | Literal["word2vec"] = 1e-2
+    scale_of: Literal["entry", "vector", "mode"] = "entry"
+    """The random start; see `Trainer.init`."""
+    steps: int | None = None
+    until: float | None = None
+    """The end of the run: a number of steps, by default 1,000, or the paper's time t."""
+    tied: bool = True
+    precision: Literal["auto", "float32", "float64"] = "auto"
+    """``auto`` is float64 for starts too small for float32."""
+    # minibatches
+    batch_size: int = 100_000
+    flatten: float = 0.0
+    # records
+    record_every: int = 10
+    snapshot_every: int | None = None
+    checkpoint_every: int = 100
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(TrainingSettings).items():
+            value = getattr(self, name)
+            if get_origin(hint) is Literal and value not in get_args(hint):
+                choices = ", ".join(get_args(hint))
+                raise SettingError(f"{name} must be one of {choices}, not {value!r}.")
+        if self.gradient == "stochastic" and self.optimizer == "rk4":
+            raise SettingError("rk4 needs the exact gradient; use sgd or adam for minibatches.")
+        if self.schedule == "linear" and self.until is not None:
+            raise SettingError("The linear schedule needs the number of steps; give steps instead.")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedRun:
+    """Finished run, and the paths of its trace and model."""
+
+    trace: Trace
+    trace_path: Path
+    model_path: Path
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def run_training(
+    source: Any,
+    output: str | os.PathLike[str],
+    training: TrainingSettings,
+    settings: Settings,
+    *,
+    accuracy: Callable[[Embedding], float] | None = None,
+    threads: int | None = None,
+) -> TrainedRun:
+    """Train on text, an encoded corpus or counts, and write a trace and a model to `output`.
+
+    Of `settings`, reading, counting, `dim` and `seed` mean what they mean in a fit. `negatives` and
+    `coupling` become part of the reweighting, `shrinkage` of the loss, and `signed` trains an
+    untied model. Under word2vec's reweighting `subsample` is part of it, 1e-3 by default, and is
+    not applied in counting. `tol` and `polish` belong to the closed form alone.
+
+    The state is written to `output` too: after an interruption the same call continues the run, and
+    with a later end it continues a finished run.
+    """
+    if settings.target != "mstar":
+        raise SettingError(f"Training has the target mstar, not {settings.target}.")
+    training = replace(training, tied=training.tied and not settings.signed)
+    directory = Path(output)
+    for name, kind in (("trace", "trace"), ("model", "embedding"), ("checkpoint", "training")):
+        require_replaceable(directory / name, kind)
+    watch = Stopwatch()
+    corpus, counts = _counted(source, training, settings, threads, watch)
+    with watch.stage("prepare"):
+        settled = settle(settings, counts.vocabulary if corpus is None else corpus.vocabulary)
+        trainer = _trainer(corpus, counts, training, settled)
+    with watch.stage("train"):
+        directory.mkdir(parents=True, exist_ok=True)
+        trace = train(
+            trainer,
+            trainer.init(training.init_scale, scale_of=training.scale_of, seed=settings.seed),
+            steps=_steps(training),
+            until=training.until,
+            record_every=training.record_every,
+            snapshot_every=training.snapshot_every,
+            accuracy=accuracy,
+            checkpoint=directory / "checkpoint",
+            checkpoint_every=training.checkpoint_every,
+        )
+    with watch.stage("save"):
+        trace.save(directory / "trace")
+        trace.embedding().save(directory / "model")
+    return TrainedRun(trace, directory / "trace", directory / "model", watch.seconds)
+
+
+def _steps(training: TrainingSettings) -> int | None:
+    return 1_000 if training.steps is None and training.until is None else training.steps
+
+
+def _counted(
+    source: Any,
+    training: TrainingSettings,
+    settings: Settings,
+    threads: int | None,
+    watch: Stopwatch,
+) -> tuple[Corpus | None, Cooccurrence]:
+    if isinstance(source, Cooccurrence):
+        return None, source
+    if training.reweighting == "word2vec":
+        settings = replace(settings, subsample=None)
+    with watch.stage("read"):
+        corpus = source if isinstance(source, Corpus) else read(source, settings, threads)
+    with watch.stage("count"):
+        return corpus, count(corpus, settings, threads)
+
+
+def _trainer(
+    corpus: Corpus | None, counts: Cooccurrence, training: TrainingSettings, settings: Settled
+) -> Trainer:
+    loss: Loss = {"quartic": QUARTIC, "logistic": LOGISTIC}[training.loss]
+    reweighting = _reweighting(counts, training, settings)
+    shape = len(counts.vocabulary), settings.dim
+    sigma = entry_scale(training.init_scale, shape, training.scale_of)
+    precision = training.precision
+    if precision == "auto":
+        precision = precision_for(sigma)
+    common: dict[str, Any] = {"dim": settings.dim, "tied": training.tied, "dtype": precision}
+    exact: dict[str, Any] = {"tied": training.tied, "shrinkage": settings.shrinkage}
+    if training.optimizer == "adam":
+        common["optimizer"] = _adam(training)
+    else:
+        rate = training.rate
+        if rate is None:
+            rate = stable_rate(counts, loss, reweighting, seed=settings.seed, **exact)
+        common["rate"] = _schedule(rate, training)
+    if training.gradient == "population":
+        common["method"] = "rk4" if training.optimizer == "rk4" else "sgd"
+        return population(counts, loss, reweighting, shrinkage=settings.shrinkage, **common)
+    if corpus is None:
+        raise SettingError("Minibatches are drawn from text; give the text or an encoded corpus.")
+    if settings.shrinkage:
+        raise SettingError(
+            "Minibatches have no shrinkage; set it to 0, or use the population gradient."
+        )
+    return stochastic(
+        corpus,
+        counts,
+        loss,
+        reweighting,
+        batch_size=training.batch_size,
+        flatten=training.flatten,
+        **common,
+    )
+
+
+def _schedule(rate: float, training: TrainingSettings) -> Schedule | float:
+    if training.schedule == "stepwise":
+        return stepwise(rate, training.until, max_steps=_steps(training))
+    if training.schedule == "linear":
+        return Linear(rate, _steps(training) or 1)
+    return rate
+
+
+def _adam(training: TrainingSettings) -> Optimizer:
+    optax = require("optax", "train")
+    rate: Any = 0.05 if training.rate is None else training.rate
+    steps = _steps(training) or 1
+    if training.schedule == "stepwise":
+        rate = optax.piecewise_constant_schedule(rate, {round(0.75 * steps): 0.1})
+    elif training.schedule == "linear":
+        rate = optax.linear_schedule(rate, 0.0, steps)
+    optimizer: Optimizer = optax.adam(rate)
+    return optimizer
+
+
+def _reweighting(
+    counts: Cooccurrence, training: TrainingSettings, settings: Settled
+) -> Reweighting:
+    if training.reweighting == "word2vec":
+        subsample = 1e-3 if settings.subsample is None else settings.subsample
+        reweighting = word2vec_reweighting(
+            subsample, training.exponent, settings.negatives, training.normalization
+        )
+    else:
+        reweighting = setting31() if training.reweighting == "setting31" else unweighted()
+        if settings.negatives != 1:
+            reweighting *= negative_sampling(1.0, settings.negatives)
+    if settings.coupling:
+        reweighting *= rank_one(word_probability(counts) ** settings.coupling)
+    return reweighting
