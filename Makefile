@@ -4,15 +4,25 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python%,-%,$(filter-out python3,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO_READY := $(VENV)/.demo-ready
+# Modules are compiled when they are first imported, which most of them never are.
+INSTALL := $(BIN)/pip install --disable-pip-version-check --no-compile --editable
 
-.PHONY: test faults demo docs setup browser format clean
+.PHONY: test real-text faults demo docs setup browser format clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(READY): pyproject.toml | $(BIN)/python
+	$(INSTALL) '.[dev]'
 	touch $@
+
+$(DEMO_READY): pyproject.toml | $(BIN)/python
+	@echo "Installing qwem and the demo's text, about 200 MB, into $(VENV) (once)."
+	$(INSTALL) '.[demo]'
+	touch $@
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
 
 # The report is tested in a real browser: Debian's, where it can be installed. Without one these
 # tests are skipped with the reason.
@@ -28,11 +38,15 @@ test: $(READY) browser
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses 2
 
+# The tests that read large text, from the directory that QWEM_TEST_DATA names.
+real-text: $(READY)
+	$(BIN)/pytest --numprocesses 2 -m real_text
+
 # The tests of tests/faults with far more kills, mutations and fuzzing, and a table at the end.
 faults: $(READY)
 	QWEM_FAULTS=long $(BIN)/pytest tests/faults
 
-demo: $(READY)
+demo: $(DEMO_READY)
 	$(BIN)/qwem demo --output out/demo
 
 docs: $(READY)

@@ -18,6 +18,7 @@ def double(x: int) -> int:
 @pytest.fixture(autouse=True)
 def _say_again() -> None:
     compilation._warn.cache_clear()
+    compilation._announce.cache_clear()
 
 
 def test_no_place_for_the_cache(
@@ -66,3 +67,14 @@ def compilation_warning() -> str:
         "Compiled code can't be kept on this disk, so every start takes some seconds longer; set "
         "NUMBA_CACHE_DIR to a directory that can be written."
     )
+
+
+def test_compilation_is_announced_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    caplog.set_level(logging.INFO, "qwem.stages")
+    for x in (21, 21.0):
+        assert compilation.njit(cache=True)(double)(x) == 42
+    assert compilation.njit(cache=True)(double)(21) == 42
+    assert caplog.messages == ["compile"]

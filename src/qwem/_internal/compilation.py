@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
+from qwem._internal.stopwatch import STAGES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -48,10 +50,13 @@ class _Forgiving:
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return compiled code, or None where there is none that can be used."""
         try:
-            return self._cache.load_overload(signature, context)
+            loaded = self._cache.load_overload(signature, context)
         except Exception as error:
             _LOGGER.debug("compiled code can't be loaded: %r", error)
-            return None
+            loaded = None
+        if loaded is None:
+            _announce()
+        return loaded
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep compiled code if possible."""
@@ -59,6 +64,11 @@ class _Forgiving:
             self._cache.save_overload(signature, compiled)
         except Exception as error:
             _say_not_kept(str(error))
+
+
+@once
+def _announce() -> None:
+    STAGES.info("compile")
 
 
 @once

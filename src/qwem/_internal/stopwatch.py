@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+STAGES = logging.getLogger("qwem.stages")
+"""Logs the name of each stage as it starts, at level INFO."""
 
 
 class Stopwatch:
@@ -19,6 +23,7 @@ class Stopwatch:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Add the time that the block takes to stage `name`."""
+        STAGES.info(name)
         start = time.perf_counter()
         try:
             yield

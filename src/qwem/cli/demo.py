@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.stopwatch import STAGES
 from qwem.cli.options import RUNNING, add_options
 from qwem.cli.output import command, cost_rows, costs, emit
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from qwem.evaluation import Evaluation
 
+SENTENCES = {
+    "read": "reading the text: splitting it into words, numbering them",
+    "count": "counting which words occur near each other",
+    "target": "making the target matrix of the counts",
+    "factorize": "computing the eigenvectors of the matrix, which are the embedding",
+    "polish": "polishing: a few sweeps of word2vec's own loss",
+    "save": "saving the model",
+    "report": "writing the page",
+    "score": "scoring the embedding on the benchmarks that are here",
+    "compile": "compiling kernels as they are first used, once per installation",
+}
+"""What a stage does, by its name."""
 WORDS = ("king", "love", "science", "paris", "happy", "music", "war")
 
 
@@ -31,7 +49,8 @@ def run(options: argparse.Namespace) -> None:
     """Run ``qwem demo``."""
     from qwem.cli.demo_run import run_demo
 
-    demo = run_demo(options.inputs, options.output, threads=options.threads)
+    with _stages_shown():
+        demo = run_demo(options.inputs, options.output, threads=options.threads)
     embedding = demo.model.embedding()
     shown = [word for word in WORDS if word in embedding] or embedding.index_to_key[50:57]
     neighbours = {
@@ -41,6 +60,7 @@ def run(options: argparse.Namespace) -> None:
     report: dict[str, Any] = {
         "model": str(demo.model_path),
         "report": str(demo.report_path),
+        "reused": demo.reused,
         "neighbours": neighbours,
         "scores": demo.evaluation.to_dict(),
         **costs(demo.seconds),
@@ -48,9 +68,9 @@ def run(options: argparse.Namespace) -> None:
     rows = [
         *((word, " ".join(others)) for word, others in neighbours.items()),
         ("", ""),
-        *_score_rows(demo.evaluation),
+        *_score_rows(demo.evaluation, str(demo.model_path)),
         *cost_rows(report),
-        ("model", str(demo.model_path)),
+        ("model", f"{demo.model_path}{'  (made before, from the same text)' * demo.reused}"),
         ("report", f"{demo.report_path}  (open it in a browser)"),
         ("", ""),
         ("try next", f"{command()} similar {demo.model_path} freedom"),
@@ -60,7 +80,36 @@ def run(options: argparse.Namespace) -> None:
     emit(options, report, rows)
 
 
-def _score_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+class _StagePrinter(logging.Handler):
+    """Prints a sentence on standard error as each stage starts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._start = time.monotonic()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from tqdm import tqdm  # so that the sentence does not tear a progress bar
+
+        if sentence := SENTENCES.get(record.getMessage()):
+            tqdm.write(f"{time.monotonic() - self._start:4.0f} s  {sentence}", file=sys.stderr)
+
+
+@contextmanager
+def _stages_shown() -> Iterator[None]:
+    printer, level = _StagePrinter(), STAGES.level
+    STAGES.addHandler(printer)
+    STAGES.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        STAGES.removeHandler(printer)
+        STAGES.setLevel(level)
+
+
+def _score_rows(evaluation: Evaluation, model: str) -> list[tuple[str, str]]:
+    if not evaluation:
+        fetch = f"{command()} evaluate {model} --analogies google"
+        return [("scores", f"no benchmark file here; this fetches one: {fetch}")]
     rows = []
     if (answered := evaluation.analogies) is not None:
         rows.append(

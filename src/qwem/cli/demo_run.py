@@ -32,8 +32,10 @@ class Demo:
     model: Model
     model_path: Path
     report_path: Path
+    reused: bool
+    """Whether model and report were there before."""
     evaluation: Evaluation
-    """The scores on the benchmarks that are on this machine."""
+    """Scores on the benchmarks that are on this machine."""
     seconds: dict[str, float] = field(repr=False)
     """Seconds per stage; only loading and scoring where the rest was made before."""
 
@@ -61,6 +63,7 @@ def run_demo(
     with watch.stage("load"):
         if report_path.exists() and _read_json(directory / "demo.json") == made_of:
             model = _loaded(Model, model_path)
+    reused = model is not None
     if model is None:
         require_replaceable(model_path, "model")
         model = fit(files or demo_documents(), threads=threads)
@@ -73,7 +76,7 @@ def run_demo(
             file.write(json.dumps(made_of).encode("utf-8"))
     with watch.stage("score"):
         evaluation = evaluate_available(model.embedding())
-    return Demo(model, model_path, report_path, evaluation, watch.seconds)
+    return Demo(model, model_path, report_path, reused, evaluation, watch.seconds)
 
 
 def demo_documents() -> Iterator[str]:
