@@ -14,7 +14,7 @@ from qwem import Model
 from qwem._internal.compilation import _announce
 from qwem.cli import main
 from qwem.cli.demo import SENTENCES
-from qwem.recipes import demo_documents
+from qwem.cli.demo_run import demo_documents
 from small_wiki import small_wiki
 
 if TYPE_CHECKING:
