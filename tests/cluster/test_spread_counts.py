@@ -88,7 +88,7 @@ def test_vectors_are_those_of_one_machine(
 
 def test_a_model_of_them(counts: Cooccurrence) -> None:
     """Small enough for LAPACK, which needs the whole target here."""
-    from qwem._internal.stopwatch import Stopwatch
+    from qwem._internal.progress import Stopwatch
 
     settings = Settings(dim=9, polish=False)
     found = fit_counts(counts, None, settings, Stopwatch())

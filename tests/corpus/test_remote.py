@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from qwem import Corpus, fit
-from qwem._internal.urls import without_secrets
+from qwem._internal.inputs import without_secrets
 from qwem.corpus import Reading, cut_files, encode_piece
 from qwem.corpus.files import find_files
 from qwem.errors import CorpusError, MissingExtraError

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from qwem._internal.vectors import unit_rows
+from qwem._internal.arrays import unit_rows
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import AnalogyScore, AnalogySet, evaluate_analogies, read_analogies

@@ -25,7 +25,7 @@ from qwem._internal.description import (
     write_json,
 )
 from qwem._internal.output import require_writable, writing_directory
-from qwem._internal.tables import one_line
+from qwem._internal.text import one_line
 from qwem.errors import ArtefactError, MemoryLimitError, QwemError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from qwem._internal.stopwatch import STAGES
+from qwem._internal.progress import STAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

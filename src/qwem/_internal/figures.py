@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from qwem._internal.extras import require
+from qwem._internal.imports import require
 from qwem._internal.output import writing_file
 from qwem.errors import SettingError
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from qwem._internal.extras import require
-from qwem._internal.tables import html_table, text_table
+from qwem._internal.imports import require
+from qwem._internal.text import html_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

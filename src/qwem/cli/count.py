@@ -17,7 +17,7 @@ from qwem.errors import SettingError
 if TYPE_CHECKING:
     import argparse
 
-    from qwem._internal.stopwatch import Stopwatch
+    from qwem._internal.progress import Stopwatch
     from qwem.cooccurrence import Cooccurrence
 
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem count``."""
-    from qwem._internal.stopwatch import Stopwatch
+    from qwem._internal.progress import Stopwatch
 
     watch = Stopwatch()
     counts = _count(options, watch)

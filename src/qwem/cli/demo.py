@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.stopwatch import STAGES
+from qwem._internal.progress import STAGES
 from qwem.cli.options import RUNNING, add_options
 from qwem.cli.output import command, cost_rows, costs, emit
 

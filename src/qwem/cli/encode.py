@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem encode``."""
     from qwem._internal.artefact import require_replaceable
-    from qwem._internal.stopwatch import Stopwatch
+    from qwem._internal.progress import Stopwatch
     from qwem.model import Settings, read
 
     require_replaceable(options.output, "corpus")

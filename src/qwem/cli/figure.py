@@ -29,7 +29,7 @@ def check_figure(options: argparse.Namespace, *, stability: bool = False) -> Non
         return
     if stability and not options.stability:
         raise SettingError("--figure draws intervals over documents; add --stability.")
-    from qwem._internal.extras import require
+    from qwem._internal.imports import require
     from qwem._internal.output import require_writable_file
 
     if Path(options.figure).suffix.lower() not in _FORMATS:

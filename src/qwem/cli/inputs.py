@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.urls import is_url
+from qwem._internal.inputs import is_url
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

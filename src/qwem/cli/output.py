@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwem._internal.resources import peak_memory
 from qwem._internal.results import as_plain
-from qwem._internal.tables import text_table
-from qwem._internal.terminal import printable
+from qwem._internal.text import printable, text_table
 
 if TYPE_CHECKING:
     import argparse

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qwem._internal.tables import text_table
+from qwem._internal.text import text_table
 from qwem.cli.inputs import source_of
 from qwem.cli.options import READING, RUNNING, add_options, given
 from qwem.cli.output import cost_rows, costs, emit, plain

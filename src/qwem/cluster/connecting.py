@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.checks import require_whole
-from qwem._internal.extras import require
+from qwem._internal.imports import require
 from qwem.errors import ClusterError, SettingError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.stopwatch import Stopwatch
+from qwem._internal.progress import Stopwatch
 from qwem.cluster.counting import PIECE_BYTES, count_text
 from qwem.cluster.factorizing import factorize
 from qwem.cluster.polishing import polish

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from qwem._internal.arrays import unit_rows
 from qwem._internal.checks import require_whole
 from qwem._internal.results import Result, listed
-from qwem._internal.vectors import unit_rows
 from qwem.comparison.word_lists import MAX_MISSING, directions, known_words
 from qwem.errors import CoverageError, SettingError
 

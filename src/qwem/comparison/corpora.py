@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 
+from qwem._internal.arrays import unit_rows
 from qwem._internal.checks import require_choice, require_whole
 from qwem._internal.results import Chart, Result, ShownTable
-from qwem._internal.vectors import unit_rows
 from qwem.comparison.axes import axis
 from qwem.comparison.fold_contexts import FoldContexts, pooled_p_values
 from qwem.comparison.replicates import aligned

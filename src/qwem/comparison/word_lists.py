@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from qwem._internal.arrays import unit_rows
 from qwem._internal.results import listed
-from qwem._internal.vectors import unit_rows
 from qwem.errors import CoverageError, SettingError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.csr import check_csr
+from qwem._internal.arrays import check_csr
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.cooccurrence.windows import window_weights
 from qwem.corpus import Vocabulary, frequency_order

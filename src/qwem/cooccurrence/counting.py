@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qwem._internal.arrays import id_dtype
 from qwem._internal.blocks import cut_evenly
 from qwem._internal.progress import progress
 from qwem._internal.resources import (
@@ -20,7 +21,6 @@ from qwem._internal.resources import (
     require_temporary_disk,
     thread_count,
 )
-from qwem._internal.token_ids import id_dtype
 from qwem.cooccurrence.csr import Rows, assemble
 from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
 from qwem.cooccurrence.layout import Layout

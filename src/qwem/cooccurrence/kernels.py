@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from qwem._internal.compilation import njit
-from qwem._internal.prefetch import prefetch
-from qwem._internal.splitmix64 import GOLDEN, mix
+from qwem._internal.kernels import GOLDEN, mix, prefetch
 
 AHEAD = 8
 """How many positions ahead to prefetch: windows are scattered over the stream, and waiting for

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.token_ids import id_dtype
+from qwem._internal.arrays import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -48,7 +48,7 @@ class Subsampling:
 
     def key(self, draw: int) -> np.uint64:
         """Return the key from which one draw's choices are derived."""
-        from qwem._internal.splitmix64 import mix
+        from qwem._internal.kernels import mix
 
         with np.errstate(over="ignore"):
             return np.uint64(mix(np.uint64(self.seed) + mix(np.uint64(draw))))

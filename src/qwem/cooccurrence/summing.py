@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
+from qwem._internal.arrays import check_csr
 from qwem._internal.blocks import blocks, cut_evenly, for_each
-from qwem._internal.csr import check_csr
 from qwem._internal.resources import thread_count
 from qwem.cooccurrence.cooccurrence import ARRAYS, KIND, WORDS, Cooccurrence
 from qwem.cooccurrence.csr import compress, row_ends

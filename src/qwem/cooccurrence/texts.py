@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from qwem._internal.arrays import id_dtype
 from qwem._internal.blocks import blocks, cut_evenly, even_cuts
-from qwem._internal.mapped import release
-from qwem._internal.token_ids import id_dtype
+from qwem._internal.inputs import release
 from qwem.cooccurrence.layout import Part
 from qwem.corpus import Corpus
 from qwem.errors import CountError

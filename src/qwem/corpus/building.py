@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from qwem._internal import artefact
+from qwem._internal.arrays import id_dtype
 from qwem._internal.checks import require_choice
 from qwem._internal.leftovers import temporary_directory
 from qwem._internal.resources import require_disk, thread_count
-from qwem._internal.token_ids import id_dtype
 from qwem.corpus.batches import gather, split_words
 from qwem.corpus.choosing import choose_words
 from qwem.corpus.corpus import (

@@ -11,7 +11,7 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.blocks import blocks
-from qwem._internal.mapped import release
+from qwem._internal.inputs import release
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import ArtefactError, SettingError

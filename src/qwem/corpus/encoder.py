@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from qwem._internal.arrays import id_dtype
 from qwem._internal.blocks import in_order
-from qwem._internal.token_ids import id_dtype
 from qwem.corpus import kernels
 from qwem.corpus.spooling import (
     DiskForecast,

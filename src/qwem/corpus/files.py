@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from qwem._internal.artefact import kind_of
-from qwem._internal.file_states import file_states
-from qwem._internal.tables import one_line
-from qwem._internal.urls import is_url, without_secrets
+from qwem._internal.inputs import file_states, is_url, without_secrets
+from qwem._internal.text import one_line
 from qwem.corpus.remote import RemoteFile, find_remote
 from qwem.errors import ArtefactError, CorpusError
 

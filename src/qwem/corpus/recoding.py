@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.arrays import id_dtype
 from qwem._internal.blocks import blocks
-from qwem._internal.mapped import release
+from qwem._internal.inputs import release
 from qwem._internal.resources import require_temporary_disk
-from qwem._internal.token_ids import id_dtype
 from qwem.corpus import kernels
 from qwem.corpus.building import destination
 from qwem.corpus.corpus import (

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
-from qwem._internal.extras import require
-from qwem._internal.tables import one_line
-from qwem._internal.urls import without_secrets
+from qwem._internal.imports import require
+from qwem._internal.inputs import without_secrets
+from qwem._internal.text import one_line
 from qwem.errors import CorpusError, MissingExtraError, QwemError
 
 if TYPE_CHECKING:

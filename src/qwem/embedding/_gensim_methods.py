@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qwem._internal.vectors import unit_rows
+from qwem._internal.arrays import unit_rows
 from qwem.errors import SettingError, UnknownWordError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.vectors import LONGEST, row_norms, unit_rows
+from qwem._internal.arrays import LONGEST, row_norms, unit_rows
 from qwem.corpus import Vocabulary
 from qwem.embedding import storage
 from qwem.embedding._gensim_methods import GensimMethods

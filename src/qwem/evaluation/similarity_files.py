@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from qwem._internal.lines import read_lines
+from qwem._internal.inputs import read_lines
 from qwem.errors import DataError
 from qwem.evaluation.benchmarks import benchmark_file
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.tables import text_table
+from qwem._internal.text import text_table
 from qwem.errors import CoverageError, SettingError
 from qwem.evaluation.analogies import (
     AnalogyResult,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.arrays import unit_rows
 from qwem._internal.blocks import blocks
-from qwem._internal.vectors import unit_rows
 from qwem.embedding import Embedding
 from qwem.explorer.kernels import improve_layout
 

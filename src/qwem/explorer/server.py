@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.extras import require
+from qwem._internal.imports import require
 from qwem._internal.resources import return_freed_memory
 from qwem.errors import DataError, QwemError, SettingError, UnknownWordError
 from qwem.explorer.openapi import description, path_parameters

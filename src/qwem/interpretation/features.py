@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.tables import html_table, markdown_table, one_line
+from qwem._internal.text import html_table, markdown_table, one_line
 from qwem.dynamics import closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError

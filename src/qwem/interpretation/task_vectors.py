@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from qwem._internal.vectors import unit_rows
+from qwem._internal.arrays import unit_rows
 from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from qwem._internal.stopwatch import Stopwatch
-from qwem._internal.urls import is_url
+from qwem._internal.inputs import is_url
+from qwem._internal.progress import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError

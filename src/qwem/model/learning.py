@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem._internal.stopwatch import Stopwatch
+    from qwem._internal.progress import Stopwatch
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Vocabulary
     from qwem.embedding import Embedding

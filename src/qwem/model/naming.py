@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qwem._internal.arrays import principal_axes
 from qwem._internal.artefact import kind_of
 from qwem._internal.feature_names import MODEL, Names, read_names, save_names
-from qwem._internal.principal_axes import principal_axes
 from qwem._internal.results import listed
 from qwem.errors import ArtefactError
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from qwem._internal.progress import Stopwatch
 from qwem._internal.results import listed
-from qwem._internal.stopwatch import Stopwatch
 from qwem.cooccurrence import Cooccurrence, PairCounts
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError

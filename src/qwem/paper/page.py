@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.tables import html_table
+from qwem._internal.text import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

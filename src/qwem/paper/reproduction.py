@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from qwem import __version__
 from qwem._internal.figures import save_figure
 from qwem._internal.output import writing_file
-from qwem._internal.progress import progress
-from qwem._internal.stopwatch import Stopwatch
+from qwem._internal.progress import Stopwatch, progress
 from qwem.errors import CorpusError, QwemError, SettingError
 from qwem.paper.differences import differences
 from qwem.paper.experiment import Experiment

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.vectors import unit_rows
+from qwem._internal.arrays import unit_rows
 from qwem.report.compact import quantized
 
 if TYPE_CHECKING:

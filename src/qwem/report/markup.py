@@ -6,7 +6,7 @@ from html import escape
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.tables import Markup, html_table
+from qwem._internal.text import Markup, html_table
 from qwem.report.assets import asset
 from qwem.report.summary import MEANINGS, headline_numbers, story, task_note
 

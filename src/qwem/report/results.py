@@ -9,7 +9,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.results import Result, ShownTable, as_cell
-from qwem._internal.tables import Markup, html_table
+from qwem._internal.text import Markup, html_table
 from qwem.errors import DataError
 from qwem.report.assets import asset
 

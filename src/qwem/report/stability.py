@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.tables import Markup, html_table
+from qwem._internal.text import Markup, html_table
 from qwem.report.assets import asset
 
 if TYPE_CHECKING:

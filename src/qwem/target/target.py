@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
+from qwem._internal.arrays import check_csr
 from qwem._internal.blocks import blocks
-from qwem._internal.csr import check_csr
 from qwem._internal.resources import require_memory
 from qwem.corpus import Vocabulary
 from qwem.errors import SettingError

@@ -1,6 +1,6 @@
 """Training of word2vec and QWEM in JAX: losses, exact and stochastic gradients, traces."""
 
-from qwem._internal.extras import require
+from qwem._internal.imports import require
 
 require("jax", "train")
 

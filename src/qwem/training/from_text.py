@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from qwem._internal.artefact import require_replaceable
-from qwem._internal.extras import require
-from qwem._internal.stopwatch import Stopwatch
+from qwem._internal.imports import require
+from qwem._internal.progress import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.dynamics import entry_scale

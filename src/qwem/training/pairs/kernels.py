@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from qwem._internal.compilation import njit
-from qwem._internal.splitmix64 import GOLDEN, mix
+from qwem._internal.kernels import GOLDEN, mix
 
 Array = np.ndarray[Any, Any]
 

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported the first time they are used (PEP 562)."""
+"""Imports on use: optional dependencies, and public names of a package."""
 
 from __future__ import annotations
 
@@ -8,6 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+
+def require(module: str, extra: str) -> Any:
+    """Import `module`, or say which extra of qwem installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        from qwem.errors import MissingExtraError
+
+        package = module.partition(".")[0]
+        raise MissingExtraError(
+            f"This needs {package}, which is not installed: pip install 'qwem[{extra}]'."
+        ) from error
 
 
 def lazy_names(

@@ -1,12 +1,30 @@
-"""Exponential and logarithm in float32 for compiled loops: polynomials that vectorize."""
+"""Compiled functions that kernels share: random bits, exponential and logarithm, prefetching."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from qwem._internal.compilation import njit
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""The step between successive states."""
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+@njit(nogil=True, cache=True)
+def mix(x: Any) -> Any:
+    """Scramble 64 bits (the final step of SplitMix64)."""
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    return x ^ (x >> np.uint64(31))
+
 
 # The compiler may reorder and fuse sums, which it does the same way in every run; no more.
 _SUMS = {"reassoc", "contract", "nsz"}
@@ -40,3 +58,25 @@ def log_of_one_plus(t: Any) -> Any:
     """Return log(1 + t) for 0 ≤ t ≤ 1, to 2e-7."""
     high = (((_L8 * t + _L7) * t + _L6) * t + _L5) * t + _L4
     return ((((high * t + _L3) * t + _L2) * t + _L1) * t + _L0) * t
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Ask the processor to load ``array[index]`` into its cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte_pointer = ir.IntType(8).as_pointer()
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        offset = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        pointer = builder.bitcast(builder.gep(data, [offset]), byte_pointer)
+        flag = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte_pointer, flag, flag, flag]),
+            "llvm.prefetch.p0",
+        )
+        read, keep, data_cache = (ir.Constant(flag, value) for value in (0, 3, 1))
+        builder.call(function, [pointer, read, keep, data_cache])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate

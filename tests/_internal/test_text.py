@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from qwem._internal.terminal import printable
+from qwem._internal.text import printable
 
 
 @pytest.mark.parametrize("word", ["\x1b[2J", "\x9b31m", "\r", "\x7f", "\u202e", "\ud800", "\u2028"])

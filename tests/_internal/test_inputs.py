@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from qwem import Corpus
-from qwem._internal.mapped import release
+from qwem._internal.inputs import release
 from qwem.cooccurrence import counting
 from qwem.corpus import Phrases, Vocabulary, token_stream
 

@@ -1,4 +1,4 @@
-"""Indices from outside are checked before compiled code relies on them."""
+"""Arrays: indices from outside are checked, and vectors have their lengths."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from qwem._internal.csr import check_csr
+from qwem._internal.arrays import check_csr, row_norms, unit_rows
 
 
 @given(st.integers(1, 8), st.integers(0, 2**32 - 1))
@@ -39,3 +39,10 @@ def test_what_is_wrong_is_refused(change: dict[str, Any], message: str) -> None:
     parts = {"data": [1.0, 2.0, 3.0], "indices": [0, 1, 1], "indptr": [0, 2, 3, 3]} | change
     with pytest.raises(ValueError, match=message):
         check_csr(np.array(parts["data"]), np.array(parts["indices"]), np.array(parts["indptr"]), 3)
+
+
+def test_unit_rows_have_length_one_and_zero_rows_stay_zero() -> None:
+    vectors = np.array([[3.0, 4.0], [0.0, 0.0], [1e-31, 0.0]], np.float32)
+    np.testing.assert_array_equal(row_norms(vectors), [5.0, 0.0, 0.0])
+    np.testing.assert_allclose(unit_rows(vectors), [[0.6, 0.8], [0.0, 0.0], [0.0, 0.0]])
+    assert unit_rows(vectors).dtype == np.float64
