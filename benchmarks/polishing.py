@@ -44,7 +44,7 @@ class Scores:
     def after_sweep(self, polished: Polished) -> None:
         """Print a line."""
         name = f"{polished.sweeps} sweeps, loss {polished.losses[-1]:.4f}"
-        self.show(name, polished.embedding)
+        self.show(name, polished.words)
 
 
 def read(source: str, vocab_size: int | None) -> Corpus:

@@ -105,16 +105,17 @@ def main() -> None:
     other = fit(texts, seed=1)
     words = [word for word in fresh.vocabulary if word in updated.vocabulary]
     words = [word for word in words if word in other.vocabulary and word in before.vocabulary]
-    assert updated.kept is not None
-    same_counts = qwem.fit(updated.kept.counts, dim=updated.spectrum.dim, polish=options.polish)
+    assert updated.update_state is not None
+    counts = updated.update_state.counts
+    same_counts = qwem.fit(counts, dim=updated.spectrum.dim, polish=options.polish)
     print(f"update and fit: {differences(fresh.wv, updated.wv, words)}")
     print(f"update and fit of the same counts: {differences(same_counts.wv, updated.wv, words)}")
     print(f"fits with two seeds: {differences(fresh.wv, other.wv, words)}")
     print(f"before the update and fit: {differences(fresh.wv, before.wv, words)}")
     moved, _ = timed(lambda: updated.update(remove=more))
-    assert moved.kept is not None
-    assert before.kept is not None
-    same = moved.kept.counts.pair_counts.total == before.kept.counts.pair_counts.total
+    assert moved.update_state is not None
+    assert before.update_state is not None
+    same = moved.update_state.counts == before.update_state.counts
     print(f"removed again, the counts are those before: {'yes' if same else 'no'}")
 
 

@@ -42,9 +42,9 @@ def spectrum_here(*, dense: bool = False) -> Spectrum:
 
 def assert_same_vectors(found: Polished, expected: Polished) -> None:
     assert np.array_equal(found.losses, expected.losses)
-    assert np.array_equal(found.embedding.vectors, expected.embedding.vectors)
-    assert np.array_equal(found.context.vectors, expected.context.vectors)
-    assert np.array_equal(found.bias, expected.bias)
+    assert np.array_equal(found.words.vectors, expected.words.vectors)
+    assert np.array_equal(found.contexts.vectors, expected.contexts.vectors)
+    assert np.array_equal(found.contexts.bias, expected.contexts.bias)
 
 
 def test_eigenpairs_of_a_sparse_target_have_the_bits_of_one_machine(

@@ -15,8 +15,8 @@ from qwem.cluster import polish
 from qwem.cluster.spread_counts import SavedRows, block_runs, spread_counts
 from qwem.errors import SettingError
 from qwem.model import Settings, fit_counts
-from qwem.polish import BLOCK_ROWS
 from qwem.polish import polish as polish_here
+from qwem.polish.sweep import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,7 +82,7 @@ def test_vectors_are_those_of_one_machine(
     assert np.array_equal(found.eigenvectors, expected.eigenvectors)
     polished = polish(client, found, counts, tmp_path, sweeps=2)
     here = polish_here(expected, WHOLE, sweeps=2)
-    assert np.array_equal(polished.embedding.vectors, here.embedding.vectors)
+    assert np.array_equal(polished.words.vectors, here.words.vectors)
     assert not any(tmp_path.iterdir())
 
 

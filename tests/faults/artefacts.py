@@ -12,7 +12,8 @@ from scipy import sparse
 import qwem
 from qwem._internal.feature_names import read_names, write_names
 from qwem.cooccurrence import Cooccurrence
-from qwem.model import Kept, Model
+from qwem.model import ClosedForm, Model, UpdateState
+from qwem.polish import polish
 from qwem.spectrum import factorize, singular_triplets
 from qwem.target import Target, mstar, rank_one, setting31
 from qwem.training import Trace, population, train, train_seeds
@@ -35,11 +36,11 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
     coupling = np.linspace(1, 2, 60)
     target = mstar(sparse_counts, reweighting=setting31() * rank_one(coupling), dense=False)
     spectrum = factorize(mstar(counts), 4, signed=True)
-    word, context = spectrum.embedding(), spectrum.context_embedding()
+    closed, polished = ClosedForm(spectrum), polish(spectrum, counts, sweeps=2)
     trainer = population(counts, dim=2, rate=0.01)
     settings = {"target": "mstar", "window": 3}
     waiting = qwem.Vocabulary(("later",), np.array([1]))
-    kept = replace(Kept.of(counts, corpus.vocabulary, corpus, 2), waiting=waiting)
+    state = replace(UpdateState.of(counts, corpus.vocabulary, corpus, 2), waiting=waiting)
     artefacts: dict[str, Any] = {
         "corpus": corpus,
         "dense-counts": counts,
@@ -49,11 +50,12 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
         "spectrum": spectrum,
         "triplets": singular_triplets(np.diag(np.arange(1.0, 6.0)), 3, words=list("abcde")),
         "ensemble": train_seeds(trainer, 0.1, (0, 1), steps=4, record_every=2),
-        "embedding": word,
-        "model": Model(spectrum, settings, {}),
-        "polished-model": Model(spectrum, settings, {}, (word, context)),
-        "kept-counts": kept,
-        "updatable-model": Model(spectrum, settings, {}, kept=kept),
+        "embedding": spectrum.embedding(),
+        "polished-vectors": polished,
+        "model": Model(closed, settings, {}),
+        "polished-model": Model(polished, settings, {}),
+        "update-state": state,
+        "updatable-model": Model(closed, settings, {}, update_state=state),
     }
     run, reload = _trained(counts, directory / "checkpoint")
     artefacts["trace"] = run
@@ -90,10 +92,10 @@ def saved_models(directory: Path) -> list[Path]:
     for path, documents in zip(paths, (DOCUMENTS, DOCUMENTS[:4]), strict=True):
         counts = Cooccurrence.count(qwem.Corpus.from_documents(documents), window=3)
         spectrum = factorize(mstar(counts), 4, signed=True)
-        sides = spectrum.embedding(), spectrum.context_embedding()
-        Model(spectrum, {"target": "mstar"}, {}, sides if path.name == "polished" else None).save(
-            path
-        )
+        solution: Any = ClosedForm(spectrum)
+        if path.name == "polished":
+            solution = polish(spectrum, counts, sweeps=2)
+        Model(solution, {"target": "mstar"}, {}).save(path)
     return paths
 
 

@@ -107,8 +107,8 @@ def test_the_vocabulary_is_cut_where_memory_is_short(monkeypatch: pytest.MonkeyP
     documents = topic_documents(300)
     whole = qwem.fit(documents, dim=3, keep_counts=True)
     assert len(whole.vocabulary) == 86
-    assert whole.kept is not None
-    met = whole.kept.counts.pair_counts.toarray() > 0
+    assert whole.update_state is not None
+    met = whole.update_state.counts.pair_counts.toarray() > 0
     needed = [32 * met[:n, :n].sum() + 64 * 3 * n for n in range(87)]
     monkeypatch.setattr(choices, "available_memory", lambda: 100_000)
     cut = qwem.fit(documents, dim=3)

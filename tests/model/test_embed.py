@@ -68,8 +68,9 @@ def test_the_prior_vanishes_with_more_text(counts: Cooccurrence, polished: Model
     from qwem.polish import solve_row
 
     row = counts.pair_counts.tocsr()[[counts.vocabulary.index("ship")]].astype(np.float64)
-    contexts = polished.fixed_contexts()
-    free = solve_row(contexts, row.indices, row.data, prior=0.0).vector - contexts.centre
+    solution = polished.polished
+    assert solution is not None
+    free = solve_row(solution.contexts, row.indices, row.data)[0] - solution.centre
     gaps = [np.linalg.norm(polished.embed_rows(row * n).vectors[0] - free) for n in (1, 10, 100)]
     assert gaps[0] > gaps[1] > gaps[2]
     assert gaps[2] < 0.02 * np.linalg.norm(free)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from qwem import Embedding, Model, Spectrum, Vocabulary
 from qwem._internal.feature_names import read_names, write_names
+from qwem.model import ClosedForm
+from qwem.polish import Contexts, Polished
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +31,15 @@ def model_of(
     values = np.arange(columns.shape[1], 0, -1.0)
     spectrum = Spectrum(values, columns, np.zeros(len(values)), vocabulary, 1e-5)
     turned = (columns * values) @ np.linalg.qr(RANDOM.normal(size=(len(values),) * 2))[0]
-    vectors = Embedding(vocabulary, turned)
-    return Model(spectrum, {"target": "mstar"}, {}, (vectors, vectors) if polished else None)
+    solution: Any = ClosedForm(spectrum)
+    if polished:
+        ones, nothing = np.ones(len(words)), np.zeros(len(values), np.float32)
+        contexts = Contexts(turned.astype(np.float32), ones, ones, 5.0)
+        settings = {"negatives": 5.0, "evidence": 100.0}
+        solution = Polished(
+            spectrum, Embedding(vocabulary, turned), contexts, nothing, ones, True, settings
+        )
+    return Model(solution, {"target": "mstar"}, {})
 
 
 @pytest.fixture

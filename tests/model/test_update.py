@@ -14,12 +14,11 @@ from qwem import Cooccurrence, Corpus, Model
 from qwem.comparison import what_moved
 from qwem.dynamics import requiv_distance
 from qwem.errors import CorpusError, CountError, SettingError
-from qwem.model.learning import moved_start
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qwem.model import Kept
+    from qwem.model import ClosedForm, UpdateState
 
 DIM = 8
 OLD, NEW = topic_documents(3000), topic_documents(150, seed=1)
@@ -30,9 +29,9 @@ def model() -> Model:
     return qwem.fit(OLD, dim=DIM, window=5, subsample=0.02, polish=False, keep_counts=True)
 
 
-def kept(model: Model) -> Kept:
-    assert model.kept is not None
-    return model.kept
+def kept(model: Model) -> UpdateState:
+    assert model.update_state is not None
+    return model.update_state
 
 
 def test_counts_are_those_of_all_text_together(model: Model) -> None:
@@ -63,17 +62,17 @@ def test_it_is_nearly_a_fresh_fit(polish: bool) -> None:
 def test_polished_vectors_start_moved_as_the_closed_form_has() -> None:
     """Not at all if it has only turned; a new word does not start from nothing."""
     model = qwem.fit(OLD, dim=DIM, window=5, subsample=None, keep_counts=True)
-    assert model.polished is not None
-    assert model.offsets is not None
-    word, context = model.polished[0].vectors + model.offsets.centre, model.polished[1].vectors
+    solution = model.polished
+    assert solution is not None
+    word, context = solution.sides
     signs = np.where(np.arange(DIM) % 2, -1, 1).astype(np.float32)
     turned = replace(model.spectrum, eigenvectors=model.spectrum.eigenvectors * signs)
-    for found, expected in zip(moved_start(model, turned), (word, context), strict=True):
+    for found, expected in zip(solution.warm_start(turned), (word, context), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-3)
     texts = [text.replace("bee", "unicorn") for text in topic_documents(1500, seed=5)]
     updated = model.update(texts)
     row, shared = updated.vocabulary.index("unicorn"), list(model.vocabulary)
-    start = moved_start(model, updated.spectrum)[0][row]
+    start = solution.warm_start(updated.spectrum)[0][row]
     assert np.linalg.norm(start) > 0.1 * np.linalg.norm(word, axis=1).mean()
     fresh = qwem.fit(kept(updated).counts, dim=DIM)
     distance = requiv_distance(updated.wv[shared], fresh.wv[shared])
@@ -130,9 +129,8 @@ def test_words_enter_at_min_count_and_leave_when_they_are_gone() -> None:
 
 
 def test_features_keep_their_signs(model: Model) -> None:
-    flipped = replace(
-        model, spectrum=replace(model.spectrum, eigenvectors=-model.spectrum.eigenvectors)
-    )
+    opposite = replace(model.spectrum, eigenvectors=-model.spectrum.eigenvectors)
+    flipped = replace(model, solution=ClosedForm(opposite))
     for start, sign in ((model, 1), (flipped, -1)):
         updated = start.update(NEW)
         words = list(model.vocabulary)
@@ -184,15 +182,15 @@ def test_a_model_of_thinned_counts_goes_on_thinning_by_estimated_frequencies() -
 
 def test_models_without_counts_say_so(model: Model) -> None:
     without = qwem.fit(OLD, dim=2, polish=False)
-    assert without.kept is None
+    assert without.update_state is None
     with pytest.raises(SettingError, match="does not have its counts; fit it with keep_counts"):
         without.update(NEW)
     with pytest.raises(SettingError, match="nothing to update with"):
         model.update()
     matrix = Cooccurrence.from_matrix(["x", "y", "z"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]])
     unknown = qwem.fit(matrix, dim=1, polish=False, keep_counts=True)
-    assert unknown.kept is not None
-    assert unknown.kept.words.words == ("x", "z", "y")
-    assert unknown.kept.words.counts.tolist() == [3, 3, 2]
+    assert unknown.update_state is not None
+    assert unknown.update_state.words.words == ("x", "z", "y")
+    assert unknown.update_state.words.counts.tolist() == [3, 3, 2]
     with pytest.raises(SettingError, match="window of this model's counts is not known"):
         unknown.update(["x y"])

@@ -29,13 +29,37 @@ def some_counts(size: int = SIZE, seed: int = 0, length: float = 1.0) -> Cooccur
     return Cooccurrence.from_matrix(words, upper + np.triu(upper, 1).T, frequency.astype(int) + 5)
 
 
+def some_contexts(
+    kinds: int, size: int = SIZE, seed: int = 0, length: float = 1.0
+) -> tuple[NDArray[np.int64], Cooccurrence]:
+    """Words × contexts of which each word gives several, unequally often, and word counts.
+
+    Words differ in their neighbours on either side, so that the contexts of a word do too.
+    """
+    rng = np.random.default_rng(seed)
+    frequency = 2000 / (np.arange(size) + 2)
+    topic = np.arange(size) % 3
+    rate = np.outer(frequency, frequency) * length / 3000
+    slots = [
+        rng.poisson(rate / (kind + 1) * (1 + 3 * (topic[:, None] == (topic + kind) % 3)))
+        for kind in range(kinds)
+    ]
+    return np.stack(slots, axis=2).reshape(size, -1), some_counts(size)
+
+
 def closed_form(counts: Cooccurrence, dim: int = DIM, signed: bool = True) -> Spectrum:
     return factorize(mstar(counts, shrinkage=2.0), dim, signed=signed)
 
 
-def random_sides(seed: int, scale: float = 0.7, size: int = SIZE) -> list[NDArray[np.float32]]:
+def random_sides(
+    seed: int, scale: float = 0.7, size: int = SIZE, kinds: int = 1
+) -> list[NDArray[np.float32]]:
+    """Vectors of words, and of so many contexts for each."""
     rng = np.random.default_rng(seed)
-    return [(scale * rng.standard_normal((size, DIM))).astype(np.float32) for _ in range(2)]
+    return [
+        (scale * rng.standard_normal((rows, DIM))).astype(np.float32)
+        for rows in (size, kinds * size)
+    ]
 
 
 class Weights(NamedTuple):
@@ -53,19 +77,27 @@ def dense_weights(
     exponent: float = 0.75,
     evidence: float = 0.0,
     coupling: Array | None = None,
+    matrix: NDArray[np.int64] | None = None,
 ) -> Weights:
-    """The weights of the loss by their definitions, all V² of them."""
-    positive = counts.pair_counts.toarray().astype(np.float64)
+    """The weights of the loss by their definitions, of all words × contexts.
+
+    `matrix` has the counts of words with contexts, by default those of the words with each other.
+    """
+    positive = counts.pair_counts.toarray() if matrix is None else matrix
+    positive = positive.astype(np.float64)
     words = counts.word_counts.astype(np.float64)
-    noise = words**exponent / np.sum(words**exponent)
+    kinds = positive.shape[1] // len(words)
+    share = np.array([positive[:, kind::kinds].sum() for kind in range(kinds)]) / positive.sum()
+    noise = np.array([n**exponent * part for n in words for part in share])
+    noise /= np.sum(words**exponent)
     column = positive.sum(axis=0) / positive.sum()
     bias = np.log(column / (negatives * noise))
     negative = negatives * np.outer(positive.sum(axis=1), noise)
     added = negatives * np.outer(np.ones(len(words)), noise) * evidence
     added *= positive.sum() / words.sum()
     coupling = np.ones(len(words)) if coupling is None else coupling
-    both = np.outer(coupling, coupling)
-    both /= (coupling @ positive.sum(axis=1)) * (coupling @ column)
+    both = np.outer(coupling, coupling.repeat(kinds))
+    both /= (coupling @ positive.sum(axis=1)) * (coupling.repeat(kinds) @ column)
     return Weights(positive * both, negative * both, bias, added * both)
 
 

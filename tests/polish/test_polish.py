@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 def products_of(polished: Polished, counts: Cooccurrence) -> Array:
     """The logits, less those of independent words."""
-    logits = polished.embedding.vectors @ polished.context.vectors.T + polished.bias
+    words, contexts = polished.sides
+    logits = words @ contexts.T + polished.contexts.bias
     return logits - dense_weights(counts).bias
 
 
@@ -108,8 +109,8 @@ def test_same_bits_for_any_number_of_threads() -> None:
     spectrum = closed_form(counts)
     runs = [polish(spectrum, counts, threads=threads) for threads in (1, 2, 5)]
     for run in runs[1:]:
-        assert np.array_equal(run.embedding.vectors, runs[0].embedding.vectors)
-        assert np.array_equal(run.context.vectors, runs[0].context.vectors)
+        assert np.array_equal(run.words.vectors, runs[0].words.vectors)
+        assert np.array_equal(run.contexts.vectors, runs[0].contexts.vectors)
         assert np.array_equal(run.losses, runs[0].losses)
 
 
@@ -130,7 +131,7 @@ def test_evidence_keeps_rare_words_near_zero() -> None:
     counts = some_counts()
 
     def share_of_rare(evidence: float) -> float:
-        lengths = polish(closed_form(counts), counts, evidence=evidence).embedding.norms
+        lengths = polish(closed_form(counts), counts, evidence=evidence).words.norms
         return float(lengths[-20:].mean() / lengths[:20].mean())
 
     assert share_of_rare(300.0) < 0.8 * share_of_rare(3.0)
@@ -172,7 +173,7 @@ def test_settings_are_checked(settings: dict[str, Any], names: str) -> None:
 def test_it_goes_on_from_an_earlier_result() -> None:
     counts = some_counts()
     one, three = (polish(closed_form(counts), counts, sweeps=n, tol=0) for n in (1, 3))
-    start = one.embedding.vectors + one.centre, one.context.vectors
+    start = one.sides
     more = polish(closed_form(counts), counts, sweeps=2, tol=0, start=start)
     assert more.losses == pytest.approx(three.losses[2:], rel=1e-4)
     assert np.allclose(products_of(more, counts), products_of(three, counts), atol=1e-3)
@@ -183,7 +184,7 @@ def test_it_goes_on_from_an_earlier_result() -> None:
 def test_from_where_it_ended_half_a_sweep_is_enough() -> None:
     counts = some_counts()
     one = polish(closed_form(counts), counts, sweeps=30, tol=0.001)
-    ended = one.embedding.vectors + one.centre, one.context.vectors
+    ended = one.sides
     assert one.sweeps > 2
     again = polish(closed_form(counts), counts, tol=0.001, start=ended)
     one_more = polish(closed_form(counts), counts, sweeps=1, tol=0, start=ended)
@@ -228,6 +229,6 @@ def test_scores_on_real_text(
         analogies = evaluate_analogies(embedding, benchmarks / "google-analogies.txt")
         return analogies.accuracy, evaluate_similarity(embedding, benchmarks / "men.txt").spearman
 
-    before, after = scores(spectrum.embedding()), scores(polish(spectrum, counts).embedding)
+    before, after = scores(spectrum.embedding()), scores(polish(spectrum, counts).words)
     assert after[0] > before[0] + 0.02
     assert after[1] > before[1] + 0.01

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from polish.statistics import (
     SIZE,
@@ -14,11 +15,12 @@ from polish.statistics import (
     dense_weights,
     parabolic_loss,
     random_sides,
-    some_counts,
+    some_contexts,
 )
 from qwem.polish import sweep
+from qwem.polish.contexts import Statistics
 from qwem.polish.loss import Word2vecLoss
-from qwem.polish.sweep import StepsHere, gram, improve, row_cuts, tile_starts
+from qwem.polish.sweep import LocalStepper, gram, improve, row_cuts, tile_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,6 +65,20 @@ def one_step(own: Array, other: Array, weights: Weights, words: bool) -> Array:
     return stepped
 
 
+def statistics_of(matrix: NDArray[np.int64], word_counts: NDArray[np.int64]) -> Statistics:
+    return Statistics(
+        word_counts,
+        matrix.sum(axis=1).astype(np.float64),
+        matrix.sum(axis=0).astype(np.float64),
+        int(np.count_nonzero(matrix)),
+    )
+
+
+def stepper_of(matrix: NDArray[np.int64], threads: int) -> LocalStepper:
+    return LocalStepper(sparse.csr_array(matrix), sparse.csr_array(matrix.T.copy()), threads)
+
+
+@pytest.mark.parametrize("kinds", [1, 2, 3])
 @pytest.mark.parametrize("words", [True, False])
 @pytest.mark.parametrize(
     ("cache_bytes", "size", "length"),
@@ -73,7 +89,8 @@ def one_step(own: Array, other: Array, weights: Weights, words: bool) -> Array:
     ],
 )
 @pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
-def test_a_step_is_what_it_is_said_to_be(
+def test_a_step_is_the_one_of_its_definition(
+    kinds: int,
     words: bool,
     cache_bytes: int,
     size: int,
@@ -83,15 +100,17 @@ def test_a_step_is_what_it_is_said_to_be(
 ) -> None:
     monkeypatch.setattr(sweep, "CACHE_BYTES", cache_bytes)
     monkeypatch.setattr(sweep, "BLOCK_ROWS", 7)
-    counts = some_counts(size, length=length)
-    own, other = random_sides(1, scale, size)
+    matrix, counts = some_contexts(kinds, size, length=length)
+    own, other = random_sides(1, scale, size, kinds)
+    if not words:
+        own, other = other, own
     settings = some_settings(size)
-    loss = Word2vecLoss(counts, **settings)
+    loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **settings)
     problem = loss.of_words() if words else loss.of_contexts()
     pairs: list[int] = []
-    found = improve(problem, StepsHere(counts.pair_counts.tocsr(), 2), own, other, 2, pairs.append)
+    found = improve(problem, stepper_of(matrix, 2), own, other, 2, pairs.append)
 
-    weights = dense_weights(counts, **settings)
+    weights = dense_weights(counts, **settings, matrix=matrix)
     wide = own.astype(np.float64), other.astype(np.float64)
     products = wide[0] @ wide[1].T if words else wide[1] @ wide[0].T
     assert found.loss == pytest.approx(parabolic_loss(products, weights), rel=1e-5, abs=2e-6)
@@ -101,13 +120,13 @@ def test_a_step_is_what_it_is_said_to_be(
     end = expected @ wide[1].T if words else wide[1] @ expected.T
     fall = found.loss - parabolic_loss(end, weights)
     assert 0.5 * fall < found.fall < fall + 1e-6
-    assert sum(pairs) == counts.pair_counts.nnz
+    assert sum(pairs) == np.count_nonzero(matrix)
 
 
 def test_the_slope_is_that_of_the_loss() -> None:
-    counts = some_counts()
-    weights = dense_weights(counts, **some_settings())
-    own, other = (side.astype(np.float64) for side in random_sides(2))
+    matrix, counts = some_contexts(2)
+    weights = dense_weights(counts, **some_settings(), matrix=matrix)
+    own, other = (side.astype(np.float64) for side in random_sides(2, kinds=2))
     step = one_step(own, other, weights, words=True) - own
     tiny = 1e-5
 
@@ -120,12 +139,12 @@ def test_the_slope_is_that_of_the_loss() -> None:
 
 
 def test_bits_do_not_depend_on_threads() -> None:
-    counts = some_counts(size=300)
-    own, other = random_sides(3, size=300)
-    problem = Word2vecLoss(counts, negatives=5.0, exponent=0.75).of_words()
-    matrix = counts.pair_counts.tocsr()
+    matrix, counts = some_contexts(2, 300)
+    own, other = random_sides(3, size=300, kinds=2)
+    statistics = statistics_of(matrix, counts.word_counts)
+    problem = Word2vecLoss(statistics, negatives=5.0, exponent=0.75).of_words()
     steps = [
-        improve(problem, StepsHere(matrix, threads), own, other, threads, lambda _: None)
+        improve(problem, stepper_of(matrix, threads), own, other, threads, lambda _: None)
         for threads in (1, 2, 3)
     ]
     assert all(np.array_equal(step.vectors, steps[0].vectors) for step in steps)

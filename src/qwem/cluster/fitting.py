@@ -10,7 +10,7 @@ from qwem.cluster.counting import PIECE_BYTES, count_text
 from qwem.cluster.factorizing import factorize
 from qwem.cluster.polishing import polish
 from qwem.cluster.spread_counts import spread_counts
-from qwem.model import Settings, Solvers, fit_counts
+from qwem.model import Settings, fit_counts
 
 if TYPE_CHECKING:
     import os
@@ -60,15 +60,19 @@ def fit_files(
         with watch.stage("count"):
             saved, corpus = count_text(client, paths, directory, settings, piece_bytes)
             counts = files.enter_context(spread_counts(client, directory, corpus.vocabulary, saved))
-        solvers = _solvers(client, directory)
-        return fit_counts(counts, corpus, settings, watch, threads=threads, solvers=solvers)
 
+        def factorize_there(target: Target, dim: int, **options: Any) -> Spectrum:
+            return factorize(client, target, directory, dim, **options)
 
-def _solvers(client: Any, directory: str | os.PathLike[str]) -> Solvers:
-    def factorize_there(target: Target, dim: int, **options: Any) -> Spectrum:
-        return factorize(client, target, directory, dim, **options)
+        def polish_there(spectrum: Spectrum, counts: Cooccurrence, **options: Any) -> Polished:
+            return polish(client, spectrum, counts, directory, **options)
 
-    def polish_there(spectrum: Spectrum, counts: Cooccurrence, **options: Any) -> Polished:
-        return polish(client, spectrum, counts, directory, **options)
-
-    return Solvers(factorize_there, polish_there)
+        return fit_counts(
+            counts,
+            corpus,
+            settings,
+            watch,
+            threads=threads,
+            factorize=factorize_there,
+            polish=polish_there,
+        )

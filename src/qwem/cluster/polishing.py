@@ -9,8 +9,8 @@ import numpy as np
 from qwem.cluster.rows import spread
 from qwem.cluster.spread_counts import SpreadPairs, block_runs
 from qwem.cluster.tasks import thread_total
-from qwem.polish import cached_rows, row_cuts, step_rows
 from qwem.polish import polish as polish_here
+from qwem.polish.sweep import cached_rows, row_cuts, step_rows
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from qwem.cluster.rows import Arrays, Block, SpreadRows
     from qwem.cooccurrence import Cooccurrence
-    from qwem.polish import Polished, RowProblem
+    from qwem.polish import Polished
+    from qwem.polish.loss import RowProblem
     from qwem.spectrum import Spectrum
 
 
@@ -53,17 +54,17 @@ def polish(
     pairs = counts.pair_counts
     if isinstance(pairs, SpreadPairs):
         return polish_here(
-            spectrum, counts, **options, steps=_SpreadSteps(pairs.rows, pairs.lengths)
+            spectrum, counts, **options, stepper=_SpreadSteps(pairs.rows, pairs.lengths)
         )
     matrix = pairs.tocsr()
     runs = block_runs(np.diff(matrix.indptr), thread_total(client))
     with spread(client, directory, matrix, runs, "counts") as rows:
-        steps = _SpreadSteps(rows, np.diff(matrix.indptr))
-        return polish_here(spectrum, counts, **options, steps=steps)
+        stepper = _SpreadSteps(rows, np.diff(matrix.indptr))
+        return polish_here(spectrum, counts, **options, stepper=stepper)
 
 
 class _SpreadSteps:
-    """Steps that workers take; see `qwem.polish.Steps`."""
+    """Steps that workers take; see `qwem.polish.sweep.Stepper`."""
 
     def __init__(self, rows: SpreadRows, lengths: NDArray[np.int64]) -> None:
         self._rows = rows

@@ -26,7 +26,7 @@ from qwem.cooccurrence import (
     saved_sources,
 )
 from qwem.corpus import Vocabulary
-from qwem.polish import BLOCK_ROWS
+from qwem.polish.sweep import BLOCK_ROWS
 from qwem.target import PairsElsewhere, row_entries
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from qwem.comparison.replicates import aligned
 from qwem.comparison.slices import slices_of
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.model import Settings, build_target, fit, refuse_settled
-from qwem.polish import solve_words
+from qwem.model import Settings, fit, refuse_settled
+from qwem.polish import Polished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -250,9 +250,7 @@ def compare_corpora(
 
     halves = [[vectors(half) for half in slices.halves(name)] for name in (first, last)]
     embeddings = {name: vectors(slices.counts(name)) for name in corpora}
-    context = (
-        compass.spectrum.context_embedding() if compass.polished is None else compass.polished[1]
-    ).vectors
+    context = compass.solution.context_vectors
     contexts = FoldContexts.of(slices.folds[first], slices.folds[last], context, threads)
     words, ratios = compass.vocabulary, contexts.ratio()
     p_values = None
@@ -296,46 +294,15 @@ def _embedder(
     compass: Model, settled: Settled, alignment: Alignment, threads: int | None
 ) -> Callable[[Cooccurrence], NDArray[Any]]:
     """Return the function from the counts of a corpus to its vectors."""
-    spectrum = compass.spectrum
     if alignment == "procrustes":
         whole = compass.embedding().vectors
         return lambda counts: (
             aligned(fit(counts, settled, threads=threads).embedding(), whole).vectors
         )
-    if compass.polished is not None and compass.offsets is not None:
-        return _polished_embedder(compass, compass.polished, compass.offsets.centre, threads)
-    basis = (
-        spectrum.eigenvectors * np.sign(spectrum.eigenvalues) / np.sqrt(abs(spectrum.eigenvalues))
-    )
-    if spectrum.row_scale is not None:
-        basis = basis / spectrum.row_scale[:, None]
-    narrow = basis.astype(np.float32)
-    return lambda counts: build_target(counts, settled, threads) @ narrow
-
-
-def _polished_embedder(
-    compass: Model,
-    polished: tuple[Embedding, Embedding],
-    centre: NDArray[np.float32],
-    threads: int | None,
-) -> Callable[[Cooccurrence], NDArray[Any]]:
-    word, context = polished
-    made, scale = word.provenance["polish"], compass.spectrum.row_scale
-
-    def vectors(counts: Cooccurrence) -> NDArray[np.float32]:
-        found = solve_words(
-            counts,
-            context.vectors,
-            word.vectors + centre,
-            negatives=made["negatives"],
-            exponent=made["exponent"],
-            evidence=made["evidence"],
-            coupling=None if scale is None else scale**-2.0,
-            threads=threads,
-        )
-        return found - centre
-
-    return vectors
+    solution = compass.solution
+    if isinstance(solution, Polished):
+        return lambda counts: solution.solve_words(counts, threads=threads).vectors
+    return lambda counts: solution.solve_words(counts, settled, threads=threads).vectors
 
 
 def _listed(

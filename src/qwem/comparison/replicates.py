@@ -9,8 +9,8 @@ import numpy as np
 from qwem._internal.resources import blas_threads
 from qwem.comparison.perturbed import PerturbedSpectra
 from qwem.embedding import Embedding
-from qwem.model import build_target, moved_start
-from qwem.polish import polish, solve_words
+from qwem.model import build_target
+from qwem.polish import Polished, polish
 from qwem.spectrum import factorize
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Replicates:
         self._sweeps, self._threads = sweeps, threads
         self._whole = model.embedding().vectors
         self._spectra: PerturbedSpectra | None = None
-        if model.polished is not None:
+        if isinstance(model.solution, Polished):
             with blas_threads(threads):
                 self._spectra = PerturbedSpectra(model.spectrum, counts, settled, threads=threads)
 
@@ -69,34 +69,21 @@ class Replicates:
         ).embedding()
 
     def _polished(self, counts: Cooccurrence, spectrum: Spectrum) -> Embedding:
-        assert self._model.polished is not None
-        provenance = self._model.polished[0].provenance
-        made = {name: provenance["polish"][name] for name in ("negatives", "exponent", "evidence")}
-        start = moved_start(self._model, spectrum)
+        solution = self._model.solution
+        assert isinstance(solution, Polished)
+        start = solution.warm_start(spectrum)
         if self._sweeps > 1:
-            swept = polish(
+            names = ("negatives", "exponent", "evidence")
+            start = polish(
                 spectrum,
                 counts,
                 sweeps=self._sweeps - 1,
                 tol=0.0,
                 start=start,
                 threads=self._threads,
-                **made,
-            )
-            start = swept.embedding.vectors + swept.centre, swept.context.vectors
-        scale = spectrum.row_scale
-        vectors = solve_words(
-            counts,
-            start[1],
-            start[0],
-            coupling=None if scale is None else scale**-2.0,
-            steps=1,
-            threads=self._threads,
-            **made,
-        )
-        weights = counts.word_counts / (counts.word_counts + made["evidence"])
-        centre = (weights @ vectors / weights.sum()).astype(np.float32)
-        return Embedding(counts.vocabulary, vectors - centre, provenance=provenance)
+                **{name: solution.settings[name] for name in names},
+            ).sides
+        return solution.solve_words(counts, start, steps=1, threads=self._threads)
 
 
 def aligned(embedding: Embedding, vectors: NDArray[np.floating]) -> Embedding:

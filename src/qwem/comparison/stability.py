@@ -324,9 +324,9 @@ def stability(
         settled = settle(chosen, corpus.vocabulary)
         dealt = deal(corpus, folds, groups, settled.seed)
         model = fit(dealt.corpus, settled, threads=threads, keep_counts=True)
-        whole = None if model.kept is None else model.kept.counts
+        whole = None if model.update_state is None else model.update_state.counts
         counts = FoldCounts(dealt, settled, threads, whole)
-        model = replace(model, kept=None)
+        model = replace(model, update_state=None)
     made = []
     replicates_of = Replicates(model, counts.total, settled, sweeps=sweeps, threads=threads)
     rng = np.random.default_rng([settled.seed, 1])

@@ -191,5 +191,5 @@ def _spaces(model: Model, init_scale: float) -> dict[str, Space]:
     closed = Space.of_spectrum(model.spectrum, init_scale)
     if model.polished is None:
         return {"closed": closed}
-    polished = Space.of_embedding(model.polished[0], "polished", "Polished vectors")
+    polished = Space.of_embedding(model.embedding(), "polished", "Polished vectors")
     return {"polished": polished, "closed": closed}

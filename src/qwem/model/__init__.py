@@ -8,34 +8,31 @@ from qwem._internal.imports import lazy_names
 
 if TYPE_CHECKING:
     from qwem.model.choices import Settled, settle
-    from qwem.model.embed import NewWord
-    from qwem.model.embedding_rows import EmbeddedRows
     from qwem.model.fitting import count, fit, fit_counts, read
-    from qwem.model.keeping import Kept
-    from qwem.model.learning import Solvers, build_target, moved_start
-    from qwem.model.model import Model, Offsets
+    from qwem.model.model import Model
+    from qwem.model.new_words import NewVectors, NewWord
     from qwem.model.provenance import refuse_settled
     from qwem.model.settings import PRESETS, Preset, SettingChanges, Settings
+    from qwem.model.solution import ClosedForm, build_target
+    from qwem.model.update_state import UpdateState
     from qwem.model.vectorizer import QwemVectorizer
 
 __all__ = [
     "PRESETS",
-    "EmbeddedRows",
-    "Kept",
+    "ClosedForm",
     "Model",
+    "NewVectors",
     "NewWord",
-    "Offsets",
     "Preset",
     "QwemVectorizer",
     "SettingChanges",
     "Settings",
     "Settled",
-    "Solvers",
+    "UpdateState",
     "build_target",
     "count",
     "fit",
     "fit_counts",
-    "moved_start",
     "read",
     "refuse_settled",
     "settle",
@@ -46,14 +43,13 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "choices": ("Settled", "settle"),
-        "embed": ("NewWord",),
-        "embedding_rows": ("EmbeddedRows",),
         "fitting": ("count", "fit", "fit_counts", "read"),
-        "keeping": ("Kept",),
-        "learning": ("Solvers", "build_target", "moved_start"),
-        "model": ("Model", "Offsets"),
+        "model": ("Model",),
+        "new_words": ("NewVectors", "NewWord"),
         "provenance": ("refuse_settled",),
         "settings": ("PRESETS", "Preset", "SettingChanges", "Settings"),
+        "solution": ("ClosedForm", "build_target"),
+        "update_state": ("UpdateState",),
         "vectorizer": ("QwemVectorizer",),
     },
 )

@@ -13,15 +13,14 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 from qwem.model.choices import cut_to_memory, describe, require_enough, settle
-from qwem.model.keeping import Kept
-from qwem.model.learning import learn
 from qwem.model.model import Model
 from qwem.model.provenance import refuse_settled, settings_of
 from qwem.model.settings import Settings
+from qwem.model.solution import learn
 from qwem.model.thinning import thinning_of, words_before
+from qwem.model.update_state import UpdateState
 
 if TYPE_CHECKING:
-    from qwem.model.learning import Solvers
     from qwem.model.settings import Preset, SettingChanges
 
 # No space, and an ending that files of text have.
@@ -35,7 +34,6 @@ def fit(
     preset: Preset | None = None,
     keep_counts: bool = False,
     threads: int | None = None,
-    solvers: Solvers | None = None,
     **changes: Unpack[SettingChanges],
 ) -> Model:
     """Learn word embeddings in closed form.
@@ -54,9 +52,6 @@ def fit(
         Whether the model has its counts, so that it can be updated: see `Model.update`.
     threads
         How many to use; all cores by default.
-    solvers
-        What factorizes and polishes, by default this process; `qwem.cluster.fit_files` has a
-        cluster do it.
     changes
         Any field of `qwem.Settings`, such as ``dim=100`` or ``window=5``. A setting of a stage that
         is handed in ready-made is refused, and is passed over in `settings` and presets.
@@ -83,9 +78,7 @@ def fit(
         require_enough(settings, corpus.vocabulary)
         with watch.stage("count"):
             counts = count(corpus, settings, threads)
-    model = fit_counts(
-        counts, corpus, settings, watch, found=found, threads=threads, solvers=solvers
-    )
+    model = fit_counts(counts, corpus, settings, watch, found=found, threads=threads)
     if corpus is not None:
         model = replace(model, corpus={"fingerprint": corpus.fingerprint, **model.corpus})
     if not keep_counts:
@@ -94,7 +87,7 @@ def fit(
     least = None
     if corpus is not None and chosen_here and len(corpus.vocabulary) == found:
         least = corpus.settings.get("min_count")
-    return replace(model, kept=_kept(counts, corpus, least))
+    return replace(model, update_state=_update_state(counts, corpus, least))
 
 
 def fit_counts(
@@ -105,7 +98,7 @@ def fit_counts(
     *,
     found: int | None = None,
     threads: int | None = None,
-    solvers: Solvers | None = None,
+    **solvers: Any,
 ) -> Model:
     """Learn word embeddings from counts.
 
@@ -122,21 +115,22 @@ def fit_counts(
         Measures the stages.
     found
         How many words there were before memory limited them.
-    threads, solvers
-        See `fit`.
+    threads
+        How many to use; all cores by default.
+    solvers
+        What does the work in place of `qwem.factorize` and `qwem.polish.polish`: functions
+        `factorize` and `polish` that take the same arguments.
     """
     # Subsampled counts have fewer words than the text that settings are chosen for.
     vocabulary = words_before(counts) if corpus is None else corpus.vocabulary
     require_enough(settings, vocabulary)
     settled = settle(settings, vocabulary)
-    learned = learn(counts, settled, threads, watch, solvers=solvers)
+    solution = learn(counts, settled, threads, watch, **solvers)
     known = {} if corpus is None else corpus.settings
     return Model(
-        learned.spectrum,
-        settings_of(corpus, counts, learned.spectrum, settled),
+        solution,
+        settings_of(corpus, counts, solution.spectrum, settled),
         {"counts": list(counts.sources), **known},
-        learned.polished,
-        learned.offsets,
         None if corpus is None else corpus.phrases,
         None,
         describe(settled, settings, vocabulary, corpus, found or len(vocabulary)),
@@ -167,7 +161,7 @@ def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Coo
     )
 
 
-def _kept(counts: Cooccurrence, corpus: Corpus | None, least: int | None) -> Kept:
+def _update_state(counts: Cooccurrence, corpus: Corpus | None, least: int | None) -> UpdateState:
     """Return what an update of the model will need.
 
     A new word enters when it has occurred `least` times, or else as often as the rarest word.
@@ -177,7 +171,7 @@ def _kept(counts: Cooccurrence, corpus: Corpus | None, least: int | None) -> Kep
         words = Vocabulary(counts.vocabulary.words, frequencies)
     else:
         words = corpus.vocabulary
-    return Kept.of(counts, words, corpus, least or max(1, int(words.counts.min())))
+    return UpdateState.of(counts, words, corpus, least or max(1, int(words.counts.min())))
 
 
 def _are_paths(source: Any) -> bool:

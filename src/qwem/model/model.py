@@ -1,74 +1,64 @@
-"""The result of a fit: the spectrum of the target, and what made it."""
+"""The result of a fit: what was learned, and what made it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from qwem._internal import artefact
 from qwem.corpus import Phrases
 from qwem.embedding import Embedding, write_hub
-from qwem.errors import SettingError
-from qwem.model.keeping import Kept
-from qwem.spectrum import Spectrum
+from qwem.model.solution import ClosedForm, Solution
+from qwem.model.update_state import UpdateState
+from qwem.polish import Polished
 
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from qwem.corpus import Documents, Errors, Vocabulary
     from qwem.embedding import StoredType
-    from qwem.model.embed import NewWord
-    from qwem.model.embedding_rows import Counts, EmbeddedRows
-    from qwem.polish import FixedContexts
+    from qwem.model.new_words import Counts, NewVectors, NewWord
+    from qwem.spectrum import Spectrum
 
 KIND = "model"
-_POLISHED = ("word-vectors", "context-vectors")
-_OFFSETS = "offsets.safetensors"
-_PHRASES = "phrases"
-_KEPT = "kept-counts"
-
-
-class Offsets(NamedTuple):
-    """What the logits of a polished model have beside the products of its vectors.
-
-    The logit of word i and context j is w_i·w′_j + bias_j.
-    """
-
-    bias: NDArray[np.float64]
-    centre: NDArray[np.float32]
-    """The mean word vector that polishing took out; its products with W′ are in the bias."""
+_CLOSED, _POLISHED, _PHRASES, _STATE = "spectrum", "polished", "phrases", "update-state"
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Words, the spectrum of their target, and the settings that made it.
+    """What was learned from a text, and the settings that made it.
 
     The closed form contains every smaller embedding: ``model.spectrum.embedding(dim=50)``.
     """
 
-    spectrum: Spectrum
+    solution: Solution
+    """What was learned: the closed form, or the vectors polished from there."""
     settings: dict[str, Any]
     """The settings of every stage, as far as the stages know them."""
     corpus: dict[str, Any]
     """What was read: fingerprint, documents and words, before and after filtering."""
-    polished: tuple[Embedding, Embedding] | None = None
-    """Word and context vectors after `qwem.polish.polish`, where the fit included it."""
-    offsets: Offsets | None = None
-    """The bias and centre of polished vectors, which new words need."""
     phrases: Phrases | None = None
     """The phrases that are single words here, so that new text is joined in the same way."""
-    kept: Kept | None = field(default=None, repr=False)
+    update_state: UpdateState | None = field(default=None, repr=False)
     """The counts, where the fit kept them: what `update` needs."""
     chosen: str = ""
     """What was chosen for this text and why, in one line."""
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each stage of the fit took; not saved, so that equal fits save equal files."""
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """The closed form: the eigenpairs of the target."""
+        return self.solution.spectrum
+
+    @property
+    def polished(self) -> Polished | None:
+        """What was learned, if it was polished."""
+        return self.solution if isinstance(self.solution, Polished) else None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -99,21 +89,9 @@ class Model:
         init_scale
             The standard deviation of the start's entries.
         """
-        if self.polished is not None:
-            if dim not in (None, self.spectrum.dim) or exponent != 0.5 or time is not None:
-                raise SettingError(
-                    f"A polished embedding has one dimension, {self.spectrum.dim}, one exponent "
-                    "and one time; take model.spectrum.embedding(dim=…), or fit with polish=False."
-                )
-            return self.polished[0]
-        if time is None:
-            return self.spectrum.embedding(dim=dim, exponent=exponent)
-        if exponent != 0.5:
-            raise SettingError("time and exponent can't both be given: training knows only ½.")
-        from qwem.dynamics import closed_form
-
-        spectrum = self.spectrum if dim is None else self.spectrum.restrict(dim)
-        return closed_form(spectrum, init_scale=init_scale).embedding(time)
+        if isinstance(self.solution, Polished):
+            return self.solution.embedding(dim, exponent=exponent, time=time)
+        return self.solution.embedding(dim, exponent=exponent, time=time, init_scale=init_scale)
 
     @cached_property
     def wv(self) -> Embedding:
@@ -127,7 +105,7 @@ class Model:
         *,
         shrink: bool = True,
         dispersion: float | None = None,
-    ) -> EmbeddedRows:
+    ) -> NewVectors:
         """Return vectors for words, phrases or documents from their counts with the model's words.
 
         In the closed form a row is w = Λ^(−½) V*ᵀ m (Theorem 3.2), where m is the row that the
@@ -160,7 +138,7 @@ class Model:
         >>> "king" in nearest, "cat" in nearest
         (True, False)
         """
-        from qwem.model.embedding_rows import embed_rows
+        from qwem.model.new_words import embed_rows
 
         return embed_rows(self, counts, occurrences, shrink=shrink, dispersion=dispersion)
 
@@ -203,7 +181,7 @@ class Model:
         (1, True)
         """
         from qwem.corpus import tokenizer_named
-        from qwem.model.embed import embed
+        from qwem.model.new_words import embed
         from qwem.model.settings import Settings
 
         if tokenizer is None:
@@ -272,33 +250,6 @@ class Model:
         )
         return update(self, more, remove, reading, threads)
 
-    def fixed_contexts(self) -> FixedContexts:
-        """Return the context side of a polished model, against which a word's row is solved.
-
-        The coupling, which weights pairs of a model's words by their frequency, is left out: each
-        pair that a new word was seen in tells as much as any other.
-        """
-        from qwem.polish import FixedContexts
-
-        if self.polished is None or self.offsets is None:
-            raise SettingError("Only a polished model has contexts to solve rows against.")
-        word, context = self.polished
-        settings, counts = context.provenance["polish"], self.vocabulary.counts
-        powers = (counts / counts.max()) ** settings["exponent"]
-        weights = counts / (counts + settings["evidence"])
-        vectors = word.vectors.astype(np.float64)
-        covariance = (vectors.T * weights) @ vectors / weights.sum()
-        least = np.finfo(np.float32).eps * np.trace(covariance)  # if some dimensions are empty
-        return FixedContexts(
-            context.vectors,
-            self.offsets.bias - context.vectors @ self.offsets.centre,
-            powers / powers.sum(),
-            np.ones(len(counts)),
-            settings["negatives"],
-            np.linalg.inv(covariance + least * np.eye(len(covariance))),
-            self.offsets.centre.astype(np.float64),
-        )
-
     def __repr__(self) -> str:
         words, dim = self.spectrum.eigenvectors.shape
         return f"Model({words:,} words, dimension {dim}, target {self.settings['target']})"
@@ -316,15 +267,11 @@ class Model:
 
         with artefact.writing(path, KIND) as directory:
             keep_names(Path(path if names_from is None else names_from), self, directory)
-            self.spectrum.save(directory / "spectrum")
-            for name, embedding in zip(_POLISHED, self.polished or (), strict=False):
-                embedding.save(directory / name)
-            if self.offsets is not None:
-                artefact.write_arrays(directory / _OFFSETS, self.offsets._asdict())
+            self.solution.save(directory / (_CLOSED if self.polished is None else _POLISHED))
             if self.phrases is not None:
                 self.phrases.save(directory / _PHRASES)
-            if self.kept is not None:
-                self.kept.save(directory / _KEPT)
+            if self.update_state is not None:
+                self.update_state.save(directory / _STATE)
             metadata = {
                 "settings": self.settings,
                 "corpus": self.corpus,
@@ -362,17 +309,18 @@ class Model:
         """Read a model written by `save`."""
 
         def build(saved: artefact.Saved) -> Model:
-            polished = offsets = None
-            if any(saved.has(name) for name in _POLISHED):
-                word, context = (Embedding.load(saved.child(name)) for name in _POLISHED)
-                polished = word, context
-            if saved.has(_OFFSETS):
-                offsets = Offsets(**saved.arrays(_OFFSETS))
-            phrases = Phrases.load(saved.child(_PHRASES)) if saved.has(_PHRASES) else None
-            spectrum = Spectrum.load(saved.child("spectrum"))
-            settings, corpus = saved.metadata["settings"], saved.metadata["corpus"]
-            kept = Kept.load(saved.child(_KEPT)) if saved.has(_KEPT) else None
-            chosen = saved.metadata["chosen"]
-            return cls(spectrum, settings, corpus, polished, offsets, phrases, kept, chosen)
+            solution: Solution
+            if saved.has(_POLISHED):
+                solution = Polished.load(saved.child(_POLISHED))
+            else:
+                solution = ClosedForm.load(saved.child(_CLOSED))
+            return cls(
+                solution,
+                saved.metadata["settings"],
+                saved.metadata["corpus"],
+                Phrases.load(saved.child(_PHRASES)) if saved.has(_PHRASES) else None,
+                UpdateState.load(saved.child(_STATE)) if saved.has(_STATE) else None,
+                saved.metadata["chosen"],
+            )
 
         return artefact.load(path, KIND, build)

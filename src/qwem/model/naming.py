@@ -99,7 +99,7 @@ def _features(model: Model, space: str) -> Features | None:
     if space == "closed":
         return Features(model.vocabulary, model.spectrum.eigenvectors)
     if space == "polished" and model.polished is not None:
-        return Features(model.vocabulary, principal_axes(model.polished[0].vectors)[0])
+        return Features(model.vocabulary, principal_axes(model.polished.words.vectors)[0])
     return None
 
 

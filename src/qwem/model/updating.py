@@ -15,8 +15,8 @@ from qwem.cooccurrence import Cooccurrence, PairCounts
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError
 from qwem.model.choices import Settled
-from qwem.model.keeping import REMOVED, Kept, no_words
-from qwem.model.learning import learn
+from qwem.model.solution import learn
+from qwem.model.update_state import REMOVED, UpdateState, no_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,8 +31,8 @@ def update(
     """Return the model of more or less text, read in this way; see `Model.update`."""
     from qwem.model.fitting import read
 
-    kept = model.kept
-    if kept is None:
+    state = model.update_state
+    if state is None:
         raise SettingError(
             "This model can't be updated, because it does not have its counts; fit it with "
             "keep_counts=True (qwem fit --keep-counts)."
@@ -47,91 +47,91 @@ def update(
             with watch.stage("read"):
                 source = read(source, reading, threads)
         with watch.stage("count"):
-            kept = change(kept, source, threads)
-    learned = learn(kept.counts, _settings_of(model), threads, watch, earlier=model)
-    words = len(kept.counts.vocabulary)
+            state = change(state, source, threads)
+    solution = learn(state.counts, _settings_of(model), threads, watch, earlier=model.solution)
+    words = len(state.counts.vocabulary)
     return replace(
         model,
-        spectrum=learned.spectrum,
+        solution=solution,
         settings={**model.settings, "vocab_size": words},
-        corpus={**model.corpus, "counts": list(kept.counts.sources)},
-        polished=learned.polished,
-        offsets=learned.offsets,
-        kept=kept,
-        chosen=f"{words:,} words; dimension {learned.spectrum.dim}; updated.",
+        corpus={**model.corpus, "counts": list(state.counts.sources)},
+        update_state=state,
+        chosen=f"{words:,} words; dimension {solution.spectrum.dim}; updated.",
         seconds=watch.seconds,
     )
 
 
-def _with(kept: Kept, source: Corpus | Cooccurrence, threads: int | None) -> Kept:
-    """Return what is kept, with the counts of more text. New words come last."""
-    own = kept.counts.vocabulary
+def _with(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None) -> UpdateState:
+    """Add the counts of more text. New words come last."""
+    own = state.counts.vocabulary
     if isinstance(source, Cooccurrence):
         words = (*own.words, *(word for word in source.vocabulary if word not in own))
-        total = _sum(kept.counts, _arranged(source, words))
-        return replace(kept, counts=_occurring(total))
-    waiting = Counter(_occurrences(kept.waiting))
+        total = _sum(state.counts, _arranged(source, words))
+        return replace(state, counts=_occurring(total))
+    waiting = Counter(_occurrences(state.waiting))
     waiting.update(_occurrences(source.vocabulary))
-    known = {*kept.words, *own}
+    known = {*state.words, *own}
     entering = [
-        word for word, often in waiting.items() if often >= kept.enters_at and word not in known
+        word for word, often in waiting.items() if often >= state.enters_at and word not in known
     ]
-    of_added_counts = [word for word in own if word not in kept.words]
+    of_added_counts = [word for word in own if word not in state.words]
     entering += of_added_counts
     known.update(entering)
     counted = Vocabulary(
-        (*kept.words.words, *entering),
-        np.append(kept.words.counts, np.zeros(len(entering), np.int64)),
+        (*state.words.words, *entering),
+        np.append(state.words.counts, np.zeros(len(entering), np.int64)),
     )
-    number = int(kept.batches[0, 0]) + len(kept.documents)
-    source = source.recode(counted, oov=kept.oov)
-    more = _count(kept, source, number, threads)
+    number = int(state.batches[0, 0]) + len(state.documents)
+    source = source.recode(counted, oov=state.oov)
+    more = _count(state, source, number, threads)
     rest = {word: count for word, count in waiting.items() if word not in known}
     return replace(
-        kept,
-        counts=_occurring(_sum(kept.counts, more)),
+        state,
+        counts=_occurring(_sum(state.counts, more)),
         words=counted,
         waiting=_vocabulary(rest),
-        documents=np.append(kept.documents, kept.digests_of(source)),
-        batches=np.vstack([kept.batches, [number, len(counted)]]),
+        documents=np.append(state.documents, state.digests_of(source)),
+        batches=np.vstack([state.batches, [number, len(counted)]]),
     )
 
 
-def _without(kept: Kept, source: Corpus | Cooccurrence, threads: int | None) -> Kept:
-    """Return what is kept, without the counts of some text."""
+def _without(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None) -> UpdateState:
+    """Subtract the counts of some text."""
     if isinstance(source, Cooccurrence):
-        return replace(kept, counts=_occurring(_minus(kept.counts, source)))
-    places = _places(kept, source)
-    counts, documents = kept.counts, kept.documents.copy()
-    waiting = Counter(_occurrences(kept.waiting))
+        return replace(state, counts=_occurring(_minus(state.counts, source)))
+    places = _places(state, source)
+    counts, documents = state.counts, state.documents.copy()
+    waiting = Counter(_occurrences(state.waiting))
     documents[places] = REMOVED
-    numbers = places + kept.batches[0, 0]
-    batch_of = np.searchsorted(kept.batches[:, 0], numbers, side="right") - 1
+    numbers = places + state.batches[0, 0]
+    batch_of = np.searchsorted(state.batches[:, 0], numbers, side="right") - 1
     for batch in np.unique(batch_of):
         chosen = np.flatnonzero(batch_of == batch)
         part = _spread(source, chosen, numbers[chosen])
         if batch > 0:
             waiting -= Counter(_occurring_words(part))
-        part = part.recode(kept.words_of_batch(batch), oov=kept.oov)
-        counts = _minus(counts, _count(kept, part, int(numbers[chosen].min()), threads))
+        part = part.recode(state.words_of_batch(batch), oov=state.oov)
+        counts = _minus(counts, _count(state, part, int(numbers[chosen].min()), threads))
     return replace(
-        kept, counts=_occurring(counts), documents=documents, waiting=_vocabulary(waiting)
+        state, counts=_occurring(counts), documents=documents, waiting=_vocabulary(waiting)
     )
 
 
-def _count(kept: Kept, corpus: Corpus, first_document: int, threads: int | None) -> Cooccurrence:
+def _count(
+    state: UpdateState, corpus: Corpus, first_document: int, threads: int | None
+) -> Cooccurrence:
     """Count a text as the first was: the same window, and frequent words thinned out alike."""
-    if kept.counts.weights is None:
+    if state.counts.weights is None:
         raise SettingError(
             "The window of this model's counts is not known, so text can't be counted as it was; "
             "count it yourself, and give the counts."
         )
-    source = kept.counts.sources[0]
+    source = state.counts.sources[0]
     thinning = {name: source[name] for name in ("subsample", "seed", "draws") if name in source}
     return Cooccurrence.count(
         replace(corpus, first_document=first_document),
-        len(kept.counts.weights),
-        kept.counts.weights,
+        len(state.counts.weights),
+        state.counts.weights,
         threads=threads,
         **thinning,
     )
@@ -151,13 +151,13 @@ def _vocabulary(occurrences: dict[str, int]) -> Vocabulary:
     return Vocabulary.from_counts(occurrences) if occurrences else no_words()
 
 
-def _places(kept: Kept, corpus: Corpus) -> NDArray[np.int64]:
+def _places(state: UpdateState, corpus: Corpus) -> NDArray[np.int64]:
     """Return which of the documents that were counted those of a corpus are."""
     places: dict[int, list[int]] = defaultdict(list)
-    for place, digest in enumerate(kept.documents.tolist()):
+    for place, digest in enumerate(state.documents.tolist()):
         places[digest].append(place)
     found = []
-    for number, digest in enumerate(kept.digests_of(corpus).tolist()):
+    for number, digest in enumerate(state.digests_of(corpus).tolist()):
         if not places[digest]:
             tokens = corpus.tokens[corpus.offsets[number] : corpus.offsets[number + 1]][:8]
             text = " ".join(corpus.vocabulary.words[token] for token in tokens)

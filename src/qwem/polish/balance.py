@@ -16,32 +16,30 @@ if TYPE_CHECKING:
 
 
 class Balanced(NamedTuple):
-    """Factors W and W′, and the bias b_j of their logits w_i·w′_j + b_j."""
+    """Factors W and W′ of the products (w_i + centre)·w′_c."""
 
     word: Matrix
     context: Matrix
-    bias: Vector
     centre: Matrix
     """The mean word vector that was taken out of W."""
 
 
-def balanced(
-    word: Matrix, context: Matrix, bias: Vector, weights: Vector, threads: int | None
-) -> Balanced:
-    """Return W A and W′ A⁻¹ with A symmetric and equal Gram matrices, rows weighted by `weights`.
+def balanced(word: Matrix, context: Matrix, weights: Vector, threads: int | None) -> Balanced:
+    """Return W A and W′ A⁻¹ with A symmetric and equal Gram matrices, words weighted by `weights`.
 
-    A² is the geometric mean of the inverse of the first Gram matrix and of the second. Unlike
-    singular vectors it is smooth: there are no signs and no rotations within equal singular values
-    to choose. Then the mean word vector, with the same weights, is taken out of W: its products
-    with the contexts are the same for every word and belong to the bias.
+    A context has the weight of its word. A² is the geometric mean of the inverse of the first Gram
+    matrix and of the second. Unlike singular vectors it is smooth: there are no signs and no
+    rotations within equal singular values to choose. Then the mean word vector, with the same
+    weights, is taken out of W: its products with the contexts are the same for every word.
     """
-    first, second = gram(word, weights, threads), gram(context, weights, threads)
+    slots = len(context) // len(word)
+    first, second = gram(word, weights, threads), gram(context, weights.repeat(slots), threads)
     root, inverse = _power(first, 0.5), _power(first, -0.5)
     squared = inverse @ _power(root @ second @ root, 0.5) @ inverse
     word = transformed(word, _power(squared, 0.5), threads)
     context = transformed(context, _power(squared, -0.5), threads)
     mean = (weighted_sum(word, weights) / weights.sum()).astype(np.float32)
-    return Balanced(word - mean, context, bias + context @ mean, mean)
+    return Balanced(word - mean, context, mean)
 
 
 def _power(matrix: Vector, exponent: float) -> Vector:

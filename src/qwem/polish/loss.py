@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qwem.cooccurrence import Cooccurrence
+    from qwem.polish.contexts import Statistics
 
     Vector: TypeAlias = NDArray[np.float64]
+
+Side: TypeAlias = Literal["words", "contexts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +25,7 @@ class RowProblem:
     Σ_j gram_j y_j y_jᵀ, and their slope Σ_j constant_j y_j.
     """
 
+    side: Side
     rows: NDArray[np.float32]
     columns: NDArray[np.float32]
     gram: Vector
@@ -32,47 +35,52 @@ class RowProblem:
 
 
 class Word2vecLoss:
-    """L(W, W′) = Σ_ij g_i g_j [C_ij softplus(−x_ij) + N_ij softplus(x_ij)], x_ij = b_j + w_i·w′_j.
+    """L(W, W′) = Σ_ic g_i g_c [C_ic softplus(−x_ic) + N_ic softplus(x_ic)], x_ic = b_c + w_i·w′_c.
 
-    C_ij are the counts, and N_ij = k s_i q_j those of negative samples, with s_i = Σ_j C_ij and q_j
-    in proportion to a power of the word counts: what word2vec's sampling minimizes on average
-    (paper, eq. w2v_loss and the appendix on reweighting). b_j = log P_j/(k q_j) is the logit of
-    independent words, so that W = 0 says that words are independent. g is a coupling (paper,
-    Proposition 3.3), 1 by default.
+    C_ic is how often word i was seen with context c = (j, s), word j in slot s. N_ic = k s_i q_c
+    are the counts of negative samples, with s_i = Σ_c C_ic. The noise q_c is in proportion to a
+    power of the count of word j and to the pairs of slot s. That is what word2vec's sampling
+    minimizes on average (paper, eq. w2v_loss and the appendix on reweighting). b_c = log P_c/(k
+    q_c) is the logit of independence, so that W = 0 says that words and contexts are independent.
+    g is a coupling of words (paper, Proposition 3.3), 1 by default; that of a context is its
+    word's.
 
-    Pairs that were never seen have N_ij softplus(x_ij) alone. It is replaced by its expansion to
-    second order around independence, a parabola in w_i·w′_j. The sum of a parabola over all pairs
+    Pairs that were never seen have N_ic softplus(x_ic) alone. It is replaced by its expansion to
+    second order around independence, a parabola in w_i·w′_c. The sum of a parabola over all pairs
     is made of Gram matrices, so only pairs that were seen are ever visited.
 
     `evidence` adds to each word that many tokens of text in which it is independent of its
-    neighbours: a parabola with its minimum at w_i·w′_j = 0, as wide as that of so many negatives.
+    contexts: a parabola with its minimum at w_i·w′_c = 0, as wide as that of so many negatives.
 
-    The loss is divided by Σ_ij g_i g_j s_i P_j, the weight of all positive pairs if words were
-    independent, and that of independent words is taken off: theirs is 0.
+    The loss is divided by Σ_ic g_i g_c s_i P_c, the weight of all positive pairs if words and
+    contexts were independent, and that of independence is taken off: it is 0.
     """
 
     def __init__(
         self,
-        counts: Cooccurrence,
+        statistics: Statistics,
         *,
         negatives: float,
         exponent: float,
         evidence: float = 0.0,
         coupling: Vector | None = None,
     ) -> None:
-        self.sums: Vector = counts.pair_counts.row_sums.astype(np.float64)
+        words, slots = statistics.word_counts, statistics.slots
+        self.sums = statistics.word_sums
         self.total = float(self.sums.sum())
         self.negatives = negatives
-        powers = (counts.word_counts / counts.word_counts.max()) ** exponent
-        self.noise: Vector = powers / powers.sum()
+        self.noise: Vector = noise_of(words, statistics.context_sums, exponent)
+        """q_c, the share of each context among the negative samples."""
         # A word that was never seen beside another would be infinitely far from independence.
-        seen = np.where(self.sums > 0, self.sums, self.sums[self.sums > 0].min())
-        self.bias: Vector = np.log(seen / self.total / (negatives * self.noise))
-        """b_j = log P_j/(k q_j), the logit of independent words."""
-        self.evidence = evidence * self.total / counts.word_counts.sum()
+        contexts, seen = (_positive(sums) for sums in (statistics.context_sums, self.sums))
+        self.bias: Vector = np.log(contexts / self.total / (negatives * self.noise))
+        """b_c = log P_c/(k q_c), the logit of independence."""
+        self.evidence = evidence * self.total / words.sum()
         """Evidence of independence in pairs instead of tokens."""
-        coupling = np.ones(len(self.sums)) if coupling is None else coupling
-        self.coupling: Vector = coupling / (coupling @ seen / seen.sum())
+        coupling = np.ones(len(words)) if coupling is None else coupling
+        self.word_coupling: Vector = coupling / (coupling @ seen / seen.sum())
+        coupling = np.repeat(coupling, slots)
+        self.context_coupling: Vector = coupling / (coupling @ contexts / contexts.sum())
 
         # softplus and its first two derivatives at independence
         self.softplus: Vector = np.logaddexp(0, self.bias)
@@ -82,8 +90,9 @@ class Word2vecLoss:
     def of_words(self) -> RowProblem:
         """Return the problem of the rows of W, given W′."""
         zero, k = np.zeros_like(self.sums), self.negatives
-        sums, noise = k * self.sums, self.noise * self.coupling
+        sums, noise = k * self.sums, self.noise * self.context_coupling
         return self._problem(
+            "words",
             (sums, sums, sums, zero, zero, sums + k * self.evidence, sums),
             (noise, noise * self.slope, noise * self.curvature, self.bias, self.softplus),
             noise * self.curvature,
@@ -93,22 +102,48 @@ class Word2vecLoss:
     def of_contexts(self) -> RowProblem:
         """Return the problem of the rows of W′, given W."""
         zero, noise = np.zeros_like(self.sums), self.negatives * self.noise
-        sums = self.sums * self.coupling
+        sums = self.sums * self.word_coupling
         slope, curvature = noise * self.slope, noise * self.curvature
         return self._problem(
+            "contexts",
             (noise, slope, curvature, self.bias, self.softplus, curvature, slope),
             (sums, sums, sums, zero, zero),
-            sums + self.evidence * self.coupling,
+            sums + self.evidence * self.word_coupling,
             sums,
         )
 
     def _problem(
-        self, rows: tuple[Vector, ...], columns: tuple[Vector, ...], gram: Vector, constant: Vector
+        self,
+        side: Side,
+        rows: tuple[Vector, ...],
+        columns: tuple[Vector, ...],
+        gram: Vector,
+        constant: Vector,
     ) -> RowProblem:
+        own, other = self.word_coupling, self.context_coupling
+        if side == "contexts":
+            own, other = other, own
         return RowProblem(
+            side,
             np.stack(rows, axis=1).astype(np.float32),
-            np.stack((self.coupling, *columns), axis=1).astype(np.float32),
+            np.stack((other, *columns), axis=1).astype(np.float32),
             gram,
             constant,
-            self.coupling / (self.sums @ self.coupling),
+            own / (self.sums @ self.word_coupling),
         )
+
+
+def noise_of(word_counts: NDArray[np.int64], context_sums: Vector, exponent: float) -> Vector:
+    """Return q_c: a power of the word's count, shared among slots in proportion to their pairs.
+
+    >>> noise_of(np.array([16, 1]), np.array([3.0, 1.0, 3.0, 1.0]), 0.5).tolist()
+    [0.6, 0.2, 0.15, 0.05]
+    """
+    powers = (word_counts / word_counts.max()) ** exponent
+    by_slot = context_sums.reshape(len(word_counts), -1).sum(axis=0)
+    return np.outer(powers / powers.sum(), by_slot / by_slot.sum()).ravel()
+
+
+def _positive(sums: Vector) -> Vector:
+    """Return sums with the smallest positive one in place of zeros."""
+    return np.where(sums > 0, sums, sums[sums > 0].min())

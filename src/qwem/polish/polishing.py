@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,10 @@ from qwem._internal.resources import blas_threads, require_memory
 from qwem.embedding import Embedding
 from qwem.errors import CountError, SettingError
 from qwem.polish.balance import balanced
+from qwem.polish.contexts import ContextCounts, Contexts, Statistics
 from qwem.polish.loss import Word2vecLoss
-from qwem.polish.sweep import StepsHere, improve
-from qwem.spectrum import Spectrum
+from qwem.polish.polished import Polished, closed_sides, coupling_of
+from qwem.polish.sweep import LocalStepper, improve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,50 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.polish.sweep import Steps
-
-    Vector: TypeAlias = NDArray[np.float64]
-
-
-class HasSpectrum(Protocol):
-    """Anything with a spectrum, such as `qwem.Model`."""
-
-    @property
-    def spectrum(self) -> Spectrum:
-        """The closed form."""
-
-
-@dataclass(frozen=True, eq=False)
-class Polished:
-    """Word and context vectors after some sweeps of word2vec's loss, and how these went.
-
-    The logit of word i and context j is w_i·w′_j + b_j. The loss sees only logits; of all vectors
-    with the same logits these are balanced, and the word vectors have mean zero (see
-    `qwem.polish.balance`).
-    """
-
-    embedding: Embedding
-    """W, the word vectors."""
-    context: Embedding
-    """W′, the context vectors."""
-    bias: Vector = field(repr=False)
-    """b, one number for each context."""
-    centre: NDArray[np.float32] = field(repr=False)
-    """The mean word vector, which was taken out of W; its products with W′ are in the bias."""
-    losses: Vector = field(repr=False)
-    """The loss before each half of a sweep, words and contexts in turn; 0 for independent words."""
-    converged: bool
-    """Whether the last sweep lowered the loss by less than tol of its fall below independence."""
-    settings: dict[str, Any]
-
-    @property
-    def sweeps(self) -> float:
-        """How many sweeps were done, halves included."""
-        return len(self.losses) / 2
+    from qwem.polish.sweep import Stepper
+    from qwem.spectrum import Spectrum
 
 
 def polish(
-    source: Spectrum | HasSpectrum,
+    spectrum: Spectrum,
     counts: Cooccurrence,
     *,
     sweeps: int = 12,
@@ -78,7 +40,7 @@ def polish(
     start: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
     threads: int | None = None,
     callback: Callable[[Polished], object] | None = None,
-    steps: Steps | None = None,
+    stepper: Stepper | None = None,
 ) -> Polished:
     """Minimize word2vec's loss (paper, eq. w2v_loss) on the statistics of `counts`.
 
@@ -92,9 +54,9 @@ def polish(
 
     Parameters
     ----------
-    source
-        The closed form to start from: a `Spectrum`, or a model that has one. A signed spectrum is
-        the better start: W = V|Λ|^½ and W′ = V sign(Λ)|Λ|^½.
+    spectrum
+        The closed form to start from, such as ``model.spectrum``. A signed one is the better start:
+        W = V|Λ|^½, and W′ = V sign(Λ)|Λ|^½ once for each slot of the counts.
     counts
         The statistics, of the same words in the same order.
     sweeps
@@ -109,31 +71,24 @@ def polish(
         independent words.
     start
         Word and context vectors to start from instead of the closed form, such as those of an
-        earlier result on similar counts, ``embedding.vectors + centre`` and ``context.vectors``.
-        Then the first half of a sweep, that for words, is enough if it lowers the loss by less than
-        half of that part.
+        earlier result on similar counts: `Polished.sides`. Then the first half of a sweep, that for
+        words, is enough if it lowers the loss by less than half of that part.
     threads
         How many to use; all cores by default. The result has the same bits whatever their number.
     callback
         Called with the result so far after every sweep.
-    steps
+    stepper
         What takes the steps of rows, by default the threads of this process;
         `qwem.cluster.polish` has the workers of a cluster take them.
 
     >>> import qwem
     >>> counts = qwem.Cooccurrence.from_matrix("abc", [[4, 2, 1], [2, 0, 3], [1, 3, 2]])
-    >>> polished = polish(qwem.fit(counts, dim=2, signed=True, polish=False), counts)
+    >>> polished = polish(qwem.fit(counts, dim=2, polish=False).spectrum, counts)
     >>> bool(polished.losses[-1] < polished.losses[0])
     True
     """
-    spectrum = source if isinstance(source, Spectrum) else source.spectrum
     _check_settings(sweeps, negatives, exponent, evidence, tol)
     _check_counts(spectrum, counts)
-    if start is not None and any(side.shape != spectrum.eigenvectors.shape for side in start):
-        raise SettingError(
-            f"start must be two matrices of the shape {spectrum.eigenvectors.shape}, as the model "
-            f"has, not {start[0].shape} and {start[1].shape}."
-        )
     settings = {
         "negatives": negatives,
         "exponent": exponent,
@@ -141,32 +96,35 @@ def polish(
         "tol": tol,
         "counts": list(counts.sources),
     }
+    statistics = Statistics.of(counts)
     loss = Word2vecLoss(
-        counts,
+        statistics,
         negatives=negatives,
         exponent=exponent,
         evidence=evidence,
-        coupling=None if spectrum.row_scale is None else spectrum.row_scale**-2.0,
+        coupling=coupling_of(spectrum),
     )
-    if steps is None:
-        steps = StepsHere(counts.pair_counts.tocsr(), threads)
+    if stepper is None:
+        stepper = LocalStepper(*ContextCounts.of(counts), threads)
     is_warm = start is not None
-    if start is None:
-        start = spectrum.embedding().vectors, spectrum.context_embedding().vectors
-    word, context = start
+    word, context = _start(spectrum, statistics.slots) if start is None else start
+    shapes = spectrum.eigenvectors.shape, (len(statistics.context_sums), spectrum.dim)
+    if (word.shape, context.shape) != shapes:
+        raise SettingError(
+            f"start must be two matrices of the shapes {shapes[0]} and {shapes[1]}, as the model "
+            f"has, not {word.shape} and {context.shape}."
+        )
     losses: list[float] = []
     converged = False
 
     def result() -> Polished:
         weights = counts.word_counts / (counts.word_counts + evidence)
-        sides = balanced(word, context, loss.bias, weights, threads)
+        sides = balanced(word, context, weights, threads)
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         return Polished(
+            spectrum,
             Embedding(counts.vocabulary, sides.word, provenance={"role": "word", **provenance}),
-            Embedding(
-                counts.vocabulary, sides.context, provenance={"role": "context", **provenance}
-            ),
-            sides.bias,
+            Contexts(sides.context, loss.bias, loss.noise, negatives, loss.evidence),
             sides.centre,
             np.array(losses),
             converged,
@@ -175,15 +133,17 @@ def polish(
 
     # Products of matrices are cut into blocks here, each for one thread of BLAS: so their bits
     # don't depend on the threads.
-    with blas_threads(1), progress("polish", 2 * sweeps * counts.pair_counts.nnz, "pair") as bar:
+    with blas_threads(1), progress("polish", 2 * sweeps * statistics.pairs, "pair") as bar:
         while not converged and len(losses) < 2 * sweeps:
-            word, before, fall = improve(loss.of_words(), steps, word, context, threads, bar.update)
+            word, before, fall = improve(
+                loss.of_words(), stepper, word, context, threads, bar.update
+            )
             losses.append(before)
             # Twice the fall that is sure of the words' half stands for that of the whole sweep.
             converged = is_warm and len(losses) == 1 and 2 * fall < tol * -before
             if not converged:
                 context, before, _ = improve(
-                    loss.of_contexts(), steps, context, word, threads, bar.update
+                    loss.of_contexts(), stepper, context, word, threads, bar.update
                 )
                 losses.append(before)
                 # The loss after a sweep is known in the next, so two contexts' halves are compared.
@@ -192,6 +152,11 @@ def polish(
             if callback is not None:
                 callback(result())
         return result()
+
+
+def _start(spectrum: Spectrum, slots: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    word, context = closed_sides(spectrum)
+    return word, np.repeat(context, slots, axis=0)
 
 
 def _check_settings(

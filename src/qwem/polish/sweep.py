@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -33,6 +33,17 @@ BLOCK_ROWS = 128
 TASK_ENTRIES = 1 << 18
 """Pairs in the task of a thread."""
 
+Stepper: TypeAlias = (
+    "Callable[[RowProblem, Matrix, Matrix, Matrix, Callable[[int], object]], Vector]"
+)
+"""Takes one step for every row of one side, in place, and returns losses and falls.
+
+Called with the problem of that side, the rows of the other side and their weighted sum, the own
+rows, and a function to call with the number of pairs worked on. All rows are in the coordinates of
+`improve`. Returned are for each row the loss before the step, and by how much at least the step
+lowers it.
+"""
+
 
 class Step(NamedTuple):
     """Rows after a step, the loss before it, and by how much at least the step lowers it."""
@@ -42,28 +53,9 @@ class Step(NamedTuple):
     fall: float
 
 
-class Steps(Protocol):
-    """What takes the steps of the rows of one side, all in the coordinates of `improve`."""
-
-    def __call__(
-        self,
-        problem: RowProblem,
-        there: Matrix,
-        constant: Matrix,
-        here: Matrix,
-        done: Callable[[int], object],
-    ) -> Vector:
-        """Take one step for every row of `here`, in place; return losses and falls.
-
-        A row of what is returned has the loss before the step, and by how much at least the step
-        lowers it. `there` are the rows of the other side, and `constant` their weighted sum. `done`
-        is called with the number of pairs worked on.
-        """
-
-
 def improve(
     problem: RowProblem,
-    steps: Steps,
+    stepper: Stepper,
     own: Matrix,
     other: Matrix,
     threads: int | None,
@@ -80,16 +72,24 @@ def improve(
     there = transformed(other, inverse.T, threads)
     here = transformed(own, root, threads)
     constant = weighted_sum(there, problem.constant).astype(np.float32)
-    losses = steps(problem, there, constant, here, done)
+    losses = stepper(problem, there, constant, here, done)
     loss, fall = (math.fsum(column * problem.weight) for column in losses.T)
     return Step(transformed(here, inverse, threads), loss, fall)
 
 
-class StepsHere:
-    """Steps on the pairs of a matrix, on the threads of this process."""
+class LocalStepper:
+    """Steps on the pairs of this process, on its threads; a `Stepper`.
 
-    def __init__(self, matrix: sparse.csr_array[Any], threads: int | None) -> None:
-        self._matrix = matrix
+    `by_word` has a row of counts for each word, and `by_context` is its transpose.
+    """
+
+    def __init__(
+        self,
+        by_word: sparse.csr_array[Any],
+        by_context: sparse.csr_array[Any],
+        threads: int | None,
+    ) -> None:
+        self._pairs = {"words": by_word, "contexts": by_context}
         self._threads = threads
 
     def __call__(
@@ -100,8 +100,8 @@ class StepsHere:
         here: Matrix,
         done: Callable[[int], object],
     ) -> Vector:
-        """Take one step for every row of `here`; see `Steps`."""
-        matrix, losses = self._matrix, np.empty((len(here), 2))
+        """Take one step for every row of `here`."""
+        matrix, losses = self._pairs[problem.side], np.empty((len(here), 2))
         tasks = row_cuts(matrix.indptr, cached_rows(here.shape[1]))
         pairs = matrix.indptr, matrix.indices, matrix.data
         weights = there, constant, problem.rows, problem.columns

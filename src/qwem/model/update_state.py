@@ -1,4 +1,4 @@
-"""What a model keeps of its text so that it can be updated: the counts, and how they were made."""
+"""What an update of a model needs: its counts, and how they were made."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     Digests: TypeAlias = NDArray[np.uint64]
 
-KIND = "kept counts"
-_ARRAYS, _WORDS, _WAITING, _COUNTS = "kept.safetensors", "words.txt", "waiting.txt", "counts"
+KIND = "update state"
+_ARRAYS, _WORDS, _WAITING, _COUNTS = "state.safetensors", "words.txt", "waiting.txt", "counts"
 
 REMOVED = np.uint64(0)
 """What stands in place of the digest of a document that was taken away."""
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class UpdateState:
     """The counts of a model's text, and what is needed to count more text in the same way."""
 
     counts: Cooccurrence
@@ -50,15 +50,17 @@ class Kept:
     """What becomes of other words: see `qwem.corpus.Reading`."""
 
     @classmethod
-    def of(cls, counts: Cooccurrence, words: Vocabulary, corpus: Corpus | None, least: int) -> Kept:
-        """Return what is kept of a first text."""
+    def of(
+        cls, counts: Cooccurrence, words: Vocabulary, corpus: Corpus | None, least: int
+    ) -> UpdateState:
+        """Return the state after a first text."""
         documents = np.empty(0, np.uint64)
         batches = np.array([[0 if corpus is None else corpus.first_document, len(words)]])
         oov: Literal["drop", "mask"] = "drop"
         if corpus is not None and corpus.mask_id is not None:
             oov = "mask"
-        kept = cls(counts, words, no_words(), documents, batches, least, oov)
-        return kept if corpus is None else replace(kept, documents=kept.digests_of(corpus))
+        state = cls(counts, words, no_words(), documents, batches, least, oov)
+        return state if corpus is None else replace(state, documents=state.digests_of(corpus))
 
     def words_of_batch(self, batch: int) -> Vocabulary:
         """Return the words that a text was counted with."""
@@ -93,10 +95,10 @@ class Kept:
             artefact.write_metadata(directory, KIND, {"enters_at": self.enters_at, "oov": self.oov})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Kept:
+    def load(cls, path: str | os.PathLike[str]) -> UpdateState:
         """Read what `save` wrote."""
 
-        def build(saved: artefact.Saved) -> Kept:
+        def build(saved: artefact.Saved) -> UpdateState:
             arrays = saved.arrays(_ARRAYS)
             return cls(
                 Cooccurrence.load(saved.child(_COUNTS)),

@@ -1,24 +1,46 @@
-"""Embedding a word or phrase that was not there, from texts that it occurs in."""
+"""Vectors of words that were not there: from texts that they occur in, or from counts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from qwem._internal.results import Result, as_plain
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Vocabulary, occurrences
-from qwem.errors import CorpusError, SettingError
+from qwem.errors import CorpusError, CountError, SettingError
+from qwem.model.choices import SHRINKAGE
+from qwem.model.solution import ClosedForm
 from qwem.model.thinning import thinning_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from qwem.embedding import Embedding
     from qwem.model.model import Model
     from qwem.model.settings import Settings
+
+Counts: TypeAlias = "ArrayLike | sparse.sparray | sparse.spmatrix | Sequence[Mapping[str, float]]"
+
+
+@dataclass(frozen=True, eq=False)
+class NewVectors:
+    """Vectors in the space of a model, with the noise that they inherit from their counts."""
+
+    vectors: NDArray[np.float32]
+    """One vector per row."""
+    covariances: NDArray[np.float32] = field(repr=False)
+    """How each vector would vary with other text of the same kind, one d × d matrix per row."""
+
+    @property
+    def standard_errors(self) -> NDArray[np.float64]:
+        """The standard error of each number of each vector."""
+        variances = np.diagonal(self.covariances, axis1=1, axis2=2).astype(np.float64)
+        return np.sqrt(np.maximum(variances, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,3 +168,92 @@ def _row(
     )
     row = counts.pair_counts.tocsr()[[size]].toarray()[0, :size].astype(np.int64)
     return row if subsample else row * draws
+
+
+def embed_rows(
+    model: Model,
+    counts: Counts,
+    occurrences: ArrayLike | None = None,
+    *,
+    shrink: bool = True,
+    dispersion: float | None = None,
+) -> NewVectors:
+    """Return the vectors of new rows; see `Model.embed_rows`."""
+    rows = _as_rows(counts, model.vocabulary)
+    if dispersion is None:
+        dispersion = dispersion_of(model.spectrum.target_settings.get("weights"))
+    totals = np.asarray(rows.sum(axis=1), dtype=np.float64).ravel()
+    if not np.all(totals > 0):
+        empty = int(np.argmin(totals > 0))
+        raise CountError(
+            f"Row {empty} has no count with any of the {len(model.vocabulary):,} words of the "
+            "model, so there is nothing to embed it by; leave it out, or give more contexts."
+        )
+    often = None if occurrences is None else np.asarray(occurrences, dtype=np.float64)
+    if often is not None and not (
+        often.shape == totals.shape and np.all(np.isfinite(often) & (often > 0))
+    ):
+        raise SettingError(f"occurrences needs {len(totals)} positive numbers, one for each row.")
+    if isinstance(model.solution, ClosedForm):
+        own = model.spectrum.target_settings.get("shrinkage")
+        found = model.solution.solve_rows(
+            rows,
+            dispersion=dispersion,
+            occurrences=often,
+            shrinkage=own or (SHRINKAGE if shrink else None),
+        )
+    else:
+        found = model.solution.solve_rows(rows, dispersion=dispersion)
+    return NewVectors(*found)
+
+
+def dispersion_of(weights: Sequence[int] | None) -> float:
+    """Return Σ a²/Σ a over the weights a of a window, which is what a random pair counts for.
+
+    >>> dispersion_of([1, 1, 1]), round(dispersion_of([3, 2, 1]), 3)
+    (1.0, 2.333)
+    """
+    if not weights:
+        return 1.0
+    array = np.asarray(weights, dtype=np.float64)
+    return float(array @ array / array.sum())
+
+
+def _as_rows(counts: Counts, vocabulary: Vocabulary) -> sparse.csr_array[Any]:
+    """Return counts as sparse rows over the vocabulary, after checking them."""
+    matrix: Any = counts
+    if isinstance(matrix, Mapping):
+        matrix = [matrix]
+    if isinstance(matrix, Sequence) and matrix and isinstance(matrix[0], Mapping):
+        matrix = _from_mappings(matrix, vocabulary)
+    elif not sparse.issparse(matrix):
+        matrix = np.atleast_2d(np.asarray(matrix))
+    if matrix.ndim != 2 or matrix.shape[1] != len(vocabulary):
+        raise CountError(
+            f"Rows need one count for each of the {len(vocabulary):,} words of the model, and "
+            f"these have the shape {matrix.shape}."
+        )
+    rows = sparse.csr_array(matrix)
+    rows.sum_duplicates()
+    if not np.all(np.isfinite(rows.data)) or (rows.nnz and rows.data.min() < 0):
+        raise CountError("Counts of new rows must be finite and not negative.")
+    rows.eliminate_zeros()
+    return rows
+
+
+def _from_mappings(
+    counts: Sequence[Mapping[str, float]], vocabulary: Vocabulary
+) -> sparse.csr_array[Any]:
+    """Return rows of counts by word; words that the model doesn't know are left out."""
+    known = [
+        [
+            (index, count)
+            for word, count in row.items()
+            if (index := vocabulary.get(word)) is not None
+        ]
+        for row in counts
+    ]
+    ends = np.cumsum([0, *map(len, known)])
+    indices = np.array([index for row in known for index, _ in row], dtype=np.int64)
+    values = np.array([count for row in known for _, count in row], dtype=np.float64)
+    return sparse.csr_array((values, indices, ends), shape=(len(counts), len(vocabulary)))

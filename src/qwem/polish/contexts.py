@@ -1,0 +1,100 @@
+"""Words × contexts: the counts that are polished, and the context side of what was learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from qwem.cooccurrence import Cooccurrence
+
+    Vector: TypeAlias = NDArray[np.float64]
+
+
+class Statistics(NamedTuple):
+    """What the loss depends on beside the pairs that were seen.
+
+    A context is (word, slot). Contexts stand word by word, the slots of a word side by side: that
+    of word j and slot s is number j × slots + s.
+    """
+
+    word_counts: NDArray[np.int64]
+    word_sums: Vector
+    """s_i = Σ_c C_ic, the pairs of each word."""
+    context_sums: Vector
+    """Σ_i C_ic, the pairs of each context."""
+    pairs: int
+    """How many pairs of a word and a context were seen."""
+
+    @classmethod
+    def of(cls, counts: Cooccurrence) -> Statistics:
+        """Return the sums of counts."""
+        sums = counts.pair_counts.row_sums.astype(np.float64)
+        return cls(counts.word_counts, sums, sums, counts.pair_counts.nnz)
+
+    @property
+    def slots(self) -> int:
+        """How many contexts each word has."""
+        return len(self.context_sums) // len(self.word_sums)
+
+
+class ContextCounts(NamedTuple):
+    """How often each word was seen with each context, by word and by context."""
+
+    by_word: sparse.csr_array[Any]
+    """Words × contexts."""
+    by_context: sparse.csr_array[Any]
+    """The transpose."""
+
+    @classmethod
+    def of(cls, counts: Cooccurrence) -> ContextCounts:
+        """Return the counts of every (word, slot) beside every word."""
+        matrix = counts.pair_counts.tocsr()
+        return cls(matrix, matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class Contexts:
+    """The context side of a polished model: all that the loss of one word's row depends on.
+
+    The symbols are those of `qwem.polish.loss.Word2vecLoss`, of which a row's loss is one term.
+    Contexts stand word by word, the slots of a word side by side.
+    """
+
+    vectors: NDArray[np.float32] = field(repr=False)
+    """W′, a row for each context."""
+    bias: Vector = field(repr=False)
+    """b_c, the logit of independence."""
+    noise: Vector = field(repr=False)
+    """q_c, the share of each context among the negative samples."""
+    negatives: float
+    """word2vec's k."""
+    evidence: float = 0.0
+    """How many pairs of independence were added to each word."""
+
+    @cached_property
+    def slope(self) -> Vector:
+        """σ(b_c), the slope of softplus at independence."""
+        return np.exp(-np.logaddexp(0, -self.bias))
+
+    @cached_property
+    def curvature(self) -> Vector:
+        """σ′(b_c), the curvature of softplus at independence."""
+        return self.slope * (1 - self.slope)
+
+    @cached_property
+    def gram(self) -> Vector:
+        """The curvature of the parabolas of all contexts together, for each pair of a word."""
+        weights = self.negatives * self.noise * self.curvature
+        return (self.vectors.T * weights) @ self.vectors.astype(np.float64)
+
+    @cached_property
+    def constant(self) -> Vector:
+        """The slope of the same at zero."""
+        return (self.negatives * self.noise * self.slope) @ self.vectors

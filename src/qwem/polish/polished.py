@@ -1,0 +1,293 @@
+"""Polished: what was learned, as word vectors and contexts of word2vec's own loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem._internal.checks import require_whole
+from qwem._internal.resources import blas_threads
+from qwem.embedding import Embedding
+from qwem.errors import SettingError
+from qwem.polish.contexts import ContextCounts, Contexts, Statistics
+from qwem.polish.loss import Word2vecLoss
+from qwem.polish.rows import solve_row
+from qwem.polish.sweep import LocalStepper, improve
+from qwem.spectrum import Spectrum
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.corpus import Vocabulary
+
+    Matrix: TypeAlias = NDArray[np.float32]
+    Vector: TypeAlias = NDArray[np.float64]
+
+KIND = "polished vectors"
+_ARRAYS, _SPECTRUM, _WORDS = "polished.safetensors", "spectrum", "words"
+
+
+@dataclass(frozen=True, eq=False)
+class Polished:
+    """Word and context vectors after some sweeps of word2vec's loss, and how these went.
+
+    The logit of word i and context c is (w_i + centre)·w′_c + b_c. The loss sees only logits; of
+    all vectors with the same logits these are balanced (see `qwem.polish.balance`), and the word
+    vectors have mean zero.
+    """
+
+    spectrum: Spectrum
+    """The closed form that polishing started from."""
+    words: Embedding
+    """W, the word vectors, less their mean."""
+    contexts: Contexts
+    """W′, the context vectors, with what the loss has beside them."""
+    centre: NDArray[np.float32] = field(repr=False)
+    """The mean word vector, which was taken out of W."""
+    losses: Vector = field(repr=False)
+    """The loss before each half of a sweep, words and contexts in turn; 0 for independence."""
+    converged: bool
+    """Whether the last sweep lowered the loss by less than tol of its fall below independence."""
+    settings: Mapping[str, Any]
+    """The arguments of `polish`, and what was counted."""
+
+    @property
+    def sweeps(self) -> float:
+        """How many sweeps were done, halves included."""
+        return len(self.losses) / 2
+
+    @property
+    def sides(self) -> tuple[Matrix, Matrix]:
+        """Word vectors with their mean, and context vectors: what `polish` can start from."""
+        return self.words.vectors + self.centre, self.contexts.vectors
+
+    @property
+    def context_vectors(self) -> Matrix:
+        """W′, a row for each context."""
+        return self.contexts.vectors
+
+    def embedding(
+        self, dim: int | None = None, *, exponent: float = 0.5, time: float | None = None
+    ) -> Embedding:
+        """Return the word vectors, which have one dimension, one exponent and one time."""
+        if dim not in (None, self.spectrum.dim) or exponent != 0.5 or time is not None:
+            raise SettingError(
+                f"A polished embedding has one dimension, {self.spectrum.dim}, one exponent "
+                "and one time; take model.spectrum.embedding(dim=…), or fit with polish=False."
+            )
+        return self.words
+
+    def solve_rows(
+        self, rows: sparse.csr_array[Any], *, dispersion: float = 1.0
+    ) -> tuple[Matrix, Matrix]:
+        """Return vectors of new words, given their counts with each context, and covariances.
+
+        Each is the minimum of its row's loss, all contexts being fixed. A fit adds e pairs of
+        independence to the row of each of its words. A word with fewer pairs of its own is better
+        known by a prior: that it is one of the model's words, with their mean and covariance. So a
+        row of n pairs has the share n²/(n² + e²) of the evidence of a fit, and the rest,
+        e²/(n² + e²), of the prior.
+
+        Parameters
+        ----------
+        rows
+            Words × contexts.
+        dispersion
+            What one pair counts for: see `solve_row`.
+        """
+        precision, evidence = self._precision(), self.contexts.evidence
+        centre = self.centre.astype(np.float64)
+        found = []
+        for number in range(rows.shape[0]):
+            row = rows[[number]].astype(np.float64)
+            own = 1 / (1 + (evidence / row.sum()) ** 2)
+            vector, covariance = solve_row(
+                self.contexts,
+                row.indices,
+                row.data,
+                precision=(1 - own) * precision,
+                mean=centre,
+                evidence=own * evidence,
+                dispersion=dispersion,
+            )
+            found.append((vector - centre, covariance))
+        return (
+            np.array([vector for vector, _ in found], dtype=np.float32),
+            np.array([covariance for _, covariance in found], dtype=np.float32),
+        )
+
+    def solve_words(
+        self,
+        counts: Cooccurrence,
+        start: tuple[Matrix, Matrix] | None = None,
+        *,
+        steps: int = 30,
+        tol: float = 1e-3,
+        threads: int | None = None,
+    ) -> Embedding:
+        """Return the vectors of the same words in other counts, all contexts being fixed.
+
+        Given the contexts each word is a convex problem of its own. All words take a step at a
+        time, until a step lowers the loss by less than `tol` of its fall below independence.
+
+        Parameters
+        ----------
+        counts
+            How often the words meet, in the same order.
+        start
+            Where the words start, with their mean, and the contexts: by default those of this
+            model.
+        steps
+            How many at most.
+        tol
+            See above.
+        threads
+            How many to use; all cores by default. The result has the same bits whatever their
+            number.
+
+        >>> import qwem
+        >>> counts = qwem.Cooccurrence.from_matrix("abc", [[4, 2, 1], [2, 0, 3], [1, 3, 2]])
+        >>> polished = qwem.polish.polish(qwem.fit(counts, dim=2, polish=False).spectrum, counts)
+        >>> polished.solve_words(counts).vectors.shape
+        (3, 2)
+        """
+        require_whole("steps", steps, least=1)
+        if counts.vocabulary.words != self.spectrum.vocabulary.words:
+            raise SettingError(
+                f"The model has {len(self.spectrum.vocabulary):,} words and the counts have "
+                f"{len(counts.vocabulary):,}, or others; both need the same words in the same "
+                "order."
+            )
+        words, contexts = self.sides if start is None else start
+        loss = Word2vecLoss(
+            Statistics.of(counts),
+            negatives=self.settings["negatives"],
+            exponent=self.settings["exponent"],
+            evidence=self.settings["evidence"],
+            coupling=coupling_of(self.spectrum),
+        )
+        stepper, before = LocalStepper(*ContextCounts.of(counts), threads), np.inf
+        with blas_threads(1):
+            for _ in range(steps):
+                words, value, _ = improve(
+                    loss.of_words(), stepper, words, contexts, threads, lambda pairs: None
+                )
+                if before - value <= tol * -value:
+                    break
+                before = value
+        centre = self.centre
+        if start is not None:
+            weights = counts.word_counts / (counts.word_counts + self.settings["evidence"])
+            centre = (weights @ words / weights.sum()).astype(np.float32)
+        return Embedding(counts.vocabulary, words - centre, provenance=self.words.provenance)
+
+    def warm_start(self, spectrum: Spectrum) -> tuple[Matrix, Matrix]:
+        """Return where to start polishing from another closed form, such as that of more text.
+
+        Where the loss is flat, polishing leaves vectors where the closed form put them. So if the
+        closed form X is X′ now, the vectors W start from W + (X′Q − X)T. Q is the rotation, of
+        words and contexts together, that brings X′ nearest to X, and T the matrix that brings X
+        nearest to W, for words and for contexts. New words have zeros in X and W, and start from
+        X′QT.
+        """
+        from scipy.linalg import orthogonal_procrustes
+
+        old, new = shared_rows(self.spectrum.vocabulary, spectrum.vocabulary)
+        slots = len(self.contexts.vectors) // len(self.words)
+        word, context = self.sides
+        by_word = context.reshape(len(word), slots, -1)
+        ends = [word[old], *(by_word[old, slot] for slot in range(slots))]
+        before = [side[old] for side in closed_sides(self.spectrum)]
+        after = closed_sides(spectrum)
+        turn, _ = orthogonal_procrustes(np.vstack([side[new] for side in after]), np.vstack(before))
+        starts = []
+        for number, polished in enumerate(ends):
+            closed, later = before[min(number, 1)], after[min(number, 1)]
+            onto = np.linalg.lstsq(closed.T @ closed, closed.T @ polished, rcond=None)[0]
+            start = later @ (turn @ onto)
+            start[new] += polished - closed @ onto
+            starts.append(start.astype(np.float32))
+        return starts[0], np.stack(starts[1:], axis=1).reshape(-1, starts[0].shape[1])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a directory."""
+        arrays = {
+            "contexts": self.contexts.vectors,
+            "bias": self.contexts.bias,
+            "noise": self.contexts.noise,
+            "centre": self.centre,
+            "losses": self.losses,
+        }
+        with artefact.writing(path, KIND) as directory:
+            self.spectrum.save(directory / _SPECTRUM)
+            self.words.save(directory / _WORDS)
+            artefact.write_arrays(directory / _ARRAYS, arrays)
+            metadata = {
+                "converged": self.converged,
+                "evidence": self.contexts.evidence,
+                "settings": dict(self.settings),
+            }
+            artefact.write_metadata(directory, KIND, metadata)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Polished:
+        """Read what `save` wrote."""
+
+        def build(saved: artefact.Saved) -> Polished:
+            arrays, settings = saved.arrays(_ARRAYS), saved.metadata["settings"]
+            contexts = Contexts(
+                arrays["contexts"],
+                arrays["bias"],
+                arrays["noise"],
+                settings["negatives"],
+                saved.metadata["evidence"],
+            )
+            return cls(
+                Spectrum.load(saved.child(_SPECTRUM)),
+                Embedding.load(saved.child(_WORDS)),
+                contexts,
+                arrays["centre"],
+                arrays["losses"],
+                saved.metadata["converged"],
+                settings,
+            )
+
+        return artefact.load(path, KIND, build)
+
+    def _precision(self) -> Vector:
+        """Return the inverse of the covariance of word vectors, weighted by their evidence."""
+        counts = self.words.vocabulary.counts
+        weights = counts / (counts + self.settings["evidence"])
+        vectors = self.words.vectors.astype(np.float64)
+        covariance = (vectors.T * weights) @ vectors / weights.sum()
+        least = np.finfo(np.float32).eps * np.trace(covariance)  # if some dimensions are empty
+        return np.linalg.inv(covariance + least * np.eye(len(covariance)))
+
+
+def closed_sides(spectrum: Spectrum) -> tuple[Matrix, Matrix]:
+    """Return the word vectors of a closed form, and its context vectors, one for each word."""
+    return spectrum.embedding().vectors, spectrum.context_embedding().vectors
+
+
+def coupling_of(spectrum: Spectrum) -> Vector | None:
+    """Return the coupling of a closed form of rank one, the weight of each word."""
+    return None if spectrum.row_scale is None else spectrum.row_scale**-2.0
+
+
+def shared_rows(
+    first: Vocabulary, second: Vocabulary
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows in either vocabulary of the words that both have, in the first's order."""
+    if first.words == second.words:
+        return np.arange(len(first)), np.arange(len(first))
+    found = [(i, j) for i, word in enumerate(first) if (j := second.get(word)) is not None]
+    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]

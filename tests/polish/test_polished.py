@@ -1,0 +1,57 @@
+"""What was polished: its words in other counts, and on disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from polish.statistics import closed_form, some_counts
+from qwem.errors import SettingError
+from qwem.polish import Polished, polish, solve_row
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_each_word_is_at_the_minimum_that_newton_finds() -> None:
+    counts, other = some_counts(), some_counts(seed=1)
+    polished = polish(closed_form(counts), counts, evidence=0.0, sweeps=2)
+    matrix = other.pair_counts.tocsr()
+    of_other = polish(closed_form(counts), other, evidence=0.0, sweeps=0)
+    fixed = polished.contexts.__class__(
+        polished.contexts.vectors, of_other.contexts.bias, polished.contexts.noise, 5.0
+    )
+    expected = [
+        solve_row(fixed, matrix[[i]].indices, matrix[[i]].data.astype(float))[0]
+        for i in range(len(other.vocabulary))
+    ]
+    found = polished.solve_words(other, steps=500, tol=0.0)
+    assert np.allclose(found.vectors + polished.centre, expected, atol=5e-3)
+    start = np.array(expected, dtype=np.float32)
+    again = polished.solve_words(other, (start, polished.contexts.vectors), steps=1)
+    assert np.allclose(again.vectors, start - start.mean(axis=0), atol=5e-3)
+
+
+def test_threads_do_not_matter_and_words_do() -> None:
+    counts = some_counts()
+    polished = polish(closed_form(counts), counts, sweeps=1)
+    one, two = (polished.solve_words(counts, threads=threads).vectors for threads in (1, 2))
+    assert one.tobytes() == two.tobytes()
+    with pytest.raises(SettingError, match="same words in the same order"):
+        polished.solve_words(counts.restrict(9))
+
+
+def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
+    counts = some_counts()
+    polished = polish(closed_form(counts), counts, sweeps=1)
+    polished.save(tmp_path / "saved")
+    loaded = Polished.load(tmp_path / "saved")
+    rows = counts.pair_counts.tocsr()[:5]
+    for ours, theirs in zip(polished.solve_rows(rows), loaded.solve_rows(rows), strict=True):
+        assert np.array_equal(ours, theirs)
+    assert np.array_equal(loaded.words.vectors, polished.words.vectors)
+    assert np.array_equal(loaded.spectrum.eigenvectors, polished.spectrum.eigenvectors)
+    assert (loaded.converged, loaded.sweeps) == (polished.converged, polished.sweeps)
+    assert loaded.settings == polished.settings
