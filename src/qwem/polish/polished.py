@@ -219,7 +219,7 @@ class Polished:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a directory."""
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "contexts": self.contexts.vectors,
             "bias": self.contexts.bias,
             "noise": self.contexts.noise,
