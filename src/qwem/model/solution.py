@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem._internal.stopwatch import Stopwatch
+    from qwem._internal.progress import Stopwatch
     from qwem.cooccurrence import Cooccurrence
     from qwem.model.choices import Settled
     from qwem.target import Target
