@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from qwem.cluster import connected, count_files, factorize, polish
-from qwem.model import Settings, build_target, count, read, settle
+from qwem.model import Settings, build_target, count, read, resolve_auto
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +176,7 @@ def constants(options: argparse.Namespace, settings: Settings, directory: str) -
 
 
 def _solve(client: Any, counts: Cooccurrence, settings: Settings, work: Path, workers: int) -> None:
-    settled = settle(settings, counts.vocabulary)
+    settled = resolve_auto(settings, counts.vocabulary)
     target = build_target(counts, settled)
     pairs = counts.pair_counts.nnz
     start = time.perf_counter()

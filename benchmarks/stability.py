@@ -29,7 +29,7 @@ from qwem.comparison import Stability, stability
 from qwem.comparison.folds import FoldCounts, deal
 from qwem.comparison.stability import SWEEPS
 from qwem.corpus import Vocabulary
-from qwem.model import Settings, Settled, settle
+from qwem.model import ResolvedSettings, Settings, resolve_auto
 
 PAIRS = 500
 
@@ -42,7 +42,7 @@ def occurring(parts: list[qwem.Corpus]) -> Vocabulary:
     return Vocabulary(tuple(words[i] for i in kept), counts.sum(axis=0)[kept])
 
 
-def compare_with_complete_fits(corpus: qwem.Corpus, settings: Settled, folds: int) -> None:
+def compare_with_complete_fits(corpus: qwem.Corpus, settings: ResolvedSettings, folds: int) -> None:
     """Print standard errors after some sweeps, as a part of those of complete fits."""
     rng = np.random.default_rng(0)
     words = corpus.vocabulary.words
@@ -81,7 +81,7 @@ def main() -> None:
     if options.parts > 1:
         part = deal(corpus, options.parts, seed=2).fold(0)
         corpus = part.recode(occurring([part]))
-    settings = settle(Settings(dim=options.dim, polish=options.polish), corpus.vocabulary)
+    settings = resolve_auto(Settings(dim=options.dim, polish=options.polish), corpus.vocabulary)
     stability(corpus.restrict(300), folds=2, settings=settings.changed(dim=5))  # compiles
     if options.cost:
         start = time.process_time()

@@ -77,7 +77,7 @@ def test_categories_have_a_row_each(model: Path, tmp_path: Path, capsys: Capture
 
 def test_a_negative_seed_is_refused(model: Path, shifted: Path, capsys: Capture) -> None:
     assert main(["concept", str(model), str(shifted), "--seed", "-1"]) == 2
-    assert "seed must be a whole number of at least 0, not -1" in capsys.readouterr().err
+    assert "`seed` must be a whole number of at least 0, not -1" in capsys.readouterr().err
 
 
 def test_too_few_known_pairs(model: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -16,6 +16,7 @@ from qwem.cli import main
 from qwem.cli.failures import in_options, run_command
 from qwem.cli.output import emit
 from qwem.errors import SettingError
+from qwem.model import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,13 +28,13 @@ def failing(error: BaseException) -> int:
     def command() -> None:
         raise error
 
-    return run_command(command)
+    return run_command(command, ["min_count"])
 
 
 @pytest.mark.parametrize(
     ("error", "status", "message"),
     [
-        (SettingError("min_count is wrong."), 2, "--min-count is wrong."),
+        (SettingError("`min_count` is wrong."), 2, "--min-count is wrong."),
         (
             OSError(28, "No space left on device", "model"),
             2,
@@ -120,23 +121,27 @@ def test_other_errors_are_not_hidden() -> None:
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ("pass vocab_size=None to keep them all", "pass --vocab-size all to keep them all"),
-        ("name the text by text_column.", "name the text by --text-column."),
-        ("or fit with polish=False.", "or fit with --no-polish."),
-        ("pass errors='replace' to", "pass --errors replace to"),
+        ("pass `vocab_size=None` to keep them all", "pass --vocab-size all to keep them all"),
+        ("name the text by `text_column`.", "name the text by --text-column."),
+        ("or fit with `polish=False`.", "or fit with --no-polish."),
+        ("pass `errors='replace'` to", "pass --errors replace to"),
         ("the window of the target", "the window of the target"),
-        ("no file min_count/text_column.txt", "no file min_count/text_column.txt"),
+        ("`vocabulary` gives them", "`vocabulary` gives them"),
         ("it has 'text_column'", "it has 'text_column'"),
     ],
 )
 def test_settings_are_written_as_options(message: str, expected: str) -> None:
-    assert in_options(message) == expected
+    assert in_options(message, Settings.options()) == expected
 
 
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--vocab-size", "many", "--vocab-size takes a number or all, not 'many'"),
+        (
+            "--vocab-size",
+            "many",
+            "--vocab-size takes a whole number of at least 1 or all",
+        ),
         ("--weights", "3,x", "--weights takes dynamic, flat, or whole numbers"),
     ],
 )

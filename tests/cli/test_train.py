@@ -12,7 +12,7 @@ from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
 from qwem.cli import main
 from qwem.dynamics import closed_form
 from qwem.errors import SettingError
-from qwem.model import Settings, settle
+from qwem.model import Settings, resolve_auto
 from qwem.target import rank_one, setting31, word_probability
 from qwem.training import Trace, TrainingSettings, run_training
 
@@ -92,7 +92,7 @@ def test_a_preset_is_trained_towards_in_full(text: Path, tmp_path: Path, capsys:
     report = trained(capsys, text, "-o", tmp_path / "run", *options, *how)
     trace = Trace.load(report["trace"])
     corpus = Corpus.from_files(text)
-    settings = settle(Settings.of("practical", dim=3), corpus.vocabulary)
+    settings = resolve_auto(Settings.of("practical", dim=3), corpus.vocabulary)
     counts = Cooccurrence.count(corpus, 4, subsample=0.5)
     coupling = word_probability(counts) ** settings.coupling
     target = mstar(

@@ -222,7 +222,7 @@ def test_settings_are_checked() -> None:
     with pytest.raises(SettingError, match="two corpora"):
         compare_corpora({"one": ["a b"]})
     corpus = Corpus.from_documents(["a b"])
-    with pytest.raises(SettingError, match="min_count was settled"):
+    with pytest.raises(SettingError, match="`min_count` was fixed"):
         compare_corpora({"one": corpus, "other": corpus}, min_count=2)
     with pytest.raises(SettingError, match="even number"):
         compare_corpora({"one": ["a b"], "other": ["a b"]}, folds=3)

@@ -11,7 +11,7 @@ import qwem
 from qwem import Cooccurrence, Corpus
 from qwem.comparison.folds import FoldCounts, deal
 from qwem.comparison.perturbed import PerturbedSpectra
-from qwem.model import Settings, build_target, settle
+from qwem.model import Settings, build_target, resolve_auto
 from qwem.spectrum import Spectrum, factorize
 
 WORDS, TOPICS, DIM = 90, 12, 6
@@ -44,7 +44,7 @@ def products(spectrum: Spectrum) -> np.ndarray[Any, Any]:
     ids=["default", "no coupling", "tied", "no outlier"],
 )
 def test_they_move_as_a_factorization_does(corpus: Corpus, changes: dict[str, Any]) -> None:
-    settled = settle(Settings(dim=DIM, polish=False, tol=1e-5, **changes), corpus.vocabulary)
+    settled = resolve_auto(Settings(dim=DIM, polish=False, tol=1e-5, **changes), corpus.vocabulary)
     counts = FoldCounts(deal(corpus, 10), settled)
     whole = qwem.fit(counts.total, settled).spectrum
     spectra = PerturbedSpectra(whole, counts.total, settled)
@@ -65,7 +65,9 @@ def test_they_move_as_a_factorization_does(corpus: Corpus, changes: dict[str, An
 def test_a_target_of_low_rank_has_no_further_eigenvectors() -> None:
     pairs = np.kron(np.eye(2, dtype=np.int64), np.ones((15, 15), np.int64)) * 40
     counts = Cooccurrence.from_matrix([f"w{i:02}" for i in range(30)], pairs)
-    settled = settle(Settings(dim=1, polish=False, signed=False, coupling=0.0), counts.vocabulary)
+    settled = resolve_auto(
+        Settings(dim=1, polish=False, signed=False, coupling=0.0), counts.vocabulary
+    )
     whole = qwem.fit(counts, settled).spectrum
     found = PerturbedSpectra(whole, counts, settled).spectrum(counts)
     assert np.allclose(products(found), products(whole), atol=1e-3)

@@ -15,7 +15,7 @@ from qwem.comparison import Estimates, Stability, stability
 from qwem.comparison.folds import FoldCounts, deal, every_word, subtract
 from qwem.comparison.replicates import aligned
 from qwem.errors import CountError, SettingError
-from qwem.model import Settings, settle
+from qwem.model import Settings, resolve_auto
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +78,7 @@ def test_groups_stay_together() -> None:
 
 
 def test_counts_of_folds_add_up(corpus: Corpus) -> None:
-    settings = settle(Settings(subsample=0.01), corpus.vocabulary)
+    settings = resolve_auto(Settings(subsample=0.01), corpus.vocabulary)
     counts = FoldCounts(deal(corpus, 4), settings)
     folds = [counts.fold(k) for k in range(4)]
     assert sum(folds[1:], start=folds[0]) == counts.total
@@ -110,7 +110,7 @@ def test_every_word_occurs() -> None:
 @pytest.mark.parametrize("polish", [True, False])
 def test_replicates_are_what_a_fit_of_their_counts_gives(corpus: Corpus, polish: bool) -> None:
     found = stability(corpus, folds=6, dim=5, polish=polish)
-    settings = settle(Settings(dim=5, polish=polish), corpus.vocabulary)
+    settings = resolve_auto(Settings(dim=5, polish=polish), corpus.vocabulary)
     counts = FoldCounts(deal(corpus, 6), settings)
     assert found.model.embedding().vectors.shape == (len(corpus.vocabulary), 5)
     pairs = [(f"w{i:03}", f"w{i + 7:03}") for i in range(60)]
@@ -244,7 +244,7 @@ def test_it_is_saved_and_loaded(stable: Stability, tmp_path: Path) -> None:
         ({"folds": 999}, "200 documents can't be dealt into 999 folds"),
         ({"method": "guess"}, "method must be"),
         ({"ngrams": True}, "no spelling"),
-        ({"min_count": 2}, "min_count was settled when the corpus was made"),
+        ({"min_count": 2}, "`min_count` was fixed when the corpus was made"),
         ({"settings": Settings(), "preset": "paper"}, "one of the two"),
     ],
 )

@@ -51,9 +51,9 @@ def test_an_empty_file(tmp_path: Path, name: str, documents: Any) -> None:
 
 def test_nothing_left(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a b c\nd e\n")
-    with expect_refusal("of 2 documents the longest has 3 words, and min_tokens is 4"):
+    with expect_refusal("of 2 documents the longest has 3 words, and `min_tokens` is 4"):
         Corpus.from_files(tmp_path / "a.txt", min_tokens=4)
-    with expect_refusal("No word is left.* 2 times; lower min_count"):
+    with expect_refusal("No word is left.* 2 times; lower `min_count`"):
         Corpus.from_files(tmp_path / "a.txt", min_count=2)
     with expect_refusal("no documents"):
         Corpus.from_documents([])
@@ -64,7 +64,7 @@ def test_nothing_left(tmp_path: Path) -> None:
 def test_a_vocabulary_larger_than_the_corpus(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a b c c\n")
     with expect_refusal(
-        "vocab_size is 10,000, larger than the corpus, which has 3 words", SettingError
+        "`vocab_size` is 10,000, larger than the corpus, which has 3 words", SettingError
     ):
         Corpus.from_files(tmp_path / "a.txt", vocab_size=10_000)
     assert Corpus.from_files(tmp_path / "a.txt").vocabulary.words == ("c", "a", "b")
@@ -190,11 +190,11 @@ def test_bad_documents(documents: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"vocab_size": 0}, "vocab_size must be a whole number of at least 1, or None, not 0"),
-        ({"min_count": 0}, "min_count must be a whole number of at least 1, or 'auto', not 0"),
-        ({"min_tokens": -1}, "min_tokens must be a whole number of at least 0, not -1"),
-        ({"oov": "skip"}, "oov must be 'drop' or 'mask', not 'skip'"),
-        ({"errors": "ignore"}, "errors must be 'strict' or 'replace'"),
+        ({"vocab_size": 0}, "`vocab_size` must be a whole number of at least 1 or None, not 0"),
+        ({"min_count": 0}, "`min_count` must be a whole number of at least 1 or 'auto', not 0"),
+        ({"min_tokens": -1}, "`min_tokens` must be a whole number of at least 0, not -1"),
+        ({"oov": "skip"}, "`oov` must be 'drop' or 'mask', not 'skip'"),
+        ({"errors": "ignore"}, "`errors` must be 'strict' or 'replace'"),
         ({"threads": 0}, "threads must be at least 1"),
         ({"vocabulary": Vocabulary(("a",), np.array([1])), "min_count": 2}, "pass one of the two"),
     ],
@@ -206,5 +206,5 @@ def test_bad_settings(settings: dict[str, Any], message: str) -> None:
 
 def test_a_bad_kind_of_document(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    with expect_refusal("documents must be 'line' or 'file', not 'page'", SettingError):
+    with expect_refusal("`documents` must be 'line' or 'file', not 'page'", SettingError):
         Corpus.from_files(tmp_path / "a.txt", documents="page")  # type: ignore[arg-type]

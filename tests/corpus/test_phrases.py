@@ -189,7 +189,7 @@ def test_vocabulary_and_masks_come_after_joining() -> None:
 
 def test_what_is_refused(tmp_path: Path) -> None:
     corpus = Corpus.from_documents(["a b a b"])
-    with pytest.raises(SettingError, match="scoring must be"):
+    with pytest.raises(SettingError, match="`scoring` must be"):
         Phrases.learn(corpus, scoring="best")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="passes"):
         Phrases.learn(corpus, passes=0)

@@ -29,7 +29,7 @@ def test_restrict_is_a_prefix(counts: dict[str, int], data: st.DataObject) -> No
     small = vocabulary.restrict(size)
     assert small.words == vocabulary.words[:size]
     assert small.counts.tolist() == vocabulary.counts[:size].tolist()
-    with pytest.raises(SettingError, match="vocab_size must be between 1 and"):
+    with pytest.raises(SettingError, match="`vocab_size` must be between 1 and"):
         vocabulary.restrict(len(vocabulary) + 1)
 
 

@@ -174,7 +174,7 @@ def test_the_seed_decides_and_results_are_json() -> None:
 
 def test_what_can_not_be_tested_is_refused() -> None:
     embedding = Embedding(WORDS, noise())
-    with pytest.raises(SettingError, match="draws must be a whole number of at least 1, not 0"):
+    with pytest.raises(SettingError, match="`draws` must be a whole number of at least 1, not 0"):
         concept_test(embedding, TASK, draws=0)
     with pytest.raises(SettingError, match="dims must lie between 1 and 30"):
         concept_test(embedding, TASK, dims=[31])

@@ -11,8 +11,8 @@ import qwem
 from model.topics import topic_documents
 from qwem import Cooccurrence, Corpus, Settings, Vocabulary
 from qwem.errors import CorpusError
-from qwem.model import choices, count, fit, read, settle
-from qwem.model.thinning import words_before
+from qwem.model import choices, count, fit, read, resolve_auto
+from qwem.model.subsampling import original_vocabulary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,43 +24,43 @@ def vocabulary(words: int, each: int) -> Vocabulary:
 
 @pytest.mark.parametrize(
     ("words", "each", "dim"),
-    [(100_000, 200, 200), (20_000, 100, 101), (2_000, 9, 21), (500, 40_000, 50), (5, 9, 1)],
+    [(100_000, 200, 200), (20_000, 100, 101), (2_000, 9, 21), (500, 40_000, 50), (12, 9, 1)],
 )
 def test_the_dimension_follows_length_and_vocabulary(words: int, each: int, dim: int) -> None:
-    assert settle(Settings(), vocabulary(words, each)).dim == dim
-    assert settle(Settings(dim=7), vocabulary(words, each)).dim == 7
+    assert resolve_auto(Settings(), vocabulary(words, each)).dim == dim
+    assert resolve_auto(Settings(dim=7), vocabulary(words, each)).dim == 7
 
 
 @pytest.mark.parametrize(
     ("length", "subsample"), [(10**7, 1e-3), (10**6, 1e-3), (10**5, 1e-2), (10**3, None)]
 )
 def test_small_text_is_subsampled_less(length: int, subsample: float | None) -> None:
-    assert settle(Settings(), vocabulary(10, length // 10)).subsample == subsample
-    assert settle(Settings(subsample=None), vocabulary(10, length // 10)).subsample is None
+    assert resolve_auto(Settings(), vocabulary(10, length // 10)).subsample == subsample
+    assert resolve_auto(Settings(subsample=None), vocabulary(10, length // 10)).subsample is None
 
 
 @pytest.mark.parametrize(
     ("length", "window"), [(10**9, 5), (16 * 10**6, 5), (2 * 10**6, 8), (10**6, 9), (1000, 10)]
 )
 def test_small_text_has_wider_windows(length: int, window: int) -> None:
-    assert settle(Settings(), vocabulary(10, length // 10)).window == window
-    assert settle(Settings(window=3), vocabulary(10, length // 10)).window == 3
-    assert settle(Settings(weights=[9, 4]), vocabulary(10, length // 10)).window == 2
+    assert resolve_auto(Settings(), vocabulary(10, length // 10)).window == window
+    assert resolve_auto(Settings(window=3), vocabulary(10, length // 10)).window == 3
+    assert resolve_auto(Settings(weights=[9, 4]), vocabulary(10, length // 10)).window == 2
 
 
 @pytest.mark.parametrize("target", ["pmi", "ppmi"])
 def test_settings_of_mstar_are_for_mstar(target: Any) -> None:
-    settled = settle(Settings(target=target), vocabulary(10, 10))
+    settled = resolve_auto(Settings(target=target), vocabulary(10, 10))
     assert (settled.shrinkage, settled.coupling, settled.polish) == (0, 0, False)
-    settled = settle(Settings(), vocabulary(10, 10))
+    settled = resolve_auto(Settings(), vocabulary(10, 10))
     assert settled.shrinkage > 0
     assert settled.coupling < 0
     assert settled.polish
 
 
-def test_a_settled_setting_stays() -> None:
-    once = settle(Settings(), vocabulary(700, 20))
-    assert settle(once, vocabulary(7, 1)) == once
+def test_resolved_settings_stay_as_they_are() -> None:
+    once = resolve_auto(Settings(), vocabulary(700, 20))
+    assert resolve_auto(once, vocabulary(7, 1)) == once
 
 
 def test_a_thousand_words_of_text_work() -> None:
@@ -135,10 +135,10 @@ def test_counts_are_fitted_as_their_text_is() -> None:
     corpus = read(documents, settings)
     counts = count(corpus, settings)
     assert counts.word_counts.sum() < 0.5 * corpus.vocabulary.counts.sum()
-    before = words_before(counts)
+    before = original_vocabulary(counts)
     assert before.counts.sum() == corpus.vocabulary.counts.sum()
     assert np.allclose(before.counts[:2], corpus.vocabulary.counts[:2], rtol=0.1)
     assert fit(counts, settings).spectrum.dim == fit(documents, settings).spectrum.dim
     halves = [count(corpus.documents(*run), settings) for run in ((0, 400), (400, 800))]
-    assert words_before(Cooccurrence.merge(halves)) == before
-    assert words_before(counts - halves[0]) == words_before(halves[1])
+    assert original_vocabulary(Cooccurrence.merge(halves)) == before
+    assert original_vocabulary(counts - halves[0]) == original_vocabulary(halves[1])

@@ -165,7 +165,7 @@ def test_settings_in_one_object(corpus: Corpus) -> None:
         ({"target": "glove"}, SettingError, "'mstar', 'pmi' or 'ppmi', not 'glove'"),
         ({"target": "pmi", "negatives": 5}, SettingError, "settings of M\\*, not of pmi"),
         ({"dim": 4, "signed": False}, RankError, "positive"),
-        ({"min_tokens": 9}, CorpusError, "the longest has 4 words, and min_tokens is 9"),
+        ({"min_tokens": 9}, CorpusError, "the longest has 4 words, and `min_tokens` is 9"),
     ],
 )
 def test_what_can_not_be_done(

@@ -70,9 +70,9 @@ def test_a_corpus_of_arrays_says_nothing_of_reading(corpus: Corpus) -> None:
 @pytest.mark.parametrize(
     ("stage", "changes", "message"),
     [
-        ("corpus", {"min_count": 2}, "min_count was settled when the corpus was made"),
+        ("corpus", {"min_count": 2}, "`min_count` was fixed when the corpus was made"),
         ("corpus", {"documents": "file"}, "leave it out, or start from the text"),
-        ("counts", {"window": 16}, "window was settled when the counts were made"),
+        ("counts", {"window": 16}, "`window` was fixed when the counts were made"),
         ("counts", {"vocab_size": 5}, "start from the text or its corpus"),
     ],
 )

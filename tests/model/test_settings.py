@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from qwem import Settings
-from qwem.corpus import Reading, ReadingOptions
+from qwem.corpus import Reading
 from qwem.errors import SettingError
-from qwem.model import PRESETS, SettingChanges
+from qwem.model import PRESETS
+
+
+def test_a_setting_is_written_once() -> None:
+    """Each field knows its help, its values and its stage; checks and options are made of these."""
+    for name, option in Settings.options().items():
+        assert option.help, name
+        option.check(name, getattr(Settings(), name))
+        assert ("auto" in option.words) == (option.auto is not None)
+    stages = [option.stage for option in Settings.options().values() if option.stage]
+    assert set(stages) == {"read", "count", "target", "factorize", "polish"}
+    assert set(Reading.options()) < set(Settings.options("read"))
 
 
 @pytest.mark.parametrize(
-    ("kind", "options"), [(Reading, ReadingOptions), (Settings, SettingChanges)]
+    ("name", "written", "value"),
+    [
+        ("vocab_size", "all", None),
+        ("vocab_size", "7", 7),
+        ("subsample", "none", None),
+        ("subsample", "1e-4", 1e-4),
+        ("window", "auto", "auto"),
+        ("weights", "3,2,1", [3, 2, 1]),
+        ("weights", "flat", "flat"),
+        ("tokenizer", "regex:[a-z]+", re.compile("[a-z]+")),
+    ],
 )
-def test_every_setting_is_a_keyword(kind: Any, options: Any) -> None:
-    """An editor completes the keywords, a fit goes by the fields: they are the same."""
-    keywords = {name: hint.__forward_arg__ for name, hint in options.__annotations__.items()}
-    assert {field.name: field.type for field in fields(kind)} == keywords
+def test_values_are_read_from_the_command_line(name: str, written: str, value: Any) -> None:
+    assert Settings.options()[name].read(written) == value
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -69,18 +88,18 @@ def test_the_answer_has_one_order() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dim": None}, "dim must be a whole number of at least 1, or 'auto', not None"),
-        ({"dim": 1.0}, "dim must be a whole number"),
-        ({"dim": True}, "dim must be a whole number"),
-        ({"window": 2.5}, "window must be a whole number from 1 to 10,000, not 2.5"),
-        ({"window": 10**10}, "window must be a whole number from 1 to 10,000"),
-        ({"window": 2, "weights": [float("nan"), 1]}, "weights must be whole numbers"),
+        ({"dim": None}, "`dim` must be a whole number from 1 to 10,000,000 or 'auto', not None"),
+        ({"dim": 1.0}, "`dim` must be a whole number"),
+        ({"dim": True}, "`dim` must be a whole number"),
+        ({"window": 2.5}, "`window` must be a whole number from 1 to 10,000 or 'auto', not 2.5"),
+        ({"window": 10**10}, "`window` must be a whole number from 1 to 10,000"),
+        ({"window": 2, "weights": [float("nan"), 1]}, "`weights` must be whole numbers"),
         ({"window": 5, "weights": [3, 2, 1]}, "A window of 5 needs 5 weights, not 3"),
-        ({"vocab_size": 0}, "vocab_size must be a whole number of at least 1, or None, not 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
-        ({"ngrams": True, "polish": False}, "ngrams needs polished vectors"),
-        ({"ngrams": True, "target": "ppmi"}, "ngrams needs polished vectors"),
-        ({"documents": "page"}, "documents must be 'line' or 'file', not 'page'"),
+        ({"vocab_size": 0}, "`vocab_size` must be a whole number of at least 1 or None, not 0"),
+        ({"seed": -1}, "`seed` must be a whole number of at least 0, not -1"),
+        ({"ngrams": True, "polish": False}, "`ngrams` needs polished vectors"),
+        ({"ngrams": True, "target": "ppmi"}, "`ngrams` needs polished vectors"),
+        ({"documents": "page"}, "`documents` must be 'line' or 'file', not 'page'"),
     ],
 )
 def test_values_are_checked(options: dict[str, Any], message: str) -> None:

@@ -184,7 +184,7 @@ def test_a_model_of_thinned_counts_goes_on_thinning_by_estimated_frequencies() -
 def test_models_without_counts_say_so(model: Model) -> None:
     without = qwem.fit(OLD, dim=2, polish=False)
     assert without.update_state is None
-    with pytest.raises(SettingError, match="does not have its counts; fit it with keep_counts"):
+    with pytest.raises(SettingError, match="does not have its counts; fit it with `keep_counts"):
         without.update(NEW)
     with pytest.raises(SettingError, match="nothing to update with"):
         model.update()

@@ -32,7 +32,7 @@ from qwem.cli import (
     update,
     weat,
 )
-from qwem.cli.completion import SHELLS, PrintCompletion
+from qwem.cli.completion import SHELLS, PrintCompletion, option_names
 from qwem.cli.failures import INPUT_AT_FAULT, run_command
 from qwem.cli.parser import Parser
 
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return INPUT_AT_FAULT
     options = parser.parse_args(arguments)
-    return run_command(lambda: options.run(options))
+    return run_command(lambda: options.run(options), option_names(parser))
 
 
 def build_parser() -> argparse.ArgumentParser:

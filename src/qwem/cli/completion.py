@@ -42,6 +42,12 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
     return f"autoload -U +X bashcompinit && bashcompinit\n{script}" if shell == "zsh" else script
 
 
+def option_names(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the names of all options of all subcommands, as settings have them."""
+    options = {option for each in _commands(parser).values() for option in each}
+    return {option[2:].replace("-", "_") for option in options if option.startswith("--")}
+
+
 def _commands(parser: argparse.ArgumentParser) -> dict[str, list[str]]:
     """Return the options of each subcommand."""
     (commands,) = (

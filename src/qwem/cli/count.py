@@ -55,7 +55,7 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
     from qwem._internal.artefact import kind_of, require_replaceable
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
-    from qwem.model import Settings, count, read, refuse_settled
+    from qwem.model import Settings, count, read, reject_fixed_settings
 
     require_replaceable(options.output, "cooccurrence")
     kinds = {kind_of(item) for item in options.inputs}
@@ -81,7 +81,7 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
     with watch.stage("read"):
         if kinds == {"corpus"}:
             corpora = [Corpus.load(item) for item in options.inputs]
-            refuse_settled(corpora[0], given)
+            reject_fixed_settings(corpora[0], given)
         else:
             corpora = [read(text_paths(options.inputs), settings, options.threads)]
     with watch.stage("count"):

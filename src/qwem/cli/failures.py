@@ -13,7 +13,7 @@ from qwem._internal.text import printable
 from qwem.errors import QwemError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from types import FrameType
 
 INPUT_AT_FAULT = 2
@@ -41,8 +41,11 @@ class Stopped(KeyboardInterrupt):
         self.number = number
 
 
-def run_command(command: Callable[[], None]) -> int:
-    """Run a command and return its exit status: 0, 2 for bad input, or 128 plus a signal."""
+def run_command(command: Callable[[], None], known: Collection[str] = ()) -> int:
+    """Run a command and return its exit status: 0, 2 for bad input, or 128 plus a signal.
+
+    Errors name the settings that are `known` options of the command as it does.
+    """
     before = {number: signal.signal(number, _stop) for number in _signals()}
     try:
         command()
@@ -54,7 +57,7 @@ def run_command(command: Callable[[], None]) -> int:
     except BrokenPipeError:
         _discard_output()  # whoever read it has gone
     except QwemError as error:
-        return _say(in_options(str(error)), INPUT_AT_FAULT)
+        return _say(in_options(str(error), known), INPUT_AT_FAULT)
     except MemoryError:
         return _say(
             "memory ran out; use fewer words (--vocab-size), or a machine with more memory.",
@@ -76,26 +79,29 @@ def run_command(command: Callable[[], None]) -> int:
     return 0
 
 
-def in_options(message: str) -> str:
-    """Return an error message with settings written as options.
+def in_options(message: str, known: Collection[str]) -> str:
+    """Return an error message in which the settings between backquotes are `known` options.
 
-    >>> in_options("lower vocab_size, or pass vocab_size=None; pass errors='replace'.")
-    'lower --vocab-size, or pass --vocab-size all; pass --errors replace.'
+    >>> message = "lower `vocab_size`, or pass `vocab_size=None`; see `Corpus`."
+    >>> in_options(message, ["vocab_size"])
+    'lower --vocab-size, or pass --vocab-size all; see `Corpus`.'
     """
-    from dataclasses import fields
-
     from qwem.model import Settings
 
-    # Only names that can't be mistaken for words of the sentence: with a value or an underscore.
-    for name in (field.name for field in fields(Settings)):
-        option = "--" + name.replace("_", "-")
-        message = re.sub(rf"\b{name}=False\b", option.replace("--", "--no-"), message)
-        message = re.sub(rf"\b{name}=True\b", option, message)
-        message = re.sub(rf"\b{name}=None\b", f"{option} all", message)
-        message = re.sub(rf"\b{name}='?([\w.-]*\w)'?", rf"{option} \1", message)
-        if "_" in name:
-            message = re.sub(rf"(?<![\w'/.-]){name}\b(?!['/.]\w)", option, message)
-    return message
+    settings = Settings.options()
+
+    def write(found: re.Match[str]) -> str:
+        name, value = found["name"], found["value"]
+        if name not in known:
+            return found[0]
+        flag = name.replace("_", "-")
+        if value in ("True", "False"):
+            return f"--{flag}" if value == "True" else f"--no-{flag}"
+        if value == "None" and name in settings:
+            value = settings[name].write(None)
+        return f"--{flag} {value}".replace("'", "") if value else f"--{flag}"
+
+    return re.sub(r"`(?P<name>\w+)(=(?P<value>[^`]+))?`", write, message)
 
 
 def _signals() -> list[int]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import re
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qwem.errors import SettingError
-from qwem.model import PRESETS
+from qwem._internal import settings
+from qwem.model import PRESETS, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from qwem._internal.settings import Stage
 
 
 class Option(NamedTuple):
@@ -41,6 +43,8 @@ def add_options(
     group = parser if title is None else parser.add_argument_group(title)
     for name, option in options.items():
         more: dict[str, Any] = {"help": option.help}
+        if name in Settings.options():
+            more["default"] = argparse.SUPPRESS
         if option.takes is bool:
             more["action"] = argparse.BooleanOptionalAction
         elif isinstance(option.takes, tuple):
@@ -62,8 +66,12 @@ def add_settings(parser: argparse.ArgumentParser, *titles: str) -> None:
 
 def given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return the options that were given on the command line, and no others."""
-    values = {name: getattr(options, name, None) for name in names}
-    return {name: value for name, value in values.items() if value is not None}
+    known = Settings.options()  # None may be given
+    return {
+        name: value
+        for name in names
+        if name in options and ((value := getattr(options, name)) is not None or name in known)
+    }
 
 
 def whole(text: str) -> int:
@@ -82,96 +90,48 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"takes a number, not {text!r}") from None
 
 
-def vocab_size(text: str) -> int | str:
-    """Return a number of words, or "all"."""
-    if text != "all" and not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"takes a number or all, not {text!r}")
-    return text if text == "all" else int(text)
+def _from_settings(*stages: Stage) -> dict[str, Option]:
+    """Return the settings of some stages of a fit as options."""
+    return {
+        name: Option(_takes(setting), help_of(name, setting), setting.metavar)
+        for name, setting in Settings.options(*stages).items()
+    }
 
 
-def weights(text: str) -> str | list[int]:
-    """Return the name of weights, or numbers separated by commas."""
-    if text in ("dynamic", "flat"):
-        return text
-    numbers = text.split(",")
-    if not all(number.strip().isdecimal() for number in numbers):
-        raise argparse.ArgumentTypeError(
-            f"takes dynamic, flat, or whole numbers such as 3,2,1, not {text!r}"
-        )
-    return [int(number) for number in numbers]
+def _takes(setting: settings.Option) -> Callable[[str], Any] | tuple[str, ...]:
+    if isinstance(setting.takes, settings.Switch):
+        return bool
+    if isinstance(setting.takes, tuple):
+        return setting.takes
+
+    def read(text: str) -> Any:
+        try:
+            return setting.read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
 
 
-# The settings of a fit, by stage. `qwem.Settings` has their defaults.
-READING = {
-    "vocab_size": Option(
-        vocab_size, "keep the N most frequent words (default: all that occur often enough)", "N"
-    ),
-    "min_count": Option(
-        whole, "keep words that occur at least N times (default: 5, fewer for small text)", "N"
-    ),
-    "min_tokens": Option(
-        whole, "leave out documents of fewer than N words (default: 0; the paper: 500)", "N"
-    ),
-    "tokenizer": Option(str, "letters (default), ascii, or regex:PATTERN", "NAME"),
-    "documents": Option(
-        ("line", "file"), "what is a document in plain text: each line (default) or each file"
-    ),
-    "text_column": Option(
-        str, "name of the text in JSON and Parquet files (default: text)", "NAME"
-    ),
-    "oov": Option(("drop", "mask"), "drop other words (default), or keep their places as gaps"),
-    "phrases": Option(
-        bool, "join up to four words that belong together, such as new_york (default: no)"
-    ),
-    "errors": Option(("strict", "replace"), "refuse invalid UTF-8 (default), or replace it"),
-}
-COUNTING = {
-    "window": Option(
-        whole, "words to either side (default: 5, up to 10 for short text; the paper: 16)", "L"
-    ),
-    "weights": Option(
-        weights,
-        "weights by distance: dynamic (L … 1, the default), flat, or numbers such as 3,2,1",
-        "W",
-    ),
-    "subsample": Option(
-        number, "thin out words more frequent than T (default: 1e-3, more for small text)", "T"
-    ),
-    "draws": Option(whole, "add up K subsamples (default: 1)", "K"),
-    "seed": Option(whole, "seed of everything that is random (default: 0)", "N"),
-}
-TARGET = {
-    "negatives": Option(number, "weight of the negative term, word2vec's k (default: 1)", "K"),
-    "shrinkage": Option(
-        number, "evidence that a pair of words must overcome (default: 10; the paper: 0)", "A"
-    ),
-    "coupling": Option(
-        number,
-        "weight word i by P_i^A; below 0 in favour of rare words (default: -0.2; the paper: 0)",
-        "A",
-    ),
-}
-EMBEDDING = {
-    "dim": Option(whole, "dimensions (default: 200, and less for short text)", "D"),
-    "target": Option(("mstar", "ppmi", "pmi"), "matrix to factorize (default: mstar)"),
-    **TARGET,
-    "signed": Option(bool, "use negative eigenvalues too (default), or only positive ones"),
-    "polish": Option(
-        bool, "continue with a few steps of word2vec's own loss (default), or keep the closed form"
-    ),
-    "ngrams": Option(
-        bool,
-        "let rare words learn from their spelling, and unseen words have vectors (default: no)",
-    ),
-    "tol": Option(
-        number, "largest residual, relative to the largest eigenvalue (default: 0.001)", "T"
-    ),
-}
+def help_of(name: str, setting: settings.Option) -> str:
+    """Return what the command line says about a setting: what it does, and its defaults."""
+    default = next(field.default for field in fields(Settings) if field.name == name)
+    said = setting.auto.meaning if setting.auto else setting.write(default)
+    if name in PRESETS["paper"]:
+        said += f"; the paper: {setting.write(PRESETS['paper'][name])}"
+    return f"{setting.help.partition('. ')[0].rstrip('.')} (default: {said})".replace("`", "")
+
+
+READING = _from_settings("read")
+COUNTING = _from_settings("count")
+TARGET = {name: option for name, option in _from_settings("target").items() if name != "target"}
+EMBEDDING = _from_settings("factorize", "target", "polish")
 RUNNING = {
     "preset": Option(
         tuple(PRESETS),
         "practical (default), or paper: the paper's model; the other options change it",
     ),
+    "seed": _from_settings("")["seed"],
     "threads": Option(whole, "number of threads (default: all cores)", "N"),
 }
 GROUPING = {
@@ -199,13 +159,4 @@ STAGES = {
 
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that were given on the command line, and no others."""
-    found = given(options, {**READING, **COUNTING, **EMBEDDING})
-    if found.get("vocab_size") == "all":
-        found["vocab_size"] = None
-    tokenizer = found.get("tokenizer", "letters")
-    if tokenizer.startswith("regex:"):
-        try:
-            found["tokenizer"] = re.compile(tokenizer.removeprefix("regex:"))
-        except re.error as error:
-            raise SettingError(f"The tokenizer's pattern is not valid: {error}.") from error
-    return found
+    return given(options, Settings.options())

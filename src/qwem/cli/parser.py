@@ -47,7 +47,7 @@ class Parser(argparse.ArgumentParser):
 
         strings = [string for action in self._actions for string in action.option_strings]
         options = {s[2:].replace("-", "_"): s for s in strings if s.startswith("--")}
-        setting = Settings.meant_by(name)
+        setting = Settings.closest_name(name)
         return options.get(setting if setting in options else nearest(name, options) or "")
 
     def _wrong_choice(self, name: str, value: str) -> str:

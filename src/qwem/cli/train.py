@@ -130,7 +130,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem train``."""
     from qwem.evaluation import evaluate_analogies, read_analogies
-    from qwem.model import Settings, refuse_settled
+    from qwem.model import Settings, reject_fixed_settings
     from qwem.training import TrainingSettings, run_training
 
     names = [field.name for field in fields(TrainingSettings)]
@@ -139,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
     source, settings = source_of(options.inputs), given_settings(options)
     # word2vec's reweighting has its own use for the threshold of subsampling.
     own = {"subsample"} if training.reweighting == "word2vec" else set()
-    refuse_settled(source, [name for name in settings if name not in own])
+    reject_fixed_settings(source, [name for name in settings if name not in own])
     questions = None if options.analogies is None else read_analogies(options.analogies)
     done = run_training(
         source,

@@ -34,7 +34,7 @@ from qwem.corpus import (
     encode_piece,
 )
 from qwem.errors import EmptyCorpusError
-from qwem.model import Settings, settle
+from qwem.model import Settings, resolve_auto
 
 if TYPE_CHECKING:
     import os
@@ -136,7 +136,7 @@ def count_text(
 
     once(chosen, choose)
     corpus = Corpus.load(chosen)
-    settled = settle(settings, corpus.vocabulary)
+    settled = resolve_auto(settings, corpus.vocabulary)
     counting = {
         "window": settled.window,
         "weights": settled.weights,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from qwem.comparison.replicates import aligned
 from qwem.comparison.slices import slices_of
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.model import Settings, fit, refuse_settled
+from qwem.model import Settings, fit, reject_fixed_settings
 from qwem.polish import Polished
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.model import Model, Preset, SettingChanges, Settled
+    from qwem.model import Model, Preset, ResolvedSettings
 
     Array: TypeAlias = NDArray[np.float64]
 
@@ -181,7 +181,7 @@ def compare_corpora(
     threads: int | None = None,
     preset: Preset | None = None,
     settings: Settings | None = None,
-    **changes: Unpack[SettingChanges],
+    **changes: Any,
 ) -> CorpusComparison:
     """Return the vectors of words in several corpora, and which words are used differently.
 
@@ -239,7 +239,7 @@ def compare_corpora(
     if settings is not None and preset is not None:
         raise SettingError("Both settings and a preset were given; pass one of the two.")
     for source in corpora.values():
-        refuse_settled(source, [name for name in changes if name != "vocab_size"])
+        reject_fixed_settings(source, [name for name in changes if name != "vocab_size"])
     if groups is not None and set(groups) != set(corpora):
         raise SettingError("groups must have labels for every corpus, under the same names.")
     chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
@@ -291,7 +291,7 @@ def debiased_changes(
 
 
 def _embedder(
-    compass: Model, settled: Settled, alignment: Alignment, threads: int | None
+    compass: Model, settled: ResolvedSettings, alignment: Alignment, threads: int | None
 ) -> Callable[[Cooccurrence], NDArray[Any]]:
     """Return the function from the counts of a corpus to its vectors."""
     if alignment == "procrustes":

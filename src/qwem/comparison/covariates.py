@@ -84,7 +84,7 @@ def column_of(name: object, values: Any, documents: int) -> list[Any]:
     if len(values) != documents:
         raise SettingError(
             f"The covariate {name!r} has {len(values):,} values, and there are {documents:,} "
-            "documents; give one for each, and don't leave out documents by min_tokens."
+            "documents; give one for each, and don't leave out documents by `min_tokens`."
         )
     plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
     return [None if _is_missing(value) else value for value in plain]

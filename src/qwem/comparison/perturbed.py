@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.model import Settled
+    from qwem.model import ResolvedSettings
     from qwem.spectrum import Spectrum
     from qwem.target import Target
 
@@ -41,7 +41,7 @@ class PerturbedSpectra:
         self,
         spectrum: Spectrum,
         counts: Cooccurrence,
-        settled: Settled,
+        settled: ResolvedSettings,
         *,
         threads: int | None = None,
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from qwem.comparison.least_squares import fit_clusters
 from qwem.cooccurrence import Cooccurrence, window_weights
 from qwem.corpus import Corpus, tokenizer_named
 from qwem.errors import CorpusError, SettingError
-from qwem.model import Settings, fit, read, refuse_settled, settle
+from qwem.model import Settings, fit, read, reject_fixed_settings, resolve_auto
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from qwem.comparison.least_squares import ClusteredFit
     from qwem.embedding import Embedding, Neighbours
-    from qwem.model import SettingChanges
 
     Array: TypeAlias = NDArray[np.float64]
 
@@ -158,7 +157,7 @@ def context_regression(
     drop_missing: bool = False,
     permutations: int = 999,
     threads: int | None = None,
-    **changes: Unpack[SettingChanges],
+    **changes: Any,
 ) -> ContextRegression:
     """Regress the vectors of a word's occurrences on covariates of their documents.
 
@@ -205,7 +204,7 @@ def context_regression(
     """
     require_whole("permutations", permutations, least=0)
     settings = Settings.of(**changes)
-    refuse_settled(source, changes)
+    reject_fixed_settings(source, changes)
     corpus = source if isinstance(source, Corpus) else read(source, settings, threads)
     columns = columns_of(covariates, len(corpus))
     labels = _labels(clusters, len(corpus))
@@ -216,11 +215,11 @@ def context_regression(
     present = documents_with(corpus, phrases)
     if not len(present):
         raise CorpusError(
-            f"{listed(asked)} never occurs in the text; check the spelling, or lower min_count."
+            f"{listed(asked)} never occurs in the text; check the spelling, or lower `min_count`."
         )
     # What can't be regressed is refused before the fit.
     _design(columns, present[_complete(columns, labels, present, asked, drop_missing)])
-    settled = settle(settings, corpus.vocabulary)
+    settled = resolve_auto(settings, corpus.vocabulary)
     weights = window_weights(settled.window, settled.weights)
     if embedding is None:
         embedding = fit(corpus, settings, threads=threads).embedding()

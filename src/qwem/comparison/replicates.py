@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.model import Model, Settled
+    from qwem.model import Model, ResolvedSettings
     from qwem.spectrum import Spectrum
 
 
@@ -35,7 +35,7 @@ class Replicates:
         self,
         model: Model,
         counts: Cooccurrence,
-        settled: Settled,
+        settled: ResolvedSettings,
         *,
         sweeps: int,
         threads: int | None = None,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from qwem.comparison.folds import deal, every_word
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError
-from qwem.model import count, read, settle
+from qwem.model import count, read, resolve_auto
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.model import Settings, Settled
+    from qwem.model import ResolvedSettings, Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Slices:
     """The counts of several corpora by fold, all with the same words."""
 
     folds: Mapping[str, list[Cooccurrence]]
-    settled: Settled
+    settled: ResolvedSettings
 
     @cached_property
     def _halves(self) -> dict[str, list[Cooccurrence]]:
@@ -70,7 +70,7 @@ def slices_of(
         for name, source in corpora.items()
     }
     vocabulary = _shared(read_ones.values(), limit)
-    settled = settle(settings.changed(vocab_size=None), vocabulary)
+    settled = resolve_auto(settings.changed(vocab_size=None), vocabulary)
     counted = {}
     for name, corpus in read_ones.items():
         labels = None if groups is None else groups[name]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.model import Model, Settings, fit, read, refuse_settled, settle
+from qwem.model import Model, Settings, fit, read, reject_fixed_settings, resolve_auto
 
 if TYPE_CHECKING:
     import os
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
-    from qwem.model import Preset, SettingChanges
+    from qwem.model import Preset
 
 KIND = "stability"
 SWEEPS = 1
@@ -268,7 +268,7 @@ def stability(
     threads: int | None = None,
     preset: Preset | None = None,
     settings: Settings | None = None,
-    **changes: Unpack[SettingChanges],
+    **changes: Any,
 ) -> Stability:
     """Fit a model and replicates of it, to say how much results depend on the documents.
 
@@ -309,7 +309,7 @@ def stability(
     require_whole("sweeps", sweeps, least=1)
     if settings is not None and preset is not None:
         raise SettingError("Both settings and a preset were given; pass one of the two.")
-    refuse_settled(source[0] if _are_counts(source) else source, changes)
+    reject_fixed_settings(source[0] if _are_counts(source) else source, changes)
     chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
     if chosen.ngrams:
         raise SettingError("Replicates have no spelling; leave ngrams out.")
@@ -317,11 +317,11 @@ def stability(
         if groups is not None:
             raise SettingError("groups are for documents, and these are counts by fold already.")
         counts = FoldCounts(source, chosen, threads)
-        settled = settle(chosen, counts.total.vocabulary)
+        settled = resolve_auto(chosen, counts.total.vocabulary)
         model = fit(counts.total, settled, threads=threads)
     else:
         corpus = source if isinstance(source, Corpus) else read(source, chosen, threads)
-        settled = settle(chosen, corpus.vocabulary)
+        settled = resolve_auto(chosen, corpus.vocabulary)
         dealt = deal(corpus, folds, groups, settled.seed)
         model = fit(dealt.corpus, settled, threads=threads, keep_counts=True)
         whole = None if model.update_state is None else model.update_state.counts

@@ -107,7 +107,7 @@ class Cooccurrence:
             subsampling = Subsampling(subsample, seed, draws)
         if draws < 1 or (draws > 1 and subsampling is None):
             raise SettingError(
-                f"draws counts subsamples: {draws} of them need subsample= and at least 1."
+                f"`draws` counts subsamples: {draws} of them need `subsample`, and at least one."
             )
         if not 0 <= seed < 2**63:
             raise SettingError(f"seed must be a non-negative 63-bit integer, not {seed}.")

@@ -27,12 +27,12 @@ def window_weights(window: int, weights: str | Sequence[int] = "dynamic") -> tup
         if weights == "flat":
             return (1,) * window
         raise SettingError(
-            f"weights must be 'dynamic', 'flat' or a weight for each distance, not {weights!r}."
+            f"`weights` must be 'dynamic', 'flat' or a weight for each distance, not {weights!r}."
         )
     if len(weights) != window:
         raise SettingError(f"A window of {window} needs {window} weights, not {len(weights)}.")
     if not all(0 <= weight <= MAX_WEIGHT and weight == int(weight) for weight in weights):
         raise SettingError(
-            f"weights must be whole numbers from 0 to {MAX_WEIGHT:,}, not {list(weights)}."
+            f"`weights` must be whole numbers from 0 to {MAX_WEIGHT:,}, not {list(weights)}."
         )
     return tuple(map(int, weights))

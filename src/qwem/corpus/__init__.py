@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Documents,
         Errors,
         Reading,
-        ReadingOptions,
     )
     from qwem.corpus.recoding import RecodedPieces, recode
     from qwem.corpus.tokenizer import tokenizer_name, tokenizer_named
@@ -38,7 +37,6 @@ __all__ = [
     "PairStatistics",
     "Phrases",
     "Reading",
-    "ReadingOptions",
     "RecodedPieces",
     "Vocabulary",
     "choose_words",
@@ -69,7 +67,7 @@ __getattr__, __dir__ = lazy_names(
         "phrases": ("PairStatistics", "Phrases", "following_pairs", "no_phrases"),
         "pieces": ("cut_files", "encode_piece"),
         "recoding": ("RecodedPieces", "recode"),
-        "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading", "ReadingOptions"),
+        "reading": ("AUTO_MIN_COUNT", "AtMost", "Documents", "Errors", "Reading"),
         "tokenizer": ("tokenizer_name", "tokenizer_named"),
         "vocabulary": ("Vocabulary", "frequency_order"),
     },

@@ -78,7 +78,7 @@ def from_texts(
         bad = next(i for i, text in enumerate(texts) if text and valid_text(text) != text)
         raise CorpusError(
             f"{name(bad)} has half a surrogate pair in it, which is not a character; "
-            "pass errors='replace' to put ? in its place."
+            "pass `errors='replace'` to put ? in its place."
         ) from None
 
 

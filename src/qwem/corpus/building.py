@@ -115,7 +115,8 @@ def build(
         reading.min_count != "auto" or reading.vocab_size not in (None, len(vocabulary))
     ):
         raise SettingError(
-            "vocab_size and min_count choose words, but vocabulary gives them; pass one of the two."
+            "`vocab_size` and `min_count` choose words, but vocabulary gives them; pass one of "
+            "the two."
         )
     if reading.phrases:
         whole = replace(reading, phrases=False, vocab_size=None, min_count=1)

@@ -38,14 +38,14 @@ def choose_words(
     candidates = np.flatnonzero(counts >= min_count)
     often = f" that occur {min_count} times" if min_count > 1 else ""
     if not candidates.size:
-        raise CorpusError(f"No word is left: there are none{often}; lower min_count.")
+        raise CorpusError(f"No word is left: there are none{often}; lower `min_count`.")
     size = candidates.size if reading.vocab_size is None else int(reading.vocab_size)
     if isinstance(reading.vocab_size, AtMost):
         size = min(size, candidates.size)
     if size > candidates.size:
         raise SettingError(
-            f"vocab_size is {size:,}, larger than the corpus, which has {candidates.size:,} "
-            f"words{often}; lower it, or pass vocab_size=None to keep them all."
+            f"`vocab_size` is {size:,}, larger than the corpus, which has {candidates.size:,} "
+            f"words{often}; lower it, or pass `vocab_size=None` to keep them all."
         )
     # Only words that may be chosen are spelled out: those as frequent as the last one chosen.
     least = np.partition(counts[candidates], candidates.size - size)[candidates.size - size]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from qwem.corpus.files import PathLike
     from qwem.corpus.phrases import Phrases
-    from qwem.corpus.reading import Documents, ReadingOptions
+    from qwem.corpus.reading import Documents
 
 KIND = "corpus"
 TOKENS_FILE = "tokens.bin"
@@ -99,7 +99,7 @@ class Corpus:
         vocabulary: Vocabulary | None = None,
         threads: int | None = None,
         directory: PathLike | None = None,
-        **options: Unpack[ReadingOptions],
+        **options: Any,
     ) -> Corpus:
         r"""Read text files, choose the vocabulary, and encode the text with it.
 
@@ -145,7 +145,7 @@ class Corpus:
         vocabulary: Vocabulary | None = None,
         threads: int | None = None,
         directory: PathLike | None = None,
-        **options: Unpack[ReadingOptions],
+        **options: Any,
     ) -> Corpus:
         """Encode documents: texts, lists of words, mappings with a `text_column`, or a dataset.
 

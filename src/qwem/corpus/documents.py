@@ -61,7 +61,7 @@ def read_dataset(dataset: Any, text_column: str, errors: Errors) -> Iterator[Tex
     if dataset.column_names is not None and text_column not in dataset.column_names:
         raise CorpusError(
             f"The dataset has no column {text_column!r}; it has "
-            f"{', '.join(map(repr, dataset.column_names))}; name the text by text_column."
+            f"{', '.join(map(repr, dataset.column_names))}; name the text by `text_column`."
         )
     row = 0
     columns = dataset.select_columns([text_column]).with_format("arrow")
@@ -94,7 +94,7 @@ def _content(item: Any, number: int, text_column: str) -> str | list[str]:
         if text_column not in item:
             raise CorpusError(
                 f"Document {number} has no {text_column!r}; it has "
-                f"{', '.join(map(repr, item)) or 'nothing'}; name the text by text_column."
+                f"{', '.join(map(repr, item)) or 'nothing'}; name the text by `text_column`."
             )
         item = item[text_column]
     if item is None:

@@ -195,7 +195,7 @@ def _check_documents(lengths: NDArray[np.int64], kept: NDArray[np.bool_], min_to
     if not kept.any():
         raise EmptyCorpusError(
             f"No document is left: of {lengths.size:,} documents the longest has "
-            f"{lengths.max():,} words, and min_tokens is {min_tokens:,}."
+            f"{lengths.max():,} words, and `min_tokens` is {min_tokens:,}."
         )
 
 

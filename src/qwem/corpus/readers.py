@@ -106,7 +106,7 @@ def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -
     if column not in fields:
         raise CorpusError(
             f"Line {number} of {path} has no {column!r}; it has {_names(fields)}: "
-            "name the one with the text by text_column."
+            "name the one with the text by `text_column`."
         )
     text = fields[column]
     if not isinstance(text, str | None):
@@ -122,7 +122,7 @@ def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[Text
         if column not in table.schema_arrow.names:
             raise CorpusError(
                 f"{path} has no column {column!r}; it has {_names(table.schema_arrow.names)}: "
-                "name the one with the text by text_column."
+                "name the one with the text by `text_column`."
             )
         groups = range(*(file.part or (0, table.num_row_groups)))
         rows = sum(table.metadata.row_group(group).num_rows for group in groups)

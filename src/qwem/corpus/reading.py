@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypedDict, Unpack
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from qwem._internal.checks import require_choice, require_whole
+from qwem._internal.settings import Auto, BaseSettings, Switch, Text, Whole, setting
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from qwem.corpus.phrases import Phrases
     from qwem.corpus.tokenizer import TokenizerLike
@@ -33,90 +33,74 @@ class AtMost(int):
     """
 
 
-class ReadingOptions(TypedDict, total=False):
-    """The fields of `Reading` as keyword arguments, all optional."""
+def _tokenizer(text: str) -> str | re.Pattern[str]:
+    """Return the tokenizer that is written on the command line."""
+    if not text.startswith("regex:"):
+        return text
+    try:
+        return re.compile(text.removeprefix("regex:"))
+    except re.error as error:
+        raise SettingError(f"has a pattern that is not valid: {error}") from error
 
-    vocab_size: int | None
-    min_count: int | Literal["auto"]
-    min_tokens: int
-    tokenizer: TokenizerLike
-    text_column: str
-    oov: Literal["drop", "mask"]
-    errors: Errors
-    phrases: bool | int | Phrases
+
+def _rounds_or_phrases(value: Any) -> bool:
+    return hasattr(value, "joined") or Whole(0).accepts(value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    r"""What a word is, and which documents and words a corpus keeps.
+class Reading(BaseSettings):
+    """What a word is, and which documents and words a corpus keeps.
 
     >>> Reading(min_tokens=500, tokenizer="ascii").min_count
     'auto'
     """
 
-    vocab_size: int | None = None
-    """How many words to keep: the most frequent, ties by spelling. There must be as many, except
-    for `AtMost`. None keeps every word that occurs `min_count` times."""
-    min_count: int | Literal["auto"] = "auto"
-    """How often a word must occur to be kept. ``"auto"`` is 5, and less for small text: the largest
-    number up to 5 that keeps 1,000 words, or else 1."""
-    min_tokens: int = 0
-    """Documents of fewer words than this are left out before anything is counted."""
-    tokenizer: TokenizerLike = "letters"
-    """What a word is. ``"letters"``: every character that is not a letter becomes a space, and the
-    rest is lower-cased and split. ``"ascii"``: the same with a–z as the only letters. A regular
-    expression: its matches, not lower-cased. A function from a text to its words, which is called
-    for one document at a time, never in two threads at once."""
-    text_column: str = "text"
-    """The name of the text in JSON, Parquet, mappings and datasets; null is an empty document."""
-    oov: Literal["drop", "mask"] = "drop"
-    """What becomes of words outside the vocabulary: ``"drop"`` removes them, so that their
-    neighbours move together; ``"mask"`` keeps each as a gap."""
-    errors: Errors = "strict"
-    """``"strict"`` refuses text that is not valid UTF-8; ``"replace"`` puts U+FFFD in its place."""
-    phrases: bool | int | Phrases = False
-    """Whether words that belong together become one, such as new_york. True looks for pairs twice,
-    for phrases of up to four words; a number looks that many times. `Phrases` joins those that were
-    found before."""
+    vocab_size: int | None = setting(
+        None,
+        "keep the N most frequent words, ties by spelling. There must be as many, except for "
+        "`AtMost`. None keeps every word that occurs `min_count` times.",
+        Whole(1), stage="read", metavar="N", words={"all": None},
+    )  # fmt: skip
+    min_count: int | Literal["auto"] = setting(
+        "auto", "keep words that occur at least N times",
+        Whole(1), stage="read", metavar="N",
+        auto=Auto("5, or in small text the largest number that keeps 1,000 words"),
+    )  # fmt: skip
+    min_tokens: int = setting(
+        0, "leave out documents of fewer than N words, before anything is counted",
+        Whole(0), stage="read", metavar="N",
+    )  # fmt: skip
+    tokenizer: TokenizerLike = setting(
+        "letters",
+        "what a word is: letters (every run of letters, lower-cased), ascii (the same with a–z "
+        "only), or regex:PATTERN (every match, not lower-cased). In Python a pattern is compiled, "
+        "and a function from a text to its words will do; it is called for one document at a time, "
+        "never in two threads at once.",
+        Text(_tokenizer), stage="read", metavar="NAME",
+    )  # fmt: skip
+    text_column: str = setting(
+        "text",
+        "name of the text in JSON and Parquet files, mappings and datasets. Null is an empty "
+        "document.",
+        Text(), stage="read", metavar="NAME",
+    )  # fmt: skip
+    oov: Literal["drop", "mask"] = setting(
+        "drop",
+        "drop words outside the vocabulary, so that their neighbours move together, or mask each "
+        "as a gap",
+        ("drop", "mask"), stage="read",
+    )  # fmt: skip
+    errors: Errors = setting(
+        "strict", "refuse text that is not valid UTF-8 (strict), or replace what is not by U+FFFD",
+        ("strict", "replace"), stage="read",
+    )  # fmt: skip
+    phrases: bool | int | Phrases = setting(
+        False,
+        "join up to four words that belong together, such as new_york. In Python a number says how "
+        "many times pairs are looked for (True is twice), and `Phrases` joins those that were "
+        "found before.",
+        Switch(_rounds_or_phrases, "True, False, a whole number or Phrases"), stage="read",
+    )  # fmt: skip
 
-    _OTHER_NAMES: ClassVar[Mapping[str, str]] = {"max_final_vocab": "vocab_size"}
-    """What other programs call these settings, for `meant_by`."""
-
-    def __post_init__(self) -> None:
-        if self.vocab_size is not None:
-            require_whole("vocab_size", self.vocab_size, least=1, otherwise="None")
-        if self.min_count != "auto":
-            require_whole("min_count", self.min_count, least=1, otherwise="'auto'")
-        require_whole("min_tokens", self.min_tokens, least=0)
-        require_choice("oov", self.oov, ("drop", "mask"))
-        require_choice("errors", self.errors, ("strict", "replace"))
-        if not isinstance(self.phrases, bool) and not hasattr(self.phrases, "joined"):
-            require_whole("phrases", self.phrases, least=0, otherwise="a bool, or Phrases")
-
-    @classmethod
-    def of(cls, **options: Unpack[ReadingOptions]) -> Self:
-        """Return the defaults with changes to them; an unknown name is refused."""
-        cls.refuse_unknown(options)
-        return cls(**options)
-
-    @classmethod
-    def refuse_unknown(cls, names: Iterable[str]) -> None:
-        """Raise `SettingError` for the first name that is not a setting, with the nearest one."""
-        known = [field.name for field in fields(cls)]
-        for name in names:
-            if name not in known:
-                meant = cls.meant_by(name)
-                hint = f"did you mean {meant}?" if meant else f"there are {', '.join(known)}."
-                raise SettingError(f"There is no setting {name!r}; {hint}")
-
-    @classmethod
-    def meant_by(cls, name: str) -> str | None:
-        """Return the setting that another name stands for, or the one with the nearest spelling.
-
-        >>> Reading.meant_by("max_final_vocab"), Reading.meant_by("tokeniser")
-        ('vocab_size', 'tokenizer')
-        """
-        if name in cls._OTHER_NAMES:
-            return cls._OTHER_NAMES[name]
-        close = difflib.get_close_matches(name, [field.name for field in fields(cls)], n=1)
-        return close[0] if close else None
+    OTHER_NAMES: ClassVar[Mapping[str, str]] = {"max_final_vocab": "vocab_size"}
+    """What other programs call these settings."""

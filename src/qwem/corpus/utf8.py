@@ -27,7 +27,7 @@ def valid_bytes(data: bytes, errors: Errors, path: Path | RemoteFile, position: 
             start = _first_error(data)
             raise CorpusError(
                 f"{path} is not valid UTF-8 at byte {position + start} (0x{data[start]:02x}); "
-                "convert it to UTF-8, or pass errors='replace' to put U+FFFD there."
+                "convert it to UTF-8, or pass `errors='replace'` to put U+FFFD there."
             )
         data = data.decode("utf-8", "replace").encode("utf-8")
     return data.removeprefix(_BYTE_ORDER_MARK) if position == 0 else data
@@ -50,7 +50,7 @@ def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
         bad = next(i for i, text in enumerate(rows) if not _is_valid(text))
         raise CorpusError(
             f"Row {row + bad} of {place} is not valid UTF-8 at its byte "
-            f"{_first_error(rows[bad])}; pass errors='replace' to put U+FFFD there."
+            f"{_first_error(rows[bad])}; pass `errors='replace'` to put U+FFFD there."
         ) from None
     return array
 

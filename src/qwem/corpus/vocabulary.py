@@ -101,7 +101,8 @@ class Vocabulary:
         """Return the first `size` words."""
         if not 0 < size <= len(self):
             raise SettingError(
-                f"vocab_size must be between 1 and {len(self):,}, the number of words, not {size}."
+                f"`vocab_size` must be between 1 and {len(self):,}, the number of words, not "
+                f"{size}."
             )
         return self if size == len(self) else Vocabulary(self.words[:size], self.counts[:size])
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from qwem._internal.imports import lazy_names
 
 if TYPE_CHECKING:
-    from qwem.model.choices import Settled, settle
     from qwem.model.fitting import count, fit, fit_counts, read
     from qwem.model.model import Model
     from qwem.model.new_words import NewVectors, NewWord
-    from qwem.model.provenance import refuse_settled
-    from qwem.model.settings import PRESETS, Preset, SettingChanges, Settings
+    from qwem.model.provenance import reject_fixed_settings
+    from qwem.model.settings import PRESETS, Preset, ResolvedSettings, Settings, resolve_auto
     from qwem.model.solution import ClosedForm, build_target
     from qwem.model.update_state import UpdateState
     from qwem.model.vectorizer import QwemVectorizer
@@ -25,29 +24,27 @@ __all__ = [
     "NewWord",
     "Preset",
     "QwemVectorizer",
-    "SettingChanges",
+    "ResolvedSettings",
     "Settings",
-    "Settled",
     "UpdateState",
     "build_target",
     "count",
     "fit",
     "fit_counts",
     "read",
-    "refuse_settled",
-    "settle",
+    "reject_fixed_settings",
+    "resolve_auto",
 ]
 
 # Settings alone don't need SciPy, nor fits scikit-learn.
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "choices": ("Settled", "settle"),
         "fitting": ("count", "fit", "fit_counts", "read"),
         "model": ("Model",),
         "new_words": ("NewVectors", "NewWord"),
-        "provenance": ("refuse_settled",),
-        "settings": ("PRESETS", "Preset", "SettingChanges", "Settings"),
+        "provenance": ("reject_fixed_settings",),
+        "settings": ("PRESETS", "Preset", "ResolvedSettings", "Settings", "resolve_auto"),
         "solution": ("ClosedForm", "build_target"),
         "update_state": ("UpdateState",),
         "vectorizer": ("QwemVectorizer",),

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from qwem._internal.inputs import is_url
 from qwem._internal.progress import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Vocabulary
-from qwem.errors import CorpusError, SettingError
-from qwem.model.choices import cut_to_memory, describe, require_enough, settle
+from qwem.errors import CorpusError
+from qwem.model.choices import cut_to_memory, describe, require_enough
 from qwem.model.model import Model
-from qwem.model.provenance import refuse_settled, settings_of
-from qwem.model.settings import Settings
+from qwem.model.provenance import reject_fixed_settings, settings_of
+from qwem.model.settings import Settings, resolve_auto
 from qwem.model.solution import learn
-from qwem.model.thinning import thinning_of, words_before
+from qwem.model.subsampling import original_vocabulary, recorded_subsampling
 from qwem.model.update_state import UpdateState
 
 if TYPE_CHECKING:
-    from qwem.model.settings import Preset, SettingChanges
+    from qwem.model.settings import Preset
 
 # No space, and an ending that files of text have.
 _FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
@@ -34,7 +34,7 @@ def fit(
     preset: Preset | None = None,
     keep_counts: bool = False,
     threads: int | None = None,
-    **changes: Unpack[SettingChanges],
+    **changes: Any,
 ) -> Model:
     """Learn word embeddings in closed form.
 
@@ -61,33 +61,30 @@ def fit(
     >>> words.similarity("king", "queen") > words.similarity("king", "cat")
     True
     """
-    if settings is not None and preset is not None:
-        raise SettingError("Both settings and a preset were given; pass one of the two.")
-    settings = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
-    refuse_settled(source, changes)
+    given = Settings.chosen(settings, preset, changes)
+    reject_fixed_settings(source, changes)
     watch = Stopwatch()
-    corpus = found = None
     if isinstance(source, Cooccurrence):
-        counts = source
-    else:
-        with watch.stage("read"):
-            corpus = source if isinstance(source, Corpus) else read(source, settings, threads)
-            found = len(corpus.vocabulary)
-            if corpus is not source and settings.vocab_size is None:
-                corpus = cut_to_memory(corpus, settings)
-        require_enough(settings, corpus.vocabulary)
-        with watch.stage("count"):
-            counts = count(corpus, settings, threads)
-    model = fit_counts(counts, corpus, settings, watch, found=found, threads=threads)
-    if corpus is not None:
-        model = replace(model, corpus={"fingerprint": corpus.fingerprint, **model.corpus})
-    if not keep_counts:
-        return model
-    chosen_here = corpus is not source and settings.vocab_size is None
-    least = None
-    if corpus is not None and chosen_here and len(corpus.vocabulary) == found:
-        least = corpus.settings.get("min_count")
-    return replace(model, update_state=_update_state(counts, corpus, least))
+        model = fit_counts(source, None, given, watch, threads=threads)
+        return replace(model, update_state=_update_state(source, None)) if keep_counts else model
+    with watch.stage("read"):
+        corpus = source if isinstance(source, Corpus) else read(source, given, threads)
+        resolved = resolve_auto(given, corpus.vocabulary)
+        found, least = len(corpus.vocabulary), None
+        if corpus is not source and given.vocab_size is None:
+            corpus = cut_to_memory(corpus, resolved)
+            if len(corpus.vocabulary) < found:
+                resolved = resolve_auto(given, corpus.vocabulary)
+            else:
+                least = corpus.settings.get("min_count")
+    require_enough(resolved, corpus.vocabulary)
+    with watch.stage("count"):
+        counts = count(corpus, resolved, threads)
+    model = fit_counts(counts, corpus, resolved, watch, found=found, threads=threads)
+    model = replace(model, corpus={"fingerprint": corpus.fingerprint, **model.corpus})
+    return (
+        replace(model, update_state=_update_state(counts, corpus, least)) if keep_counts else model
+    )
 
 
 def fit_counts(
@@ -122,18 +119,18 @@ def fit_counts(
         `factorize` and `polish` that take the same arguments.
     """
     # Subsampled counts have fewer words than the text that settings are chosen for.
-    vocabulary = words_before(counts) if corpus is None else corpus.vocabulary
-    require_enough(settings, vocabulary)
-    settled = settle(settings, vocabulary)
-    solution = learn(counts, settled, threads, watch, **solvers)
+    vocabulary = original_vocabulary(counts) if corpus is None else corpus.vocabulary
+    resolved = resolve_auto(settings, vocabulary)
+    require_enough(resolved, vocabulary)
+    solution = learn(counts, resolved, threads, watch, **solvers)
     known = {} if corpus is None else corpus.settings
     return Model(
         solution,
-        settings_of(corpus, counts, solution.spectrum, settled),
+        settings_of(corpus, counts, solution.spectrum, resolved),
         {"counts": list(counts.sources), **known},
         None if corpus is None else corpus.phrases,
         None,
-        describe(settled, settings, vocabulary, corpus, found or len(vocabulary)),
+        describe(resolved, vocabulary, corpus, found or len(vocabulary)),
         watch.seconds,
     )
 
@@ -149,25 +146,27 @@ def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:
 
 def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Cooccurrence:
     """Count the pairs of a corpus."""
-    settled = settle(settings, corpus.vocabulary)
+    resolved = resolve_auto(settings, corpus.vocabulary)
     return Cooccurrence.count(
         corpus,
-        settled.window,
-        settled.weights,
-        subsample=settled.subsample,
-        draws=settled.draws,
-        seed=settled.seed,
+        resolved.window,
+        resolved.weights,
+        subsample=resolved.subsample,
+        draws=resolved.draws,
+        seed=resolved.seed,
         threads=threads,
     )
 
 
-def _update_state(counts: Cooccurrence, corpus: Corpus | None, least: int | None) -> UpdateState:
+def _update_state(
+    counts: Cooccurrence, corpus: Corpus | None, least: int | None = None
+) -> UpdateState:
     """Return what an update of the model will need.
 
     A new word enters when it has occurred `least` times, or else as often as the rarest word.
     """
     if corpus is None:
-        frequencies = thinning_of(counts.vocabulary, counts.sources).frequencies
+        frequencies = recorded_subsampling(counts.vocabulary, counts.sources).frequencies
         words = Vocabulary(counts.vocabulary.words, frequencies)
     else:
         words = corpus.vocabulary

@@ -13,9 +13,9 @@ from qwem._internal.results import Result, as_plain
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Vocabulary, occurrences
 from qwem.errors import CorpusError, CountError, SettingError
-from qwem.model.choices import SHRINKAGE
+from qwem.model.settings import SHRINKAGE
 from qwem.model.solution import ClosedForm
-from qwem.model.thinning import thinning_of
+from qwem.model.subsampling import recorded_subsampling
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -150,7 +150,7 @@ def _row(
     tokens[places] = size
     stream = tokens[kept]
     present = np.concatenate(([0], np.cumsum(stream >= 0)))
-    subsample, frequency = thinning_of(model.vocabulary, settings["sources"])
+    subsample, frequency = recorded_subsampling(model.vocabulary, settings["sources"])
     new = Vocabulary((*model.vocabulary.words, "\n"), np.append(frequency, 1))
     small = Corpus(
         stream[stream >= 0].astype(np.uint32),

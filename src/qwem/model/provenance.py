@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from qwem.cooccurrence import Cooccurrence
-from qwem.corpus import Corpus, Reading
+from qwem.corpus import Corpus
 from qwem.errors import SettingError
+from qwem.model.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qwem.model.choices import Settled
+    from qwem.model.settings import ResolvedSettings
     from qwem.spectrum import Spectrum
-
-_READING = (*(field.name for field in fields(Reading)), "documents")
-_COUNTING = ("window", "weights", "subsample", "draws")
+_OF_MSTAR = ("negatives", "shrinkage", "coupling")
 
 
-def refuse_settled(source: object, given: Iterable[str]) -> None:
+def reject_fixed_settings(source: object, given: Iterable[str]) -> None:
     """Raise `SettingError` if a given setting belongs to a stage that `source` has passed.
 
-    >>> refuse_settled(Corpus.from_documents(["a b"]), ["window"])
-    >>> refuse_settled(Corpus.from_documents(["a b"]), ["tokenizer"])
+    >>> reject_fixed_settings(Corpus.from_documents(["a b"]), ["window"])
+    >>> reject_fixed_settings(Corpus.from_documents(["a b"]), ["tokenizer"])
     Traceback (most recent call last):
     ...
-    qwem.errors.SettingError: tokenizer was settled when the corpus was made; leave it out, or \
+    qwem.errors.SettingError: `tokenizer` was fixed when the corpus was made; leave it out, or \
 start from the text.
     """
     if isinstance(source, Cooccurrence):
-        settled, made, start = (*_READING, *_COUNTING), "counts were", "the text or its corpus"
+        fixed, made = Settings.options("read", "count"), "counts were"
+        start = "the text or its corpus"
     elif isinstance(source, Corpus):
-        settled, made, start = _READING, "corpus was", "the text"
+        fixed, made, start = Settings.options("read"), "corpus was", "the text"
     else:
         return
     for name in given:
-        if name in settled:
+        if name in fixed:
             raise SettingError(
-                f"{name} was settled when the {made} made; leave it out, or start from {start}."
+                f"`{name}` was fixed when the {made} made; leave it out, or start from {start}."
             )
 
 
 def settings_of(
-    corpus: Corpus | None, counts: Cooccurrence, spectrum: Spectrum, settings: Settled
+    corpus: Corpus | None, counts: Cooccurrence, spectrum: Spectrum, settings: ResolvedSettings
 ) -> dict[str, Any]:
     """Return the settings that made a spectrum, as far as its stages know them.
 
@@ -52,19 +51,14 @@ def settings_of(
     """
     made: dict[str, Any] = {}
     if corpus is not None:
-        made |= {name: corpus.settings[name] for name in _READING if name in corpus.settings}
+        reading = Settings.options("read")
+        made |= {name: corpus.settings[name] for name in reading if name in corpus.settings}
     made |= _counting_of(counts)
-    made["target"] = settings.target
-    if settings.target == "mstar":
-        made |= {name: getattr(settings, name) for name in ("negatives", "shrinkage", "coupling")}
-    return made | {
-        "dim": spectrum.dim,
-        "signed": spectrum.signed,
-        "tol": spectrum.tol,
-        "seed": settings.seed,
-        "polish": settings.polish,
-        "ngrams": settings.ngrams,
-    }
+    later = list(Settings.options("target", "factorize", "polish", ""))
+    if settings.target != "mstar":
+        later = [name for name in later if name not in _OF_MSTAR]
+    made |= {name: getattr(settings, name) for name in later}
+    return made | {"dim": spectrum.dim, "signed": spectrum.signed, "tol": spectrum.tol}
 
 
 def _counting_of(counts: Cooccurrence) -> dict[str, Any]:

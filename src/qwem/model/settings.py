@@ -1,40 +1,60 @@
-"""Settings of a fit, and the named sets of them."""
+"""Settings of a fit, each written once, and the named sets of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from qwem._internal.checks import require_choice, require_whole
-from qwem.cooccurrence import window_weights
-from qwem.corpus import AtMost, Documents, Reading, ReadingOptions
+from qwem._internal.settings import Auto, Number, Switch, Text, Whole, setting
+from qwem.corpus import AtMost, Reading
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from qwem.corpus import Documents, Vocabulary
+
 FitTarget = Literal["mstar", "pmi", "ppmi"]
 Preset = Literal["practical", "paper"]
 
+DIM = 200
+"""The dimension, unless the text is short."""
+WORDS_PER_DIMENSION = 10
+"""The fewest different words for each dimension."""
+DIM_GROWTH = 0.8
+"""The dimension is at most this times the cube root of the text's length, 100 for two million
+words: docs/closed-form-choices.md has the trials."""
+WINDOW, WIDEST_WINDOW = 5, 10
+WIDE_BELOW = 16_000_000
+"""In texts of fewer words the window is wider, by the fifth root of what is missing: a rare word
+needs more of its surroundings."""
+SUBSAMPLE = 1e-3
+KEPT_OCCURRENCES = 1_000
+"""Small text is subsampled less: words that occur less often than this stay whole."""
+SHRINKAGE, COUPLING = 10.0, -0.2
 
-class SettingChanges(ReadingOptions, total=False):
-    """The fields of `Settings` as keyword arguments, all optional."""
 
-    documents: Documents
-    window: int | Literal["auto"]
-    weights: str | Sequence[int]
-    subsample: float | Literal["auto"] | None
-    draws: int
-    target: FitTarget
-    negatives: float
-    shrinkage: float | Literal["auto"]
-    coupling: float | Literal["auto"]
-    dim: int | Literal["auto"]
-    signed: bool
-    tol: float
-    seed: int
-    polish: bool | Literal["auto"]
-    ngrams: bool
+def _weights(text: str) -> str | list[int]:
+    """Return the name of weights, or the numbers that commas separate."""
+    return text if text in ("dynamic", "flat") else [int(number) for number in text.split(",")]
+
+
+def _dim(given: Settings, words: int, length: int) -> int:
+    growing = round(DIM_GROWTH * math.cbrt(length))
+    return max(1, min(DIM, growing, words // WORDS_PER_DIMENSION))
+
+
+def _window(given: Settings, words: int, length: int) -> int:
+    if not isinstance(given.weights, str):
+        return len(given.weights)
+    wider = WINDOW * (WIDE_BELOW / max(length, 1)) ** 0.2
+    return min(WIDEST_WINDOW, max(WINDOW, round(wider)))
+
+
+def _subsample(given: Settings, words: int, length: int) -> float | None:
+    threshold = max(SUBSAMPLE, KEPT_OCCURRENCES / max(length, 1))
+    return threshold if threshold < 1 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,42 +68,77 @@ class Settings(Reading):
     ('auto', 16)
     """
 
-    documents: Documents = "line"
-    """Whether each line of a plain text file is a document, or each file."""
-    window: int | Literal["auto"] = "auto"
-    """How far apart two words may be and still count as a pair; the paper's L is twice that.
-    ``"auto"`` is 5, and more for short text, or the number of `weights` if these are listed."""
-    weights: str | Sequence[int] = "dynamic"
-    """What a pair counts by its distance: see `Cooccurrence.count`."""
-    subsample: float | Literal["auto"] | None = "auto"
-    """word2vec's threshold t: words more frequent than that are thinned out before counting.
-    ``"auto"`` is 0.001, and more in less than a million words; None leaves every word."""
-    draws: int = 1
-    """How many such subsamples are added up."""
-    target: FitTarget = "mstar"
-    """The matrix made of the counts."""
-    negatives: float = 1.0
-    """word2vec's k, the weight of the negative term of M*."""
-    shrinkage: float | Literal["auto"] = "auto"
-    """The evidence that a pair must overcome before M* trusts it; ``"auto"`` is 10."""
-    coupling: float | Literal["auto"] = "auto"
-    """Word i weighs P_i to this power (Proposition 3.3), below 0 in favour of rare words;
-    ``"auto"`` is −0.2."""
-    dim: int | Literal["auto"] = "auto"
-    """The dimension of the embedding. ``"auto"`` is 200, and less for short text."""
-    signed: bool = True
-    """Whether negative eigenvalues are used too, as an untied model does."""
-    tol: float = 1e-3
-    """The largest residual of an eigenpair, relative to the largest eigenvalue."""
-    seed: int = 0
-    """For everything that is random."""
-    polish: bool | Literal["auto"] = "auto"
-    """Whether to continue with a few steps of word2vec's own loss, see `qwem.polish`. ``"auto"``
-    does so for M*, not for the other targets."""
-    ngrams: bool = False
-    """Whether rare words lean on their spelling, and unseen words have vectors: see `spell`."""
+    documents: Documents = setting(
+        "line", "what is a document in plain text: each line, or each file",
+        ("line", "file"), stage="read",
+    )  # fmt: skip
+    window: int | Literal["auto"] = setting(
+        "auto",
+        "count words that are at most L words apart. The paper's L is twice that.",
+        Whole(1, 10_000), stage="count", metavar="L",
+        auto=Auto("5, and up to 10 for short text, or the number of listed weights", _window),
+    )  # fmt: skip
+    weights: str | Sequence[int] = setting(
+        "dynamic",
+        "weight of a pair by its distance: dynamic (L … 1), flat (1), or numbers such as 3,2,1",
+        Text(_weights, "dynamic, flat, or whole numbers such as 3,2,1"), stage="count", metavar="W",
+    )  # fmt: skip
+    subsample: float | Literal["auto"] | None = setting(
+        "auto",
+        "thin out words that are more frequent than T before counting, as word2vec does. None "
+        "leaves every word.",
+        Number(), stage="count", metavar="T", words={"none": None},
+        auto=Auto("0.001, and more in less than a million words", _subsample),
+    )  # fmt: skip
+    draws: int = setting(
+        1, "add up K such subsamples", Whole(1, 10_000), stage="count", metavar="K"
+    )
+    target: FitTarget = setting(
+        "mstar", "matrix to factorize", ("mstar", "pmi", "ppmi"), stage="target"
+    )
+    negatives: float = setting(
+        1.0, "weight of the negative term of M*, word2vec's k", Number(), stage="target",
+        metavar="K",
+    )  # fmt: skip
+    shrinkage: float | Literal["auto"] = setting(
+        "auto", "evidence that a pair of words must overcome before M* trusts it",
+        Number(), stage="target", metavar="A",
+        auto=Auto("10", lambda given, *_: SHRINKAGE if given.target == "mstar" else 0.0),
+    )  # fmt: skip
+    coupling: float | Literal["auto"] = setting(
+        "auto",
+        "weight word i by its probability to this power (Proposition 3.3), below 0 in favour of "
+        "rare words",
+        Number(), stage="target", metavar="A",
+        auto=Auto("-0.2", lambda given, *_: COUPLING if given.target == "mstar" else 0.0),
+    )  # fmt: skip
+    dim: int | Literal["auto"] = setting(
+        "auto", "dimension of the embedding", Whole(1, 10_000_000), stage="factorize", metavar="D",
+        auto=Auto("200, and less for short text", _dim),
+    )  # fmt: skip
+    signed: bool = setting(
+        True, "use negative eigenvalues too, as an untied model does", Switch(), stage="factorize"
+    )
+    tol: float = setting(
+        1e-3, "largest residual of an eigenpair, relative to the largest eigenvalue",
+        Number(), stage="factorize", metavar="T",
+    )  # fmt: skip
+    seed: int = setting(0, "seed of everything that is random", Whole(0), metavar="N")
+    polish: bool | Literal["auto"] = setting(
+        "auto",
+        "continue with a few steps of word2vec's own loss, see `qwem.polish`, or keep the closed "
+        "form",
+        Switch(), stage="polish",
+        auto=Auto("yes for M*, no for other targets", lambda given, *_: given.target == "mstar"),
+    )  # fmt: skip
+    ngrams: bool = setting(
+        False,
+        "let rare words learn from their spelling, and unseen words have vectors. See "
+        "`qwem.embedding.spell`.",
+        Switch(), stage="polish",
+    )  # fmt: skip
 
-    _OTHER_NAMES: ClassVar[Mapping[str, str]] = {
+    OTHER_NAMES: ClassVar[Mapping[str, str]] = {
         # gensim
         "vector_size": "dim",
         "size": "dim",
@@ -105,62 +160,81 @@ class Settings(Reading):
         "dimension": "dim",
         "k": "negatives",
     }
+    """What other programs call these settings."""
 
     def __post_init__(self) -> None:
+        from qwem.cooccurrence import window_weights
+
         super().__post_init__()
-        require_choice("documents", self.documents, ("line", "file"))
-        if self.window != "auto":
-            window_weights(self.window, self.weights)
-        elif isinstance(self.weights, str):
-            window_weights(1, self.weights)
-        else:
-            window_weights(len(self.weights), self.weights)
-        for name, least in (("draws", 1), ("seed", 0)):
-            require_whole(name, getattr(self, name), least=least)
-        if self.dim != "auto":
-            require_whole("dim", self.dim, least=1, otherwise="'auto'")
-        require_choice("target", self.target, ("mstar", "pmi", "ppmi"))
+        listed = 1 if isinstance(self.weights, str) else len(self.weights)
+        window_weights(listed if self.window == "auto" else self.window, self.weights)
         of_mstar = self.negatives != 1 or {self.shrinkage, self.coupling} - {0, "auto"}
         if self.target != "mstar" and of_mstar:
             raise SettingError(
-                f"negatives, shrinkage and coupling are settings of M*, not of {self.target}."
+                f"`negatives`, `shrinkage` and `coupling` are settings of M*, not of {self.target}."
             )
         polished = self.target == "mstar" if self.polish == "auto" else self.polish
         if self.ngrams and not polished:
-            raise SettingError("ngrams needs polished vectors; leave polish on, or ngrams off.")
+            raise SettingError("`ngrams` needs polished vectors; pass `polish=True`.")
 
     @classmethod
-    def of(cls, preset: str | None = None, **changes: Unpack[SettingChanges]) -> Self:
+    def of(cls, preset: str | None = None, /, **changes: Any) -> Self:
         """Return the settings of `preset`, with `changes` to them."""
         if preset is not None and preset not in PRESETS:
             raise SettingError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
-        cls.refuse_unknown(changes)
-        row: SettingChanges = PRESETS[preset] if preset else {}
-        merged: SettingChanges = {**row, **changes}
-        return cls(**merged)
+        return super().of(**{**PRESETS.get(preset or "practical", {}), **changes})
 
-    def changed(self, **changes: Unpack[SettingChanges]) -> Self:
-        """Return these settings with `changes` to them."""
-        self.refuse_unknown(changes)
-        return replace(self, **changes)
+    @classmethod
+    def chosen(cls, settings: Settings | None, preset: str | None, changes: Any) -> Settings:
+        """Return `settings`, or those of a preset, with `changes` to them."""
+        if settings is None:
+            return cls.of(preset, **changes)
+        if preset is not None:
+            raise SettingError("Both settings and a preset were given; pass one of the two.")
+        return settings.changed(**changes)
 
     @property
-    def reading(self) -> ReadingOptions:
+    def reading(self) -> dict[str, Any]:
         """The settings of `qwem.corpus.Reading`, as keyword arguments."""
-        options: Any = {field.name: getattr(self, field.name) for field in fields(Reading)}
-        return options
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain data."""
-        from qwem.corpus import tokenizer_name
-
-        plain = {**vars(self), "tokenizer": tokenizer_name(self.tokenizer)}
-        if not isinstance(self.phrases, int):
-            plain["phrases"] = dict(self.phrases.settings)
-        return plain
+        return {field.name: getattr(self, field.name) for field in fields(Reading)}
 
 
-PRESETS: dict[str, SettingChanges] = {
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSettings(Settings):
+    """Settings of which none is ``"auto"``, apart from those of reading."""
+
+    adapted: frozenset[str] = frozenset()
+    """The settings that were chosen for the text."""
+
+    if TYPE_CHECKING:
+        window: int
+        subsample: float | None
+        shrinkage: float
+        coupling: float
+        dim: int
+        polish: bool
+
+
+def resolve_auto(settings: Settings, vocabulary: Vocabulary) -> ResolvedSettings:
+    """Return settings without any ``"auto"``: what suits a text with these words and counts.
+
+    >>> from qwem.corpus import Vocabulary
+    >>> chosen = resolve_auto(Settings(), Vocabulary.from_counts({f"w{i}": 9 for i in range(500)}))
+    >>> chosen.dim, chosen.window, round(chosen.subsample, 3), chosen.polish
+    (13, 10, 0.222, True)
+    """
+    if isinstance(settings, ResolvedSettings):
+        return settings
+    size = len(vocabulary), int(vocabulary.counts.sum())
+    chosen = {
+        name: option.auto.rule(settings, *size)
+        for name, option in settings.options().items()
+        if getattr(settings, name) == "auto" and option.auto and option.auto.rule
+    }
+    return ResolvedSettings(**{**vars(settings), **chosen}, adapted=frozenset(chosen))
+
+
+PRESETS: dict[str, dict[str, Any]] = {
     # The defaults; docs/closed-form-choices.md has the trials.
     "practical": {},
     # The paper's model and its reading of Wikipedia: articles of at least 500 words, letters a to

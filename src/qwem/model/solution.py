@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from qwem._internal.progress import Stopwatch
     from qwem.cooccurrence import Cooccurrence
-    from qwem.model.choices import Settled
+    from qwem.model.settings import ResolvedSettings
     from qwem.target import Target
 
     Matrix: TypeAlias = NDArray[np.float32]
@@ -135,7 +135,7 @@ class ClosedForm:
         )
 
     def solve_words(
-        self, counts: Cooccurrence, settings: Settled, *, threads: int | None = None
+        self, counts: Cooccurrence, settings: ResolvedSettings, *, threads: int | None = None
     ) -> Embedding:
         """Return the vectors of the same words in other counts, all contexts being fixed."""
         target = build_target(counts, settings, threads)
@@ -156,7 +156,7 @@ Solution: TypeAlias = ClosedForm | Polished
 
 def learn(
     counts: Cooccurrence,
-    settings: Settled,
+    settings: ResolvedSettings,
     threads: int | None,
     watch: Stopwatch,
     *,
@@ -212,7 +212,9 @@ def learn(
     return result
 
 
-def build_target(counts: Cooccurrence, settings: Settled, threads: int | None = None) -> Target:
+def build_target(
+    counts: Cooccurrence, settings: ResolvedSettings, threads: int | None = None
+) -> Target:
     """Build the target of counts."""
     from qwem.target import mstar, pmi, ppmi, rank_one, setting31, word_probability
 

@@ -14,7 +14,7 @@ from qwem._internal.results import listed
 from qwem.cooccurrence import Cooccurrence, PairCounts
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError
-from qwem.model.choices import Settled
+from qwem.model.settings import ResolvedSettings
 from qwem.model.solution import learn
 from qwem.model.update_state import REMOVED, UpdateState, no_words
 
@@ -35,7 +35,7 @@ def update(
     if state is None:
         raise SettingError(
             "This model can't be updated, because it does not have its counts; fit it with "
-            "keep_counts=True (qwem fit --keep-counts)."
+            "`keep_counts=True`."
         )
     if more is None and remove is None:
         raise SettingError("There is nothing to update with; give text to add or to remove.")
@@ -238,7 +238,7 @@ def _occurring(counts: Cooccurrence) -> Cooccurrence:
     )
 
 
-def _settings_of(model: Model) -> Settled:
+def _settings_of(model: Model) -> ResolvedSettings:
     """Return the settings of the target and of all after it, as the model records them."""
     names = ("target", "negatives", "shrinkage", "coupling", "dim", "signed", "tol", "seed")
     made = {
@@ -246,4 +246,4 @@ def _settings_of(model: Model) -> Settled:
         for name in (*names, "polish", "ngrams")
         if name in model.settings
     }
-    return Settled(**{"subsample": None, "shrinkage": 0.0, "coupling": 0.0, **made})
+    return ResolvedSettings(**{"subsample": None, "shrinkage": 0.0, "coupling": 0.0, **made})

@@ -81,7 +81,7 @@ class Polished:
         if dim not in (None, self.spectrum.dim) or exponent != 0.5 or time is not None:
             raise SettingError(
                 f"A polished embedding has one dimension, {self.spectrum.dim}, one exponent "
-                "and one time; take model.spectrum.embedding(dim=…), or fit with polish=False."
+                "and one time; take model.spectrum.embedding(dim=…), or fit with `polish=False`."
             )
         return self.words
 

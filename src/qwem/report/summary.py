@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from qwem.errors import SettingError
+from qwem.model import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,29 +14,7 @@ if TYPE_CHECKING:
     from qwem.model import Model
 
 MEANINGS = {
-    "vocab_size": "how many words to keep, the most frequent ones",
-    "min_count": "how often a word must occur to be kept",
-    "min_tokens": "documents of fewer words than this are left out",
-    "tokenizer": "what counts as a word",
-    "documents": "whether each line of plain text is a document, or each file",
-    "text_column": "the column of structured files that holds the text",
-    "oov": "what happens to all other words: they are dropped, or kept as gaps",
-    "errors": "what happens to bytes that are not valid text",
-    "phrases": "how words that belong together were found and joined to one",
-    "window": "how many words apart two words may be to count as a pair",
-    "weights": "how much a pair counts by distance; dynamic: nearer pairs count more",
-    "subsample": "words more frequent than this fraction of the text are thinned out first",
-    "draws": "how many thinned-out copies of the text are added up",
-    "target": "the matrix that is computed from the counts",
-    "negatives": "the weight of pairs that do not occur",
-    "shrinkage": "how many occurrences a pair needs before it counts fully",
-    "coupling": "how much more (or less) weight frequent words have",
-    "dim": "how many features are kept: the length of each word's vector",
-    "signed": "whether features with negative eigenvalues are kept too",
-    "tol": "the relative error that is allowed in the eigenvalues",
-    "seed": "the seed of all random numbers",
-    "polish": "whether a few steps of word2vec's own training followed",
-    "ngrams": "whether the spelling of words improves rare words and gives vectors to new ones",
+    name: option.help.partition(". ")[0].rstrip(".") for name, option in Settings.options().items()
 }
 """What each field of `qwem.Settings` decides."""
 

@@ -234,7 +234,7 @@ def _check_rank(matrix: Target, request: Request, pairs: Eigenpairs) -> None:
     if not request.signed:
         remedy += ", or set signed=True to use negative ones"
     raise RankError(
-        f"Only {count} eigenvalues of this target are {kind}{beside}, and dim={request.dim} was "
+        f"Only {count} eigenvalues of this target are {kind}{beside}, and `dim={request.dim}` was "
         f"asked for; {remedy}."
     )
 

@@ -13,7 +13,7 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.dynamics import entry_scale
 from qwem.errors import SettingError
-from qwem.model import Settings, Settled, count, read, settle
+from qwem.model import ResolvedSettings, Settings, count, read, resolve_auto
 from qwem.target import (
     Reweighting,
     negative_sampling,
@@ -131,7 +131,7 @@ def run_training(
     watch = Stopwatch()
     corpus, counts = _counted(source, training, settings, threads, watch)
     with watch.stage("prepare"):
-        settled = settle(settings, counts.vocabulary if corpus is None else corpus.vocabulary)
+        settled = resolve_auto(settings, counts.vocabulary if corpus is None else corpus.vocabulary)
         trainer = _trainer(corpus, counts, training, settled)
     with watch.stage("train"):
         directory.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,10 @@ def _counted(
 
 
 def _trainer(
-    corpus: Corpus | None, counts: Cooccurrence, training: TrainingSettings, settings: Settled
+    corpus: Corpus | None,
+    counts: Cooccurrence,
+    training: TrainingSettings,
+    settings: ResolvedSettings,
 ) -> Trainer:
     loss: Loss = {"quartic": QUARTIC, "logistic": LOGISTIC}[training.loss]
     reweighting = _reweighting(counts, training, settings)
@@ -233,7 +236,7 @@ def _adam(training: TrainingSettings) -> Optimizer:
 
 
 def _reweighting(
-    counts: Cooccurrence, training: TrainingSettings, settings: Settled
+    counts: Cooccurrence, training: TrainingSettings, settings: ResolvedSettings
 ) -> Reweighting:
     if training.reweighting == "word2vec":
         subsample = 1e-3 if settings.subsample is None else settings.subsample

@@ -104,7 +104,7 @@ def write_hub(
     """
     if tokenizer is None:
         raise SettingError(
-            "It is not known how the text of these vectors was split into words; pass tokenizer= "
+            "It is not known how the text of these vectors was split into words; pass `tokenizer` "
             f"one of {', '.join(TOKENIZERS)}."
         )
     words = embedding.index_to_key

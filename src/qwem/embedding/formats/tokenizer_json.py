@@ -53,7 +53,7 @@ def _normalizers(tokenizer: str) -> list[dict[str, Any]]:
         # Characters at which Python's `str.split` splits, and `tokenizers` does not.
         return [_replace(r"[\x{1c}-\x{1f}]+", " ")]
     raise SettingError(
-        f"The tokenizer {tokenizer!r} can't be exported exactly; pass tokenizer= one of "
+        f"The tokenizer {tokenizer!r} can't be exported exactly; pass `tokenizer` one of "
         f"{', '.join(TOKENIZERS)}."
     )
 

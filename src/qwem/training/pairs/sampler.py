@@ -231,7 +231,7 @@ def _checked_distances(
     if counts.weights is None or any("subsample" in source for source in counts.sources):
         raise CountError(
             "Minibatches need counts with known weights by distance and without subsampling; "
-            "count without subsample=, and use the reweighting subsampling() instead."
+            "count with `subsample=None`, and use the reweighting subsampling() instead."
         )
     if pair_weights.counts is not counts.pair_counts.matrix:
         raise SettingError(

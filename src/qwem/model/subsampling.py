@@ -1,4 +1,4 @@
-"""How frequent words were thinned out, as far as counts say."""
+"""How frequent words were subsampled, as far as counts say."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ if TYPE_CHECKING:
     from qwem.cooccurrence import Cooccurrence
 
 
-class Thinning(NamedTuple):
+class RecordedSubsampling(NamedTuple):
     """The threshold of subsampling, if there was any, and how frequent words were before it."""
 
-    subsample: float | None
+    threshold: float | None
     frequencies: NDArray[np.int64]
 
 
-def thinning_of(vocabulary: Vocabulary, sources: Sequence[dict[str, Any]]) -> Thinning:
-    """Return how words were thinned out, given their counts and the `sources` of these."""
+def recorded_subsampling(
+    vocabulary: Vocabulary, sources: Sequence[dict[str, Any]]
+) -> RecordedSubsampling:
+    """Return how words were subsampled, given their counts and the `sources` of these."""
     subsampled = [source for source in sources if "subsample" in source]
     if not subsampled:
-        return Thinning(None, vocabulary.counts)
+        return RecordedSubsampling(None, vocabulary.counts)
     before, words = _before(vocabulary.counts, subsampled), subsampled[0]["words"]
     # Acceptance takes shares; a word that is not counted makes them those of the whole text.
     frequencies = np.rint(before * words / before.sum()).astype(np.int64)
-    return Thinning(subsampled[0]["subsample"], frequencies)
+    return RecordedSubsampling(subsampled[0]["subsample"], frequencies)
 
 
-def words_before(counts: Cooccurrence) -> Vocabulary:
-    """Return the words of counts, as often as they occurred before they were thinned out.
+def original_vocabulary(counts: Cooccurrence) -> Vocabulary:
+    """Return the words of counts, with their frequencies before subsampling.
 
-    That is an estimate for each word. For all together it is exact if the counts know how long
-    their texts were.
+    That is an estimate for each word. The sum is exact if the counts know how long their texts
+    were.
     """
     subsampled = [source for source in counts.sources if "subsample" in source]
     if not subsampled:
@@ -53,9 +55,9 @@ def words_before(counts: Cooccurrence) -> Vocabulary:
 
 
 def _before(counts: NDArray[np.int64], subsampled: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
-    """Estimate how often words occurred before they were thinned out.
+    """Estimate how often words occurred before subsampling.
 
-    A word of n occurrences among N that is thinned out has √(tNn) + tN left, on average.
+    Of a frequent word's n occurrences among N, √(tNn) + tN are left on average.
     """
     draws = sum(source["draws"] for source in subsampled) / len(subsampled)
     scaled = subsampled[0]["subsample"] * subsampled[0]["words"]

@@ -1,0 +1,232 @@
+"""Settings, each written once: a field that knows its help, its values, its stage and its flag."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+Stage = Literal["", "read", "count", "target", "factorize", "polish"]
+"""A stage of a fit; ``""`` is for settings that concern them all."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Whole numbers from `least` to `most`."""
+
+    least: int = 0
+    most: int | None = None
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"a whole number of at least {self.least}"
+        return f"a whole number from {self.least:,} to {self.most:,}"
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether `value` is such a number."""
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        return whole and value >= self.least and (self.most is None or value <= self.most)
+
+    def read(self, text: str) -> int:
+        """Return the number that is written."""
+        return int(text)
+
+
+@dataclass(frozen=True)
+class Number:
+    """Real numbers, of at least `least`."""
+
+    least: float | None = None
+
+    def __str__(self) -> str:
+        return "a number" if self.least is None else f"a number of at least {self.least:g}"
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether `value` is such a number."""
+        number = hasattr(value, "__float__") and not isinstance(value, bool)
+        return number and value == value and (self.least is None or value >= self.least)
+
+    def read(self, text: str) -> float:
+        """Return the number that is written."""
+        return float(text)
+
+
+@dataclass(frozen=True)
+class Text:
+    """Values that are written as `convert` reads them, and checked by whoever uses them."""
+
+    convert: Callable[[str], Any] = str
+    form: str = "text"
+
+    def __str__(self) -> str:
+        return self.form
+
+    def accepts(self, value: Any) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, text: str) -> Any:
+        """Return what `convert` does."""
+        return self.convert(text)
+
+
+@dataclass(frozen=True)
+class Switch:
+    """On or off; in Python also what `also` accepts."""
+
+    also: Callable[[Any], bool] | None = None
+    form: str = "True or False"
+
+    def __str__(self) -> str:
+        return self.form
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether `value` is a bool, or what is accepted beside."""
+        return isinstance(value, bool) or (self.also is not None and self.also(value))
+
+    def read(self, text: str) -> bool:
+        """Return nothing: a switch has no value on the command line."""
+        raise ValueError
+
+
+@dataclass(frozen=True)
+class Auto:
+    """What ``"auto"`` stands for, in words, and the rule for it where there is one here."""
+
+    meaning: str
+    rule: Callable[..., Any] | None = None
+    """Returns the value, given the settings, the number of words and the length of the text."""
+
+
+Values: TypeAlias = Whole | Number | Text | Switch | tuple[str, ...]
+"""What a setting takes; a tuple has the names to choose from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """What people are told about a value, in Python and on the command line."""
+
+    help: str
+    """What it does. The command line shows the first sentence."""
+    takes: Values
+    metavar: str | None = None
+    """How the command line calls the value."""
+    words: Mapping[str, Any] = field(default_factory=dict)
+    """Values beside these, by the words for them on the command line."""
+    auto: Auto | None = None
+    stage: Stage = ""
+    several: bool = False
+    """Whether there may be more than one value on the command line."""
+
+    def read(self, text: str) -> Any:
+        """Return the value that is written on the command line, or raise `ValueError`."""
+        if text in self.words:
+            return self.words[text]
+        try:
+            value = text if isinstance(self.takes, tuple) else self.takes.read(text)
+            if self._accepts(value):
+                return value
+        except SettingError:
+            raise
+        except ValueError:
+            pass
+        raise ValueError(f"takes {self._expected(str, list(self.words))}, not {text!r}")
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise `SettingError` unless the value is one of those there are."""
+        if not self._accepts(value) and not any(_same(value, word) for word in self.words.values()):
+            expected = self._expected(repr, list(self.words.values()))
+            raise SettingError(f"`{name}` must be {expected}, not {value!r}.")
+
+    def write(self, value: Any) -> str:
+        """Return a value as the command line writes it."""
+        for word, meaning in self.words.items():
+            if _same(value, meaning):
+                return word
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    def _accepts(self, value: Any) -> bool:
+        return value in self.takes if isinstance(self.takes, tuple) else self.takes.accepts(value)
+
+    def _expected(self, write: Callable[[Any], str], words: list[Any]) -> str:
+        own = list(map(write, self.takes)) if isinstance(self.takes, tuple) else [str(self.takes)]
+        *others, last = [*own, *map(write, words)]
+        return f"{', '.join(others)} or {last}" if others else last
+
+
+def _same(value: Any, word: Any) -> bool:
+    return value is word or (isinstance(value, str) and value == word)
+
+
+def setting(
+    default: Any,
+    about: str,
+    takes: Values,
+    *,
+    stage: Stage = "",
+    metavar: str | None = None,
+    words: Mapping[str, Any] | None = None,
+    auto: Auto | None = None,
+) -> Any:
+    """Return a field of a dataclass of settings; see `Option` for the parameters."""
+    words = {**(words or {}), **({"auto": "auto"} if auto else {})}
+    option = Option(help=about, takes=takes, metavar=metavar, words=words, auto=auto, stage=stage)
+    return field(default=default, metadata={"option": option})
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseSettings:
+    """A dataclass of settings, made by `setting`; they are checked when it is made."""
+
+    OTHER_NAMES: ClassVar[Mapping[str, str]] = {}
+    """What other programs call these settings."""
+
+    def __post_init__(self) -> None:
+        for name, option in self.options().items():
+            option.check(name, getattr(self, name))
+
+    @classmethod
+    def options(cls, *stages: Stage) -> dict[str, Option]:
+        """Return what is known of each setting, or of those of some stages."""
+        return {
+            each.name: each.metadata["option"]
+            for each in fields(cls)
+            if "option" in each.metadata and (not stages or each.metadata["option"].stage in stages)
+        }
+
+    @classmethod
+    def of(cls, **changes: Any) -> Self:
+        """Return the defaults with changes to them; an unknown name is refused."""
+        cls.check_names(changes)
+        return cls(**changes)
+
+    def changed(self, **changes: Any) -> Self:
+        """Return these settings with changes to them; an unknown name is refused."""
+        self.check_names(changes)
+        return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def check_names(cls, names: Iterable[str]) -> None:
+        """Raise `SettingError` for the first name that is not a setting, with the nearest one."""
+        known = list(cls.options())
+        for name in names:
+            if name not in known:
+                meant = cls.closest_name(name)
+                hint = f"did you mean {meant}?" if meant else f"there are {', '.join(known)}."
+                raise SettingError(f"There is no setting {name!r}; {hint}")
+
+    @classmethod
+    def closest_name(cls, name: str) -> str | None:
+        """Return the setting that another name stands for, or the one with the nearest spelling."""
+        if name in cls.OTHER_NAMES:
+            return cls.OTHER_NAMES[name]
+        close = difflib.get_close_matches(name, list(cls.options()), n=1)
+        return close[0] if close else None
