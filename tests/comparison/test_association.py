@@ -197,7 +197,7 @@ def test_missing_and_shared_words() -> None:
         weat(SPACE, X, [*Y, "x0"], (A, B))
     with pytest.raises(SettingError, match="two lists"):
         weat(SPACE, X, Y, (A,))  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="alternative must be"):
+    with pytest.raises(SettingError, match="`alternative` must be"):
         weat(SPACE, X, Y, (A, B), alternative="more")  # type: ignore[arg-type]
 
 

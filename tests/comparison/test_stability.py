@@ -240,9 +240,9 @@ def test_it_is_saved_and_loaded(stable: Stability, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"folds": 1}, "folds must be"),
+        ({"folds": 1}, "`folds` must be"),
         ({"folds": 999}, "200 documents can't be dealt into 999 folds"),
-        ({"method": "guess"}, "method must be"),
+        ({"method": "guess"}, "`method` must be"),
         ({"ngrams": True}, "no spelling"),
         ({"min_count": 2}, "`min_count` was fixed when the corpus was made"),
         ({"settings": Settings(), "preset": "paper"}, "one of the two"),
