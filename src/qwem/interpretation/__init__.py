@@ -1,8 +1,10 @@
-"""Interpretation: features, overlaps of embeddings, task vectors, and tests of concepts."""
+"""Features, task vectors, tests of concepts, and the shapes in which words lie."""
 
+from qwem.interpretation._shapes import Shape, read_shape
 from qwem.interpretation.analysis import TaskAnalysis, analyze_task, analyze_tasks
 from qwem.interpretation.concept import CarryingFeature, ConceptTest, PairFit, concept_test
 from qwem.interpretation.features import Feature, FeatureTable, features
+from qwem.interpretation.geometry import Geometry, geometry
 from qwem.interpretation.marchenko_pastur import (
     MarchenkoPastur,
     MarchenkoPasturFit,
@@ -19,10 +21,12 @@ __all__ = [
     "ConceptTest",
     "Feature",
     "FeatureTable",
+    "Geometry",
     "MarchenkoPastur",
     "MarchenkoPasturFit",
     "Overlaps",
     "PairFit",
+    "Shape",
     "SpikedModel",
     "Task",
     "TaskAnalysis",
@@ -32,8 +36,10 @@ __all__ = [
     "dimension_grid",
     "features",
     "fit_marchenko_pastur",
+    "geometry",
     "overlaps",
     "principal_axes",
+    "read_shape",
     "read_tasks",
     "spiked_model",
     "task_vectors",

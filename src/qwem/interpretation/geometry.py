@@ -1,0 +1,333 @@
+"""Shapes of meaning: whether words with positions lie in a model as theory says they do.
+
+Where co-occurrence depends on the positions of two words only through their distance, the block of
+M* of these words is a kernel: circulant on a cycle, Toeplitz on a line, nested on a tree. Its
+eigenvectors are then known (Fourier modes on a cycle), and with them where the words lie.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal.checks import require_whole
+from qwem._internal.results import Result
+from qwem._internal.vectors import unit_rows
+from qwem.cooccurrence import Cooccurrence
+from qwem.embedding import Embedding
+from qwem.errors import SettingError
+from qwem.interpretation._shapes import Shape, built_in_shapes
+from qwem.model import Model
+from qwem.spectrum import Spectrum
+from qwem.target import Target, mstar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+_PLACES = {
+    "cycle": "on a cycle",
+    "line": "on a line",
+    "plane": "in a plane",
+    "sphere": "on a sphere",
+    "tree": "on a tree",
+    "attributes": "with attributes",
+}
+_PENALTIES = np.geomspace(1e-3, 1e3, 13)
+"""Ridge penalties that are tried, relative to the mean squared length of a vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry(Result):
+    """How far words lie as their positions say: each number beside what chance would give."""
+
+    shape: Shape
+    """The words that the model has, and their positions."""
+    invariance: float
+    """R² of the kernel: how much of the differences in the block, beyond each word's own level,
+    depends on the shape alone. 1 if co-occurrence is exactly symmetric."""
+    invariance_p: float
+    """Its p-value: how often words at shuffled positions reach it."""
+    held: float
+    """The share of the variance of the words in the leading modes that theory predicts."""
+    held_by_chance: float
+    """Its mean at shuffled positions."""
+    held_p: float
+    decoding: float | None
+    """R² of a ridge regression from vectors to positions, each word left out in its turn."""
+    decoding_p: float | None
+    kernel: tuple[tuple[float, float], ...]
+    """The fitted kernel: (distance, value) for each distance, or (attribute, weight)."""
+    modes: Array = field(repr=False)
+    """What theory predicts: the leading eigenvectors of the kernel times √eigenvalue."""
+    found: Array = field(repr=False)
+    """Where the words are: their leading principal coordinates, turned towards `modes`."""
+    disparity: float
+    """Σ(found − modes)² after the best rotation and scaling: 0 if equal, 1 if unrelated."""
+    permutations: int
+    missing: tuple[str, ...] = ()
+    """Words of the shape that the model does not have."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per question: the number, what chance gives, and its p-value."""
+        questions = [
+            ("symmetric block of M*", self.invariance, None, self.invariance_p),
+            ("variance in predicted modes", self.held, self.held_by_chance, self.held_p),
+        ]
+        if self.decoding is not None:
+            questions.append(("positions decoded (R²)", self.decoding, None, self.decoding_p))
+        names = ("what", "value", "by chance", "p")
+        return [dict(zip(names, row, strict=True)) for row in questions]
+
+    def heading(self) -> str:
+        """Return what was tested."""
+        lost = f", {len(self.missing)} more not in the model" if self.missing else ""
+        return (
+            f"{self.shape.name}: {len(self.shape.words)} words, {_PLACES[self.shape.kind]}{lost}; "
+            f"{self.permutations:,} permutations\n"
+        )
+
+    def plot(self) -> Figure:
+        """Draw where the words are, where theory puts them, and the kernel that it uses."""
+        from qwem.interpretation._geometry_plot import plot_geometry
+
+        return plot_geometry(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        plain = super().to_dict()
+        plain["shape"] = {"name": self.shape.name, "kind": self.shape.kind}
+        return {**plain, "words": list(self.shape.words)}
+
+
+def geometry(
+    source: Model | Embedding | Spectrum | Target | Cooccurrence,
+    shape: Shape | str,
+    *,
+    permutations: int = 1_000,
+    seed: int = 0,
+) -> Geometry:
+    """Test whether words lie in a model as their positions say.
+
+    The block of M* of the words is centred and fitted by the kernels that respect the shape. The
+    eigenvectors of the fitted kernel are where theory puts the words. P-values come from shuffling
+    positions among words.
+
+    Parameters
+    ----------
+    source
+        A model (its closed form has M*, its vectors are decoded), vectors (their inner products
+        stand for M*), a spectrum, or counts or a target, whose block is exact.
+    shape
+        Words with positions, or the name of a list that comes with qwem: months, weekdays, numbers,
+        years, cities, countries, family, living.
+    permutations, seed
+        How many to draw, and from which seed.
+
+    >>> import numpy as np
+    >>> angle = 2 * np.pi * np.arange(12) / 12
+    >>> words = Embedding(built_in_shapes()["months"].words, np.c_[np.cos(angle), np.sin(angle)])
+    >>> found = geometry(words, "months", permutations=99)
+    >>> round(found.held, 3), round(found.invariance, 3), found.held_p
+    (1.0, 1.0, 0.01)
+    """
+    require_whole("permutations", permutations, least=1)
+    wanted = _shape_of(shape)
+    known = wanted.known_in(source.vocabulary)
+    block, vectors = _block(source, known.words)
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(len(block)) for _ in range(permutations)]
+
+    fit, count = _KernelFit(known), _mode_count(known)
+    learned = _positive_part(_centred(block))
+
+    def measured(order: NDArray[np.integer]) -> tuple[Array, Array, float, float]:
+        """Return the kernel's coefficients, its modes, its R² and the variance that modes hold."""
+        moved, words = block[np.ix_(order, order)], learned[np.ix_(order, order)]
+        coefficients, explained = fit.of(moved)
+        modes = _leading_modes(fit.kernel(coefficients, float(np.trace(words))), count)
+        return coefficients, modes, explained, _held(words, modes)
+
+    coefficients, modes, invariance, share = measured(np.arange(len(block)))
+    null = np.array([measured(order)[2:] for order in orders])
+
+    decoding = decoding_p = None
+    if vectors is not None:
+        points = known.coordinates()
+        decoder = _Decoder(vectors)
+        decoding = decoder.score(points)
+        shuffled = np.array([decoder.score(points[order]) for order in orders])
+        decoding_p = _p_value(decoding, shuffled)
+    found, disparity = _towards(_leading_modes(learned, modes.shape[1]), modes)
+    return Geometry(
+        shape=known,
+        invariance=invariance,
+        invariance_p=_p_value(invariance, null[:, 0]),
+        held=share,
+        held_by_chance=float(null[:, 1].mean()),
+        held_p=_p_value(share, null[:, 1]),
+        decoding=decoding,
+        decoding_p=decoding_p,
+        kernel=fit.values(coefficients),
+        modes=modes,
+        found=found,
+        disparity=disparity,
+        permutations=permutations,
+        missing=tuple(sorted(set(wanted.words) - set(known.words))),
+    )
+
+
+def _shape_of(shape: Shape | str) -> Shape:
+    if isinstance(shape, Shape):
+        return shape
+    shapes = built_in_shapes()
+    if shape not in shapes:
+        raise SettingError(f"There is no shape {shape!r}; there are {', '.join(shapes)}.")
+    return shapes[shape]
+
+
+def _block(source: Any, words: Any) -> tuple[Array, Array | None]:
+    """Return the block of M* of words, and the vectors to decode, if there are any."""
+    rows = source.vocabulary.indices(words)
+    vectors = None
+    if isinstance(source, Model):
+        vectors, source = unit_rows(source.embedding()[list(words)]), source.spectrum
+    if isinstance(source, Spectrum):
+        features = source.eigenvectors[rows].astype(np.float64)
+        block = (features * source.eigenvalues) @ features.T
+    elif isinstance(source, Embedding):
+        vectors = unit_rows(source[list(words)])
+        chosen = source[list(words)].astype(np.float64)
+        block = chosen @ chosen.T
+    else:
+        target = mstar(source) if isinstance(source, Cooccurrence) else source
+        columns = np.zeros((target.shape[0], len(rows)))
+        columns[rows, np.arange(len(rows))] = 1
+        block = np.asarray(target @ columns)[rows].astype(np.float64)
+    return (block + block.T) / 2, vectors
+
+
+def _centred(matrix: Array) -> Array:
+    """Return J A J, J = 1 − 11ᵀ/n: what is left of inner products without the mean vector."""
+    without = matrix - matrix.mean(axis=0)
+    return without - without.mean(axis=1)[:, None]
+
+
+class _KernelFit:
+    """Least-squares fit of the entries of a block by the kernels that respect a shape.
+
+    A word's own level, which frequency decides, is fitted with them and not counted: the model is
+    M_ij = a_i + a_j + k(i, j) for i ≠ j.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._basis = shape.kernel_basis()
+        self._pairs = np.triu_indices(len(shape.words), 1)
+        places = np.arange(len(self._pairs[0]))
+        levels = np.zeros((len(places), len(shape.words)))
+        for side in self._pairs:
+            levels[places, side] = 1
+        self._levels = np.linalg.qr(levels)[0]
+        self._columns = self._without_levels(
+            np.stack([m[self._pairs] for m in self._basis], axis=1)
+        )
+        self._inverse = np.linalg.pinv(self._columns, rcond=1e-10)
+
+    def of(self, block: Array) -> tuple[Array, float]:
+        """Return the coefficients of the kernel, and its R² beyond the levels of words."""
+        entries = self._without_levels(block[self._pairs])
+        coefficients = self._inverse @ entries
+        rest, total = entries - self._columns @ coefficients, entries @ entries
+        return coefficients, 1 - float(rest @ rest) / max(float(total), np.finfo(float).tiny)
+
+    def kernel(self, coefficients: Array, variance: float) -> Array:
+        """Return the fitted kernel, centred, with as much variance as the words have."""
+        centred = _centred(np.tensordot(coefficients, self._basis, axes=1))
+        itself = (variance - np.trace(centred)) / (len(centred) - 1)
+        return centred + itself * _centred(np.eye(len(centred)))
+
+    def values(self, coefficients: Array) -> tuple[tuple[float, float], ...]:
+        """Return the kernel at each distance, relative to its mean, or each attribute's weight."""
+        if self._shape.kind == "attributes":
+            return tuple(enumerate(coefficients.tolist(), start=1))
+        kernel = np.tensordot(coefficients, self._basis, axes=1)[self._pairs]
+        distances = self._shape.distances()[self._pairs].round(9)
+        return tuple(
+            (float(distance), float(kernel[distances == distance].mean() - kernel.mean()))
+            for distance in np.unique(distances)
+        )
+
+    def _without_levels(self, entries: Array) -> Array:
+        return entries - self._levels @ (self._levels.T @ entries)
+
+
+def _mode_count(shape: Shape) -> int:
+    """Return how many modes carry a shape: as many as its coordinates have independent columns."""
+    points = shape.coordinates()
+    rank = np.linalg.matrix_rank(points - points.mean(axis=0))
+    return max(1, min(int(rank), len(shape.words) - 2))
+
+
+def _positive_part(matrix: Array) -> Array:
+    """Return the part of a matrix that vectors can have as inner products."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.maximum(values, 0)) @ vectors.T
+
+
+def _leading_modes(kernel: Array, count: int) -> Array:
+    """Return the eigenvectors of the largest eigenvalues, each times √eigenvalue."""
+    values, vectors = np.linalg.eigh(kernel)
+    leading = np.argsort(-values)[:count]
+    return vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0))
+
+
+def _held(block: Array, modes: Array) -> float:
+    """Return the share of the variance of words that lies in the directions of some modes."""
+    lengths = np.linalg.norm(modes, axis=0)
+    directions = modes[:, lengths > 0] / lengths[lengths > 0]
+    variance = np.trace(block)
+    return float(np.einsum("ik,ij,jk->", directions, block, directions) / variance)
+
+
+def _towards(found: Array, modes: Array) -> tuple[Array, float]:
+    """Return points rotated and scaled to lie nearest to others, and what is left of them."""
+    from scipy.linalg import orthogonal_procrustes
+
+    size, wanted = np.linalg.norm(found), np.linalg.norm(modes)
+    if size == 0 or wanted == 0:
+        return found, 1.0
+    rotation, scale = orthogonal_procrustes(found / size, modes / wanted)
+    return found @ rotation * (wanted / size), float(1 - scale**2)
+
+
+class _Decoder:
+    """Ridge regression from vectors to positions, scored on each word when it is left out."""
+
+    def __init__(self, vectors: Array) -> None:
+        centred = vectors - vectors.mean(axis=0)
+        gram = centred @ centred.T
+        values, self._modes = np.linalg.eigh(gram)
+        values = np.maximum(values, 0)
+        self._shrunk = [values / (values + p * values.mean()) for p in _PENALTIES]
+
+    def score(self, points: Array) -> float:
+        """Return the largest R² over penalties; shuffled positions are scored in the same way."""
+        targets = points - points.mean(axis=0)
+        total = (targets**2).sum()
+        along, best = self._modes.T @ targets, -np.inf
+        for shrunk in self._shrunk:
+            fitted = self._modes @ (shrunk[:, None] * along)
+            leverage = (self._modes**2 @ shrunk) + 1 / len(points)
+            left_out = (targets - fitted) / np.maximum(1 - leverage, 1e-9)[:, None]
+            best = max(best, 1 - (left_out**2).sum() / total)
+        return float(best)
+
+
+def _p_value(value: float, null: Array) -> float:
+    """Return the share of draws, the observed value among them, that reach the value."""
+    return float((1 + np.sum(null >= value - 1e-12)) / (len(null) + 1))
