@@ -24,7 +24,7 @@ def plot_geometry(result: Geometry) -> Figure:
     places, kernel = figure.subplots(1, 2, width_ratios=(3, 2))
     _draw_places(places, result)
     _draw_kernel(kernel, result)
-    figure.suptitle(f"{result.shape.name}: {result.invariance:.0%} of its block of M* is symmetric")
+    figure.suptitle(f"{result.shape.name}: R² = {result.invariance:.2f} for a symmetric block of M*")
     return figure
 
 
@@ -44,8 +44,7 @@ def _draw_places(axes: Axes, result: Geometry) -> None:
     axes.plot(found[:, 0], found[:, 1], "o", ms=3, color=_WORDS, label="model")
     for word, place in zip(result.shape.words, found, strict=True):
         axes.annotate(word, place[:2], (3, 3), textcoords="offset points", fontsize=7)
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set_axis_off()
     axes.legend(loc="best")
     if result.modes.shape[1] > 1:
         axes.set_aspect("equal", "datalim")

@@ -74,7 +74,7 @@ class Geometry(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per question: the number, what chance gives, and its p-value."""
-        questions = [
+        questions: list[tuple[Any, ...]] = [
             ("symmetric block of M*", self.invariance, None, self.invariance_p),
             ("variance in predicted modes", self.held, self.held_by_chance, self.held_p),
         ]
