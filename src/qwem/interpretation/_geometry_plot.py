@@ -24,7 +24,9 @@ def plot_geometry(result: Geometry) -> Figure:
     places, kernel = figure.subplots(1, 2, width_ratios=(3, 2))
     _draw_places(places, result)
     _draw_kernel(kernel, result)
-    figure.suptitle(f"{result.shape.name}: R² = {result.invariance:.2f} for a symmetric block of M*")
+    figure.suptitle(
+        f"{result.shape.name}: R² = {result.invariance:.2f} for a symmetric block of M*"
+    )
     return figure
 
 
