@@ -18,7 +18,7 @@ from qwem._internal.arrays import unit_rows
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import AnalogyScore, AnalogySet, evaluate_analogies, read_analogies
-from qwem.evaluation.analogies import Method
+from qwem.evaluation.analogies import Formula
 from qwem.evaluation.answers import answer_questions
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-METHODS = get_args(Method)
+METHODS = get_args(Formula)
 
 
 def brute_force(
@@ -61,7 +61,7 @@ def questions_over(words: list[str], count: int, seed: int) -> AnalogySet:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_answer_is_that_of_the_formula(method: Method) -> None:
+def test_every_answer_is_that_of_the_formula(method: Formula) -> None:
     words = [f"w{i}" for i in range(30)]
     vectors = np.random.default_rng(3).normal(size=(30, 3)).astype(np.float32)
     asked = questions_over(words, 60, seed=0)
@@ -139,7 +139,7 @@ def test_candidate_normalization_differs_where_lengths_do() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_words_of_a_question_and_zero_vectors_never_answer(method: Method) -> None:
+def test_the_words_of_a_question_and_zero_vectors_never_answer(method: Formula) -> None:
     words = ["zero", "a", "b", "c", "d"]
     vectors = np.array([[0, 0], [1, 0], [1, 0.1], [1, 0.05], [-1, -0.2]])
     asked = AnalogySet("one", {"x": (("a", "b", "c", "d"), ("b", "c", "a", "d"))})
@@ -151,7 +151,7 @@ def test_the_words_of_a_question_and_zero_vectors_never_answer(method: Method) -
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_of_equally_good_answers_the_first_word_wins(method: Method) -> None:
+def test_of_equally_good_answers_the_first_word_wins(method: Formula) -> None:
     words = ["a", "b", "c", "second", "first", "same"]
     vectors = np.array([[1, 0], [0, 1], [1, 0.5], [-1, 0], [0, 2], [0, 1]])
     for answer, right in (("first", 1), ("same", 0)):
@@ -176,6 +176,9 @@ def test_questions_with_unknown_words_are_skipped_and_counted() -> None:
     scores = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     family, far = scores.pop("by_category").values()
     assert scores == {
+        "correct": 1,
+        "correct_mul": 1,
+        "totals": {},
         "accuracy": 1.0,
         "accuracy_mul": 1.0,
         "coverage": 1 / 3,
@@ -202,7 +205,7 @@ def test_semantic_and_syntactic_totals() -> None:
     alone = AnalogySet("one", {"family": (right,)})
     result = evaluate_analogies(Embedding(words, vectors), alone)
     assert result.totals == {}
-    assert not {"semantic", "syntactic"} & result.to_dict().keys()
+    assert result.to_dict()["totals"] == {}
 
 
 def test_all_pairs_asks_every_ordered_pair_once() -> None:
@@ -223,7 +226,7 @@ def test_all_pairs_asks_every_ordered_pair_once() -> None:
 @pytest.mark.parametrize("choice", [{"method": "best"}, {"pairs": "some"}])
 def test_unknown_choices_are_refused(choice: dict[str, Any]) -> None:
     asked = AnalogySet("one", {"x": (("a", "b", "c", "d"),)})
-    with pytest.raises(SettingError, match="must be one of"):
+    with pytest.raises(SettingError, match="must be .* or .*, not"):
         evaluate_analogies(Embedding(list("abcd"), np.eye(4)), asked, **choice)
 
 

@@ -72,5 +72,5 @@ def test_what_has_no_correlation_is_refused() -> None:
     flat = SimilaritySet("flat", (RatedPair("a", "b", 1.0), RatedPair("b", "c", 2.0)))
     with pytest.raises(DataError, match="equally similar"):
         evaluate_similarity(embedding, flat)
-    with pytest.raises(SettingError, match="measure must be cosine or inner"):
+    with pytest.raises(SettingError, match="measure must be 'cosine' or 'inner'"):
         evaluate_similarity(embedding, flat, measure="dot")  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from qwem._internal.imports import require
-from qwem._internal.text import html_table, text_table
+from qwem._internal.text import html_table, markdown_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +40,10 @@ class ShownTable:
             return self.heading
         return self.heading + text_table([list(self.rows[0]), *self._cells()])
 
+    def to_markdown(self) -> str:
+        """Return the table in Markdown."""
+        return markdown_table(list(self.rows[0]), self._cells()) if self.rows else ""
+
     def to_html(self) -> str:
         """Return the heading and the table as HTML."""
         lines = "<br>\n".join(map(escape, self.heading.splitlines()))
@@ -61,8 +65,25 @@ class Provenance:
     version: str = field(default_factory=_version)
 
 
+class Plain:
+    """Base of frozen dataclasses that JSON can hold: their fields, and some of their properties.
+
+    Fields that stay in memory, such as large arrays, are declared with ``repr=False``.
+    """
+
+    derived: ClassVar[tuple[str, ...]] = ()
+    """The properties that `to_dict` has beside the fields."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold; numbers that are not finite are None."""
+        names = [each.name for each in fields(self) if each.repr]  # type: ignore[arg-type]
+        return {
+            name: as_plain(getattr(self, name)) for name in (*names, *getattr(self, "derived", ()))
+        }
+
+
 @dataclass(frozen=True, eq=False)
-class Result(ABC):
+class Result(Plain, ABC):
     """Base of results that are a table; a subclass is a frozen dataclass that names its `rows`.
 
     >>> from dataclasses import dataclass
@@ -98,15 +119,18 @@ class Result(ABC):
         """Return the heading and the table as text."""
         return self.shown().to_text()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: every field of the result.
+    def to_markdown(self) -> str:
+        """Return the table in Markdown."""
+        return self.shown().to_markdown()
 
-        Fields that are only in memory have ``repr=False`` and are left out, except `provenance`.
-        """
-        plain = _plain_fields(self)
-        if self.provenance is not None:
-            plain["provenance"] = as_plain(self.provenance)
-        return plain
+    def to_html(self) -> str:
+        """Return the heading and the table as HTML, with every word escaped."""
+        return self.shown().to_html()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold, with `provenance` where it was recorded."""
+        made = {} if self.provenance is None else {"provenance": as_plain(self.provenance)}
+        return {**super().to_dict(), **made}
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas data frame, where pandas is installed."""
@@ -114,7 +138,7 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         """Return the heading and the table for a notebook."""
-        return self.shown().to_html()
+        return self.to_html()
 
 
 def as_cell(value: Any) -> str:
@@ -141,8 +165,10 @@ def as_plain(value: Any) -> Any:
     """
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    if is_dataclass(value):
-        return _plain_fields(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return Plain.to_dict(value)  # type: ignore[arg-type]
+    if hasattr(value, "_asdict"):
+        return as_plain(value._asdict())
     if isinstance(value, Mapping):
         return {str(key): as_plain(each) for key, each in value.items()}
     if hasattr(value, "tolist"):
@@ -152,11 +178,6 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def _plain_fields(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass that its `repr` shows."""
-    return {each.name: as_plain(getattr(value, each.name)) for each in fields(value) if each.repr}
 
 
 def listed(words: Iterable[str], most: int = 10) -> str:

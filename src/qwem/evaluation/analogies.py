@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from qwem.errors import CoverageError, SettingError
+from qwem._internal.checks import require_choice
+from qwem._internal.results import Plain, Result
+from qwem.errors import CoverageError
 from qwem.evaluation.analogy_files import AnalogySet, read_analogies
 from qwem.evaluation.answers import answer_questions
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from qwem.embedding import Embedding
 
-Method = Literal["cosine", "candidate"]
+Formula = Literal["cosine", "candidate"]
 Pairs = Literal["file", "all"]
 
 # Categories of grammar: Google's (gram1-adjective-to-adverb) and MSR's (JJ_JJR, NN_NNPOS).
@@ -28,9 +30,10 @@ _SYNTACTIC = re.compile(r"gram\d|(JJ|NN|VB)[A-Z]*_(JJ|NN|VB)[A-Z]*$")
 
 
 @dataclass(frozen=True)
-class AnalogyScore:
+class AnalogyScore(Plain):
     """Numbers of correct answers, of questions asked, and of questions skipped."""
 
+    derived: ClassVar[tuple[str, ...]] = ("accuracy", "accuracy_mul", "coverage")
     correct: int
     """Correct answers by 3CosAdd, the paper's formula."""
     correct_mul: int
@@ -56,17 +59,12 @@ class AnalogyScore:
         total = self.questions + self.skipped
         return self.questions / total if total else float("nan")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the score for JSON, with null instead of NaN."""
-        numbers = {name: getattr(self, name) for name in ("accuracy", "accuracy_mul", "coverage")}
-        shown = {name: None if np.isnan(value) else value for name, value in numbers.items()}
-        return {**shown, "questions": self.questions, "skipped": self.skipped}
-
 
 @dataclass(frozen=True)
-class AnalogyResult(AnalogyScore):
+class AnalogyResult(AnalogyScore, Result):
     """The score on all questions, and on those of each category."""
 
+    derived: ClassVar[tuple[str, ...]] = (*AnalogyScore.derived, "totals")
     by_category: Mapping[str, AnalogyScore]
 
     @property
@@ -82,18 +80,27 @@ class AnalogyResult(AnalogyScore):
             {name: _total(group) for name, group in groups.items()} if all(groups.values()) else {}
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores for JSON."""
-        totals = {name: score.to_dict() for name, score in self.totals.items()}
-        categories = {name: score.to_dict() for name, score in self.by_category.items()}
-        return {**super().to_dict(), **totals, "by_category": categories}
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for all questions, for both totals, and for each category."""
+        scores = {"all": self, **self.totals, **self.by_category}
+        return [
+            {
+                "analogies": name,
+                "3CosAdd": score.accuracy,
+                "3CosMul": score.accuracy_mul,
+                "asked": score.questions,
+                "skipped": score.skipped,
+            }
+            for name, score in scores.items()
+            if score.questions
+        ]
 
 
 def evaluate_analogies(
     embedding: Embedding,
     questions: AnalogySet | str | os.PathLike[str],
     *,
-    method: Method = "cosine",
+    method: Formula = "cosine",
     pairs: Pairs = "file",
 ) -> AnalogyResult:
     """Ask an embedding analogy questions, and count the correct answers.
@@ -122,8 +129,8 @@ def evaluate_analogies(
     >>> evaluate_analogies(space, AnalogySet("one", {"family": (tuple(words),)})).accuracy
     1.0
     """
-    _check_choice("method", method, get_args(Method))
-    _check_choice("pairs", pairs, get_args(Pairs))
+    require_choice("method", method, get_args(Formula))
+    require_choice("pairs", pairs, get_args(Pairs))
     asked = questions if isinstance(questions, AnalogySet) else read_analogies(questions)
     if pairs == "all":
         asked = asked.all_pairs()
@@ -161,8 +168,3 @@ def _known_rows(
 def _total(scores: Iterable[AnalogyScore]) -> AnalogyScore:
     numbers = [(s.correct, s.correct_mul, s.questions, s.skipped) for s in scores]
     return AnalogyScore(*map(sum, zip(*numbers, strict=True)))
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise SettingError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from qwem.errors import CoverageError, SettingError
+from qwem._internal.checks import require_choice
+from qwem._internal.results import Result
+from qwem.errors import CoverageError
 from qwem.evaluation.similarity_files import SimilaritySet, read_similarity
 
 if TYPE_CHECKING:
@@ -19,9 +21,12 @@ Measure = Literal["cosine", "inner"]
 
 
 @dataclass(frozen=True)
-class SimilarityResult:
+class SimilarityResult(Result):
     """Spearman's rank correlation of an embedding's similarities with people's ratings."""
 
+    derived: ClassVar[tuple[str, ...]] = ("coverage",)
+    name: str
+    """The set of rated pairs."""
     spearman: float
     """ρ, the correlation of the ranks; equal values share their mean rank."""
     pairs: int
@@ -34,9 +39,10 @@ class SimilarityResult:
         """The fraction of all pairs that were scored."""
         return self.pairs / (self.pairs + self.skipped)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the score for JSON."""
-        return {**asdict(self), "coverage": self.coverage}
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row."""
+        scores = {"Spearman": self.spearman, "pairs": self.pairs, "skipped": self.skipped}
+        return [{"rated pairs": self.name, **scores}]
 
 
 def evaluate_similarity(
@@ -57,16 +63,14 @@ def evaluate_similarity(
         ``cosine``, as is usual, or ``inner``, the inner product of the paper's text.
 
     >>> from qwem.embedding import Embedding
-    >>> from qwem.evaluation import RatedPair
     >>> plane = Embedding(["sun", "light", "car"], [[2, 1], [1, 1], [0, -1]])
-    >>> rated = SimilaritySet("two", (RatedPair("sun", "light", 9), RatedPair("sun", "car", 1)))
+    >>> rated = SimilaritySet("two", (("sun", "light", 9), ("sun", "car", 1)))
     >>> round(evaluate_similarity(plane, rated).spearman, 4)
     1.0
     """
     from scipy.stats import spearmanr
 
-    if measure not in get_args(Measure):
-        raise SettingError(f"measure must be cosine or inner, not {measure!r}.")
+    require_choice("measure", measure, get_args(Measure))
     rated = pairs if isinstance(pairs, SimilaritySet) else read_similarity(pairs)
     known = [pair for pair in rated.pairs if pair.first in embedding and pair.second in embedding]
     if len(known) < 2:
@@ -90,4 +94,4 @@ def evaluate_similarity(
             "similar, so they have no rank correlation; use other pairs."
         )
     spearman = float(spearmanr(similarity, scores).statistic)
-    return SimilarityResult(spearman, len(known), len(rated) - len(known))
+    return SimilarityResult(rated.name, spearman, len(known), len(rated) - len(known))

@@ -34,12 +34,16 @@ class RatedPair(NamedTuple):
 class SimilaritySet:
     """Word pairs and the similarity that people gave them, on any scale.
 
-    >>> SimilaritySet("mine", (RatedPair("sun", "sunlight", 9.0), RatedPair("sun", "car", 1.0)))
+    >>> SimilaritySet("mine", (("sun", "sunlight", 9.0), ("sun", "car", 1.0)))
     SimilaritySet(mine: 2 pairs)
     """
 
     name: str
     pairs: tuple[RatedPair, ...]
+    """Two words and their score; plain tuples will do."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pairs", tuple(RatedPair(*pair) for pair in self.pairs))
 
     def __len__(self) -> int:
         return len(self.pairs)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.text import text_table
+from qwem._internal.results import Result
 from qwem.errors import CoverageError, SettingError
 from qwem.evaluation.analogies import (
     AnalogyResult,
-    AnalogyScore,
-    Method,
+    Formula,
     Pairs,
     evaluate_analogies,
 )
@@ -27,10 +26,19 @@ if TYPE_CHECKING:
 
     Benchmark = str | os.PathLike[str]
 
+_COLUMNS = ("benchmark", "3CosAdd", "3CosMul", "Spearman", "asked", "skipped")
+
 
 @dataclass(frozen=True)
-class Evaluation:
-    """Scores of an embedding: on analogies, if asked, and on each named set of rated pairs."""
+class Evaluation(Result):
+    """Scores of an embedding: on analogies, if asked, and on each named set of rated pairs.
+
+    >>> from qwem import Embedding, evaluate
+    >>> plane = Embedding(["sun", "light", "car"], [[2, 1], [1, 1], [0, -1]])
+    >>> rated = SimilaritySet("two", (("sun", "light", 9), ("sun", "car", 1)))
+    >>> evaluate(plane, similarity=[rated]).similarity["two"].pairs
+    2
+    """
 
     analogies: AnalogyResult | None
     similarity: Mapping[str, SimilarityResult]
@@ -39,44 +47,19 @@ class Evaluation:
         """Say whether there is any score."""
         return self.analogies is not None or bool(self.similarity)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores for JSON: ``analogies.accuracy``, ``similarity.<name>.spearman``."""
-        scores: dict[str, Any] = {}
-        if self.analogies is not None:
-            scores["analogies"] = self.analogies.to_dict()
-        if self.similarity:
-            scores["similarity"] = {name: one.to_dict() for name, one in self.similarity.items()}
-        return scores
-
-    def to_text(self) -> str:
-        """Return tables of all scores, and of how many questions and pairs they cover."""
-        tables = []
-        if self.analogies is not None:
-            scores = {"all": self.analogies, **self.analogies.totals, **self.analogies.by_category}
-            rows = [
-                (
-                    name,
-                    f"{one.accuracy:.1%}",
-                    f"{one.accuracy_mul:.1%}",
-                    _covered(one, one.questions),
-                )
-                for name, one in scores.items()
-                if one.questions
-            ]
-            tables.append(
-                text_table(
-                    [("analogies", "3CosAdd", "3CosMul", "questions with known words"), *rows]
-                )
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each score: analogies, all and by category, then sets of rated pairs."""
+        rows = [
+            {"benchmark": f"analogies, {row.pop('analogies')}", "Spearman": None, **row}
+            for row in ([] if self.analogies is None else self.analogies.rows())
+        ]
+        for name, rated in self.similarity.items():
+            scores = {"3CosAdd": None, "3CosMul": None, "Spearman": rated.spearman}
+            rows.append(
+                {"benchmark": name, **scores, "asked": rated.pairs, "skipped": rated.skipped}
             )
-        if self.similarity:
-            pairs = [
-                (name, f"{one.spearman:.3f}", _covered(one, one.pairs))
-                for name, one in self.similarity.items()
-            ]
-            tables.append(
-                text_table([("rated pairs", "Spearman", "pairs with known words"), *pairs])
-            )
-        return "\n".join(tables)
+        columns = [name for name in _COLUMNS if any(row[name] is not None for row in rows)]
+        return [{name: row[name] for name in columns} for row in rows]
 
 
 def evaluate(
@@ -84,7 +67,7 @@ def evaluate(
     analogies: AnalogySet | Benchmark | None = None,
     similarity: Iterable[SimilaritySet | Benchmark] = (),
     *,
-    method: Method = "cosine",
+    method: Formula = "cosine",
     pairs: Pairs = "file",
     measure: Measure = "cosine",
 ) -> Evaluation:
@@ -103,12 +86,11 @@ def evaluate(
         As in `evaluate_similarity`.
 
     >>> from qwem.embedding import Embedding
-    >>> from qwem.evaluation import RatedPair
     >>> plane = Embedding(["sun", "light", "car"], [[2, 1], [1, 1], [0, -1]])
-    >>> rated = SimilaritySet("two", (RatedPair("sun", "light", 9), RatedPair("sun", "car", 1)))
+    >>> rated = SimilaritySet("two", (("sun", "light", 9), ("sun", "car", 1)))
     >>> print(evaluate(plane, similarity=[rated]).to_text(), end="")
-    rated pairs  Spearman  pairs with known words
-    two          1.000     2 of 2 (100.0%)
+    benchmark  Spearman  asked  skipped
+    two        1         2      0
     """
     sets = [one if isinstance(one, SimilaritySet) else read_similarity(one) for one in similarity]
     names = [one.name for one in sets]
@@ -136,7 +118,7 @@ def evaluate_available(
 
     >>> from qwem.embedding import Embedding
     >>> evaluate_available(Embedding(["ein", "wort"], [[1.0], [2.0]])).to_dict()
-    {}
+    {'analogies': None, 'similarity': {}}
     """
     answered = None
     if analogies is not None and (file := available_benchmark(analogies)) is not None:
@@ -156,7 +138,3 @@ def evaluate_available(
             if str(name) not in BENCHMARKS:
                 raise
     return Evaluation(answered, scored)
-
-
-def _covered(score: AnalogyScore | SimilarityResult, used: int) -> str:
-    return f"{used:,} of {used + score.skipped:,} ({score.coverage:.1%})"

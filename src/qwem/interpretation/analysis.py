@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from qwem._internal.progress import progress
+from qwem._internal.results import Result, as_plain
 from qwem.errors import CoverageError
 from qwem.interpretation.completion import complete
 from qwem.interpretation.marchenko_pastur import MarchenkoPasturFit, fit_marchenko_pastur
@@ -40,13 +41,23 @@ _CURVES = ("snr", "signal_in_mean", "accuracy", "cosine", "normalized_score")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TaskAnalysis:
-    """The task vectors of one task against the dimension d (the paper's Figure 4 and appendix)."""
+class TaskAnalysis(Result):
+    """The task vectors of one task against the dimension d (the paper's Figure 4 and appendix).
 
+    >>> from qwem import Embedding
+    >>> from qwem.interpretation import Task, analyze_task
+    >>> words = ["man", "woman", "king", "queen", "boy", "girl"]
+    >>> space = Embedding(words, [[4, 0], [0, 4], [9, 1], [5, 5], [4, 2], [1, 6]])
+    >>> gender = Task("gender", (("man", "woman"), ("king", "queen"), ("boy", "girl")))
+    >>> analyze_task(space, gender, dims=[2]).snr.round(2)
+    array([1.99])
+    """
+
+    derived: ClassVar[tuple[str, ...]] = ("participation_ratios",)
     task: Task
     """The pairs that were used; those with unknown words are in its `dropped`."""
     dims: tuple[int, ...]
-    gram_eigenvalues: tuple[Array, ...] = field(repr=False)
+    gram_eigenvalues: tuple[Array, ...]
     """Eigenvalues of G_d = R_d R_dᵀ for each d, the smallest first; `fits` has those of G_d/d."""
     fits: tuple[MarchenkoPasturFit, ...]
     """The Marchenko–Pastur law of the noise for each d."""
@@ -96,21 +107,25 @@ class TaskAnalysis:
         """The fitted d_eff for each d."""
         return np.array([fit.effective_dim for fit in self.fits])
 
+    def heading(self) -> str:
+        """Return the task, and how many of its pairs are known."""
+        return f"{self.task.name}: {len(self.task)} pairs of known words.\n"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each d."""
+        columns = ("effective_dims", *_CURVES)
+        return [
+            {"d": d} | {name: float(getattr(self, name)[at]) for name in columns}
+            for at, d in enumerate(self.dims)
+        ]
+
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; undefined numbers are null."""
-        curves = {name: _plain(getattr(self, name)) for name in _CURVES}
+        """Return what JSON can hold, with the task as its name, pairs and dropped pairs."""
         return {
+            **super().to_dict(),
             "task": self.task.name,
-            "pairs": [list(pair) for pair in self.task.pairs],
-            "dropped": [list(pair) for pair in self.task.dropped],
-            "dims": list(self.dims),
-            **curves,
-            "gram_eigenvalues": [_plain(values) for values in self.gram_eigenvalues],
-            "fits": [fit.to_dict() for fit in self.fits],
-            "spiked": [model.to_dict() for model in self.spiked],
-            "spectral": [model.to_dict() for model in self.spectral],
-            "localization": _plain(self.localization),
-            "participation_ratios": _plain(self.participation_ratios),
+            "pairs": as_plain(self.task.pairs),
+            "dropped": as_plain(self.task.dropped),
         }
 
 
@@ -213,7 +228,3 @@ def analyze_tasks(
             found.append(analyze_task(embedding, task, chosen, normalize=normalize))
             bar.update()
     return found
-
-
-def _plain(values: Array) -> list[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in values]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from qwem._internal.checks import require_whole
+from qwem._internal.results import Result, as_plain
 from qwem.interpretation.chance import (
     p_value_of_largest,
     pairing_products,
@@ -61,9 +62,20 @@ class CarryingFeature:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConceptTest:
-    """Result of a concept test: whether pairs share a direction, and whether pairing matters."""
+class ConceptTest(Result):
+    """Result of a concept test: whether pairs share a direction, and whether pairing matters.
 
+    >>> from qwem import Embedding
+    >>> from qwem.interpretation import Task, concept_test
+    >>> rng = np.random.default_rng(0)
+    >>> names, vectors = [f"w{i}" for i in range(60)], rng.normal(size=(60, 8))
+    >>> vectors[30:40] = vectors[20:30] + 3
+    >>> shifted = Task("shifted", tuple(zip(names[20:30], names[30:40])))
+    >>> concept_test(Embedding(names, vectors), shifted, draws=99).verdict
+    'relation'
+    """
+
+    derived: ClassVar[tuple[str, ...]] = ("verdict", "best_dim", "evidence")
     task: Task
     """The pairs that were used; those with unknown words are in its `dropped`."""
     p_value: float
@@ -71,9 +83,9 @@ class ConceptTest:
     pairing_p_value: float
     """Of the pairing. Null hypothesis: first and second words are paired at random."""
     dims: tuple[int, ...]
-    share: Array = field(repr=False)
+    share: Array
     """N|r̄|²/Tr G for each d: the share of the mean in the task vectors' squared length."""
-    expected_share: Array = field(repr=False)
+    expected_share: Array
     """Its mean over draws of other words of similar frequency."""
     spread: Array = field(repr=False)
     """Its standard deviation over these draws."""
@@ -114,23 +126,21 @@ class ConceptTest:
             return "relation" if pairing else "groups"
         return "association" if pairing else "none"
 
+    def heading(self) -> str:
+        """Return the verdict and both p-values."""
+        return (
+            f"{self.task.name}: {self.verdict}; p = {self.p_value:.3g} for a shared direction, "
+            f"{self.pairing_p_value:.3g} for the pairing; clearest in dimension {self.best_dim}.\n"
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each pair, the worst fit first."""
+        return [vars(pair) for pair in self.pairs]
+
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {
-            "task": self.task.name,
-            "verdict": self.verdict,
-            "p_value": self.p_value,
-            "pairing_p_value": self.pairing_p_value,
-            "best_dim": self.best_dim,
-            "dims": list(self.dims),
-            "share": self.share.tolist(),
-            "expected_share": self.expected_share.tolist(),
-            "evidence": self.evidence.tolist(),
-            "features": [asdict(feature) for feature in self.features],
-            "pairs": [asdict(pair) for pair in self.pairs],
-            "dropped": [list(pair) for pair in self.task.dropped],
-            "draws": self.draws,
-        }
+        """Return what JSON can hold, with the task as its name and dropped pairs."""
+        dropped = as_plain(self.task.dropped)
+        return {**super().to_dict(), "task": self.task.name, "dropped": dropped}
 
 
 def concept_test(

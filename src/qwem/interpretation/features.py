@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from qwem._internal.text import html_table, markdown_table, one_line
+from qwem._internal.results import Plain, Result
+from qwem._internal.text import one_line
 from qwem.dynamics import closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
@@ -19,17 +20,21 @@ if TYPE_CHECKING:
 
     from qwem.spectrum import Spectrum
 
-Words = tuple[tuple[str, float], ...]
-"""Words and their cosines, the nearest first."""
-
-_HEADER = ("#", "λ", "share", "learned at", "words", "one end", "other end")
 _NO_WORD = "(no word)"
 
 
+class WordCosine(NamedTuple):
+    """A word, and its cosine with a direction."""
+
+    word: str
+    cosine: float
+
+
 @dataclass(frozen=True)
-class Feature:
+class Feature(Plain):
     """One eigen-feature: a direction that a model learned, and the words along it."""
 
+    derived: ClassVar[tuple[str, ...]] = ("participation",)
     rank: int
     """Its place in the spectrum, from 1."""
     eigenvalue: float
@@ -40,9 +45,9 @@ class Feature:
     """τ_k in the paper's time; None for vectors without a spectrum."""
     concentration: float
     """Σ_i v_i⁴ of the unit vector v over words: 1 for a single word, 1/V if all are equal."""
-    positive: Words
-    """The words nearest to the direction."""
-    negative: Words
+    positive: tuple[WordCosine, ...]
+    """The words nearest to the direction, the nearest first."""
+    negative: tuple[WordCosine, ...]
     """The words nearest to the opposite direction; which end is positive has no meaning."""
 
     @property
@@ -50,18 +55,17 @@ class Feature:
         """The participation ratio 1/Σ_i v_i⁴: about how many words carry the feature."""
         return 1 / self.concentration
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        ends = {
-            name: [{"word": word, "cosine": cosine} for word, cosine in getattr(self, name)]
-            for name in ("positive", "negative")
-        }
-        return {**vars(self), "participation": self.participation, **ends}
-
 
 @dataclass(frozen=True)
-class FeatureTable:
-    """Table of the leading features of a model."""
+class FeatureTable(Result):
+    """Table of the leading features of a model.
+
+    >>> space = Embedding(["cat", "dog", "up", "down"], [[2, 0], [2, 0], [0, 1], [0, -1]])
+    >>> print(features(space, 1).to_text(), end="")
+      1  eigenvalue 8   share 80.0%   carried by 2 words
+         + cat dog
+         − (no word)
+    """
 
     features: tuple[Feature, ...]
     vocab_size: int
@@ -70,31 +74,34 @@ class FeatureTable:
     most_frequent: int
     """How many words were searched, the most frequent first."""
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each feature."""
+        return [
+            {
+                "#": each.rank,
+                "λ": each.eigenvalue,
+                "share": f"{each.share:.1%}",
+                "learned at": each.learning_time,
+                "words": round(each.participation),
+                "one end": _joined(each.positive),
+                "other end": _joined(each.negative),
+            }
+            for each in self.features
+        ]
+
     def to_text(self) -> str:
         """Return three lines for each feature: its numbers, and its two ends."""
         lines = []
-        for feature in self.features:
-            rank, value, share, time, words, positive, negative = _cells(feature)
-            when = f"   learned at t = {time}" if feature.learning_time is not None else ""
-            carried = f"carried by {words} word{'' if words == '1' else 's'}"
+        for row in self.rows():
+            rank, value, share, time, words, positive, negative = row.values()
+            when = f"   learned at t = {time:.3g}" if time is not None else ""
+            carried = f"carried by {words:,} word{'' if words == 1 else 's'}"
             lines += [
-                f"{rank:>3}  eigenvalue {value}   share {share}{when}   {carried}",
+                f"{rank:>3}  eigenvalue {value:.4g}   share {share}{when}   {carried}",
                 f"     + {positive or _NO_WORD}",
                 f"     − {negative or _NO_WORD}",
             ]
         return "\n".join(lines) + "\n"
-
-    def to_markdown(self) -> str:
-        """Return a Markdown table, one row for each feature."""
-        return markdown_table(_HEADER, map(_cells, self.features))
-
-    def to_html(self) -> str:
-        """Return an HTML table, one row for each feature, with every word escaped."""
-        return html_table(_HEADER, map(_cells, self.features))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {**vars(self), "features": [feature.to_dict() for feature in self.features]}
 
 
 def features(
@@ -145,7 +152,7 @@ def features(
     ends = np.concatenate([modes.axes[:count], -modes.axes[:count]])
     rows, cosines = modes.embedding.nearest_indices(ends, topn, restrict_vocab=searched)
     named = [
-        tuple((words[i], x) for i, x in zip(line, near, strict=True) if x > 0)
+        tuple(WordCosine(words[i], x) for i, x in zip(line, near, strict=True) if x > 0)
         for line, near in zip(rows.tolist(), cosines.tolist(), strict=True)
     ]
     shares = np.abs(modes.eigenvalues) / np.abs(modes.eigenvalues).sum()
@@ -187,14 +194,5 @@ def _modes(source: Model | Spectrum | Embedding, init_scale: float) -> _Modes:
     return _Modes(source.embedding(), axes, source.eigenvectors, source.eigenvalues, times)
 
 
-def _cells(feature: Feature) -> tuple[str, ...]:
-    time = feature.learning_time
-    return (
-        str(feature.rank),
-        f"{feature.eigenvalue:.4g}",
-        f"{feature.share:.1%}",
-        "" if time is None else f"{time:.3g}",
-        f"{feature.participation:,.0f}",
-        " ".join(one_line(word) for word, _ in feature.positive),
-        " ".join(one_line(word) for word, _ in feature.negative),
-    )
+def _joined(words: tuple[WordCosine, ...]) -> str:
+    return " ".join(one_line(word) for word, _ in words)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from qwem._internal.results import Plain
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -108,20 +109,28 @@ class MarchenkoPastur:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarchenkoPasturFit:
+class MarchenkoPasturFit(Plain):
     """Fit of a Gram matrix of task vectors by noise and a spike.
 
     All eigenvalues are those of G/d, for which the law is defined.
     """
 
-    distribution: MarchenkoPastur
+    derived: ClassVar[tuple[str, ...]] = (
+        "gamma",
+        "variance",
+        "effective_dim",
+        "edge",
+        "spike",
+        "goodness",
+    )
+    distribution: MarchenkoPastur = field(repr=False)
     eigenvalues: Array = field(repr=False)
     """Eigenvalues of G/d, one per task vector, the smallest first."""
 
     def __repr__(self) -> str:
         return (
             f"MarchenkoPasturFit({len(self.eigenvalues)} eigenvalues: effective dimension "
-            f"{self.effective_dim:.1f}, spike {self.spike / self.distribution.support[1]:.1f} "
+            f"{self.effective_dim:.1f}, spike {self.spike / self.edge:.1f} "
             f"times the edge of the noise, goodness {self.goodness:.2f})"
         )
 
@@ -146,6 +155,11 @@ class MarchenkoPasturFit:
         return float(self.eigenvalues[-1])
 
     @property
+    def edge(self) -> float:
+        """λ₊, the upper edge of the fitted bulk."""
+        return self.distribution.support[1]
+
+    @property
     def bulk(self) -> Array:
         """All other eigenvalues: the noise."""
         return self.eigenvalues[:-1]
@@ -158,17 +172,6 @@ class MarchenkoPasturFit:
         below = np.arange(len(self.bulk))[positive] / len(self.bulk)
         above = below + 1 / len(self.bulk)
         return float(1.0 - max(np.max(law - below), np.max(above - law)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {
-            "gamma": self.gamma,
-            "variance": self.variance,
-            "effective_dim": self.effective_dim,
-            "edge": self.distribution.support[1],
-            "spike": self.spike,
-            "goodness": self.goodness,
-        }
 
 
 def fit_marchenko_pastur(gram: ArrayLike, dim: int) -> MarchenkoPasturFit:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from qwem._internal.results import Result
 from qwem.errors import SettingError
 from qwem.interpretation.singular import singular_vectors
 
@@ -17,14 +18,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Overlaps:
-    """Overlaps between the features of two embeddings, over the words that both have."""
+class Overlaps(Result):
+    """Overlaps between the features of two embeddings, over the words that both have.
 
-    words: tuple[str, ...]
+    >>> from qwem import Embedding
+    >>> a = Embedding(["x", "y", "z"], [[3, 0], [0, 2], [0, 0]])
+    >>> print(overlaps(a, a).to_text(), end="")
+    feature  matched  overlap  subspace similarity
+    1        1        1        1
+    2        2        1        1
+    """
+
+    derived: ClassVar[tuple[str, ...]] = ("shared_words", "dim", "matched_rank", "matched")
+    words: tuple[str, ...] = field(repr=False)
     """The shared words, in the order of the first embedding."""
-    squared: NDArray[np.float64]
+    squared: NDArray[np.float64] = field(repr=False)
     """(u_i · u′_j)² for feature i of the first and j of the second: the paper's heat map."""
-    match: NDArray[np.int64]
+    match: NDArray[np.int64] = field(repr=False)
     """For each feature of the first, its match among those of the second. Matches are one to one,
     and chosen so that the sum of their squared overlaps is as large as possible."""
     subspace_similarity: NDArray[np.float64]
@@ -47,15 +57,23 @@ class Overlaps:
         """How many features of either were compared."""
         return len(self.match)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold, all but the heat map and the words; ranks are from 1."""
-        return {
-            "shared_words": len(self.words),
-            "dim": self.dim,
-            "matched_rank": (self.match + 1).tolist(),
-            "matched": self.matched.tolist(),
-            "subspace_similarity": self.subspace_similarity.tolist(),
-        }
+    @property
+    def shared_words(self) -> int:
+        """How many words both embeddings have."""
+        return len(self.words)
+
+    @property
+    def matched_rank(self) -> NDArray[np.int64]:
+        """For each feature of the first, the rank of its match in the second, from 1."""
+        return self.match + 1
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each feature of the first embedding."""
+        columns = (self.matched_rank, self.matched, self.subspace_similarity)
+        return [
+            {"feature": k, "matched": match, "overlap": overlap, "subspace similarity": similarity}
+            for k, (match, overlap, similarity) in enumerate(zip(*columns, strict=True), 1)
+        ]
 
 
 def overlaps(a: Embedding, b: Embedding, *, dim: int | None = None) -> Overlaps:

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from qwem._internal.results import Plain
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _HEIGHT = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpikedModel:
+class SpikedModel(Plain):
     """Spectrum of G/d for N task vectors with a common mean and noise of any variances.
 
     >>> white = SpikedModel(30, mean=np.full(60, 0.5), noise=np.ones(60))
@@ -41,6 +42,14 @@ class SpikedModel:
     (2.914, 9.067)
     """
 
+    derived: ClassVar[tuple[str, ...]] = (
+        "strength",
+        "threshold",
+        "edge",
+        "spike",
+        "signal_in_mean",
+        "snr",
+    )
     count: int
     """N, the number of task vectors."""
     mean: Array = field(repr=False)
@@ -131,17 +140,6 @@ class SpikedModel:
         density = np.zeros_like(values)
         density[inside] = self._transform(values[inside]).imag / np.pi
         return density
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return what JSON can hold; an infinite threshold is null."""
-        return {
-            "strength": self.strength,
-            "threshold": self.threshold if np.isfinite(self.threshold) else None,
-            "edge": self.edge,
-            "spike": self.spike,
-            "signal_in_mean": self.signal_in_mean,
-            "snr": self.snr,
-        }
 
     @property
     def _variances(self) -> Array:
