@@ -226,7 +226,7 @@ def test_all_pairs_asks_every_ordered_pair_once() -> None:
 @pytest.mark.parametrize("choice", [{"method": "best"}, {"pairs": "some"}])
 def test_unknown_choices_are_refused(choice: dict[str, Any]) -> None:
     asked = AnalogySet("one", {"x": (("a", "b", "c", "d"),)})
-    with pytest.raises(SettingError, match="must be .* or .*, not"):
+    with pytest.raises(SettingError, match=r"must be .* or .*, not"):
         evaluate_analogies(Embedding(list("abcd"), np.eye(4)), asked, **choice)
 
 
