@@ -270,3 +270,40 @@ def test_of_two_writers_one_wins(tmp_path: Path) -> None:
         text, content = read(path)
         assert text == content
     assert len(list(tmp_path.iterdir())) == 20
+
+
+def test_a_second_update_is_refused_and_none_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "note"
+    write(path, "0")
+    with artefact.updating(path):
+        with (
+            pytest.raises(ArtefactError, match="is being updated by another process"),
+            artefact.updating(path),
+        ):
+            pass
+        write(path, "1")
+    with artefact.updating(path):
+        pass
+
+    def add_one() -> None:
+        for _ in range(10):
+            with artefact.updating(path, wait=True):
+                write(path, str(int((path / "text").read_text()) + 1))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: add_one(), range(4)))
+    assert (path / "text").read_text() == "41"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["note"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only POSIX systems have named pipes")
+@pytest.mark.parametrize("name", ["metadata.json", "text"])
+def test_pipes_and_devices_are_not_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "note"
+    for replace in (os.mkfifo, lambda file: os.symlink("/dev/zero", file)):
+        shutil.rmtree(path, ignore_errors=True)
+        write(path, "old")
+        (path / name).unlink()
+        replace(path / name)
+        with pytest.raises(ArtefactError, match=rf"{name} is not a regular file"):
+            artefact.load(path, "note", lambda saved: saved.path("text").read_text())

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from model.topics import topic_documents
+from qwem._internal.artefact import updating
 from qwem._internal.feature_names import read_names, write_names
 from qwem.cli import main
 
@@ -31,6 +32,9 @@ def test_text_is_added_and_taken_away(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["update", str(model), "--remove", str(new), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["moved"]["left"] == ["unicorn"]
+    with updating(model):
+        assert main(["update", str(model), str(new)]) == 2
+    assert "is being updated by another process" in capsys.readouterr().err
     assert main(["update", str(model), "--remove", str(new)]) == 2
     assert "is not in the text of the model" in capsys.readouterr().err
     assert main(fit) == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qwem import Embedding, Model, Spectrum, Vocabulary
-from qwem._internal.feature_names import read_names, write_names
+from qwem._internal.feature_names import name_feature, read_names, write_names
 from qwem.model import ClosedForm
 from qwem.polish import Contexts, Polished
 
@@ -114,3 +114,12 @@ def test_damaged_names_keep_no_model_from_being_saved(
     assert "Names of features are not kept" in caplog.text
     assert read_names(named) == {}
     Model.load(named)
+
+
+def test_names_that_two_programs_give_are_both_kept(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    model_of(COLUMNS).save(path)
+    name_feature(path, "closed", 1, "first")
+    name_feature(path, "closed", 2, "second")
+    assert read_names(path) == {"closed": {1: "first", 2: "second"}}
+    assert name_feature(path, "closed", 1, "") == {"closed": {2: "second"}}

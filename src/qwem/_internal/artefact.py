@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +20,7 @@ from qwem._internal.description import (
     digest_of_file,
     parse,
     parse_json,
+    read_bytes,
     read_description,
     seal,
     unreadable,
@@ -54,6 +56,40 @@ def writing(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
     with writing_directory(path, lambda final: _check_replaceable(final, given, kind)) as directory:
         yield directory
         seal(directory)
+
+
+@contextmanager
+def updating(path: str | os.PathLike[str], *, wait: bool = False) -> Iterator[None]:
+    """Keep other updates of an artefact out while it is read, changed and written again.
+
+    A second update is refused, or waits for the first. Reading and replacing are not kept out: an
+    update is what would be lost if another began from the same version. Systems without `flock`
+    have no such protection.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        yield
+        return
+    directory = Path(path)
+    while True:
+        try:
+            held = os.open(directory, os.O_RDONLY)
+        except OSError:  # there is nothing to update, which reading it says better
+            yield
+            return
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if os.path.samestat(os.fstat(held), os.stat(directory)):
+                yield
+                return
+            # It was replaced while it was waited for: the lock is on the version before.
+        except BlockingIOError as error:
+            raise ArtefactError(
+                f"{directory} is being updated by another process; try again when that is done."
+            ) from error
+        finally:
+            os.close(held)
 
 
 def require_replaceable(path: str | os.PathLike[str], kind: str) -> None:
@@ -113,12 +149,14 @@ class Saved:
         self.metadata = metadata
         for name, (size, _) in self._files.items():
             try:
-                found = (directory / name).stat().st_size
+                state = (directory / name).stat()
             except OSError as error:
                 raise unreadable(directory / name, error) from error
-            if (directory / name).is_dir():
-                raise unreadable(directory / name, IsADirectoryError())
-            if found != size:
+            if not stat.S_ISREG(state.st_mode):
+                raise ArtefactError(
+                    f"{directory / name} is not a regular file; make the artefact again."
+                )
+            if (found := state.st_size) != size:
                 raise ArtefactError(
                     f"{directory / name} is damaged: it has {found:,} bytes where {size:,} were "
                     "written; make the artefact again."
@@ -239,7 +277,7 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     """Return the kind of artefact saved at `path`, or None where there is none."""
     directory = Path(path)
     try:
-        description = (directory / METADATA_FILE).read_bytes()
+        description = read_bytes(directory / METADATA_FILE).text
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ METADATA_FILE = "metadata.json"
 FILES, DIGEST = "files", "digest"
 
 _CHUNK_BYTES = 1 << 22
+_LARGEST_DESCRIPTION = 1 << 28
 _PATIENCE, _PAUSE = 100, 0.005  # how often and how long (in seconds) to wait for a replacement
 
 
@@ -38,9 +40,7 @@ def read_description(directory: Path, kind: str, *, wait: bool = False) -> Descr
     path = directory / METADATA_FILE
     while True:
         try:
-            with path.open("rb") as file:
-                state = os.fstat(file.fileno())
-                return Description(file.read(), (state.st_ino, state.st_mtime_ns))
+            return read_bytes(path)
         except (FileNotFoundError, NotADirectoryError) as error:
             if attempts and (is_being_written(directory) or path.exists()):
                 attempts -= 1
@@ -53,6 +53,23 @@ def read_description(directory: Path, kind: str, *, wait: bool = False) -> Descr
             ) from error
         except OSError as error:
             raise unreadable(path, error) from error
+
+
+def read_bytes(path: Path) -> Description:
+    """Read a description, unless it is no regular file or larger than any description is.
+
+    A pipe would be waited for without end, and a device might never end.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            raise ArtefactError(f"{path} is not a regular file; make the artefact again.")
+        if state.st_size > _LARGEST_DESCRIPTION:
+            raise ArtefactError(
+                f"{path} has {state.st_size:,} bytes, more than any description of an artefact; "
+                "make the artefact again."
+            )
+        return Description(file.read(), (state.st_ino, state.st_mtime_ns))
 
 
 def parse_json(directory: Path, description: bytes) -> dict[str, Any]:

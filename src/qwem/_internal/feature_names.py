@@ -56,6 +56,23 @@ def save_names(directory: Path, names: Names) -> None:
             artefact.write_metadata(child, KIND, {"names": kept})
 
 
+def name_feature(path: str | os.PathLike[str], space: str, rank: int, name: str) -> Names:
+    """Give a feature of the model at this path a name, or none; return all names that it has then.
+
+    Names that were given meanwhile, by another program, are kept.
+    """
+    place = Path(path)
+    with artefact.updating(place, wait=True):
+        names = {each: dict(named) for each, named in read_names(place).items()}
+        named = names.setdefault(space, {})
+        if name:
+            named[rank] = name
+        else:
+            named.pop(rank, None)
+        write_names(place, names)
+    return names
+
+
 def write_names(path: str | os.PathLike[str], names: Names) -> None:
     """Keep these names with the model or the vectors at this path, in place of those before."""
     place = Path(path)

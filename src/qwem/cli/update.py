@@ -39,21 +39,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem update``."""
-    from qwem._internal.artefact import require_replaceable
+    from qwem._internal.artefact import require_replaceable, updating
     from qwem.comparison import what_moved
     from qwem.model import Model
 
     options.output = options.output or options.model
     require_replaceable(options.output, "model")
-    before = Model.load(options.model)
-    after = before.update(
-        source_of(options.inputs) if options.inputs else None,
-        remove=source_of(options.remove) if options.remove else None,
-        threads=options.threads,
-        **given(options, _READING),
-    )
-    moved = what_moved(before, after, topn=options.topn)
-    after.save(options.output, names_from=options.model)
+    with updating(options.output):
+        before = Model.load(options.model)
+        after = before.update(
+            source_of(options.inputs) if options.inputs else None,
+            remove=source_of(options.remove) if options.remove else None,
+            threads=options.threads,
+            **given(options, _READING),
+        )
+        moved = what_moved(before, after, topn=options.topn)
+        after.save(options.output, names_from=options.model)
     report = {"output": options.output, "moved": plain(moved), **costs(after.seconds)}
     rows = [*cost_rows(report), ("written", options.output)]
     emit(options, report, moved.to_text() + text_table(rows))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from qwem._internal.artefact import kind_of
 from qwem._internal.feature_names import (
     Names,
+    name_feature,
     read_names,
     require_nameable,
     state_without_names,
-    write_names,
 )
 from qwem.comparison import Stability
 from qwem.cooccurrence import Cooccurrence
@@ -98,14 +98,7 @@ class Explored:
                     f"{self.name} was replaced by another model meanwhile; start the explorer "
                     "again to name its features."
                 )
-            names = {each: dict(named) for each, named in self.names.items()}
-            named = names.setdefault(space.name, {})
-            if name:
-                named[rank] = name
-            else:
-                named.pop(rank, None)
-            write_names(self.path, names)
-            self.names = names
+            self.names = name_feature(self.path, space.name, rank, name)
 
 
 def load_models(
