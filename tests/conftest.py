@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from qwem import Corpus
 from qwem._internal.resources import blas_threads
 from small_wiki import small_wiki
 
@@ -37,16 +38,20 @@ def _one_blas_thread() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that read large text, and leave them out where there is none."""
-    real, others = [], []
+    """Mark the tests that read large text, and leave them out where there is none.
+
+    A function that is marked itself reads no small text.
+    """
+    left_out, others = [], []
     for item in items:
         if "real_data" in getattr(item, "fixturenames", ()):
             item.add_marker("real_text")
-            real.append(item)
-        else:
-            others.append(item)
-    if real and "QWEM_TEST_DATA" not in os.environ:
-        config.hook.pytest_deselected(items=real)
+        marked = item.get_closest_marker("real_text") is not None
+        small = "callspec" in vars(item) and item.callspec.params.get("text_file") == "small"
+        absent = "QWEM_TEST_DATA" not in os.environ
+        (left_out if marked and (small or absent) else others).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
         items[:] = others
 
 
@@ -65,6 +70,24 @@ def wiki(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("text") / "wiki.parquet"
     parquet.write_table(pa.table({"text": small_wiki()}), file)
     return file
+
+
+@pytest.fixture(
+    scope="session", params=["small", pytest.param("real", marks=pytest.mark.real_text)]
+)
+def text_file(request: pytest.FixtureRequest, wiki: Path) -> Path:
+    """Parquet file of English text: the small encyclopedia, and two million words of Wikipedia."""
+    if request.param == "small":
+        return wiki
+    real_data: Path = request.getfixturevalue("real_data")
+    return real_data / "enwiki-2M.parquet"
+
+
+@pytest.fixture(scope="session")
+def text_corpus(text_file: Path) -> Corpus:
+    """Corpus of the 3,000 most frequent words of a text, or of all if it has fewer."""
+    corpus = Corpus.from_files(text_file, min_count=5, min_tokens=500, tokenizer="ascii")
+    return corpus.restrict(min(3_000, len(corpus.vocabulary)))
 
 
 @pytest.fixture(scope="session")

@@ -33,16 +33,6 @@ CITIES = "new_york hamburg liverpool barcelona milan geneva shanghai osaka sydne
 MONTHS = "january february march april june july august september october november december"
 NUMBERS = "two three four five six seven eight nine ten many"
 TOPICS = {
-    "court": (
-        "palace crown throne castle knight court dynasty noble kingdom empire servant banner",
-        "royal noble ancient loyal golden",
-        "rule inherit marry reign crown",
-    ),
-    "war": (
-        "army war soldier battle general officer troop weapon attack enemy border navy siege",
-        "military armed defeated allied brave",
-        "attack defend surrender conquer destroy capture",
-    ),
     "government": (
         "government law election minister president council commission state vote party citizen "
         "parliament treaty lawyer court",
@@ -54,6 +44,16 @@ TOPICS = {
         "tennis soccer goal",
         "final winning olympic fast strong",
         "score train play compete kick",
+    ),
+    "court": (
+        "palace crown throne castle knight court dynasty noble kingdom empire servant banner",
+        "royal noble ancient loyal golden",
+        "rule inherit marry reign crown",
+    ),
+    "war": (
+        "army war soldier world_war battle general officer troop weapon attack enemy border siege",
+        "military armed defeated allied brave",
+        "attack defend surrender conquer destroy capture",
     ),
     "music": (
         "music song band album singer guitar piano concert violin opera melody drum jazz rock tune",
@@ -171,11 +171,7 @@ class Topic(NamedTuple):
 def small_wiki(articles: int = 160, seed: int = 0) -> tuple[str, ...]:
     """Return articles of 500 to 700 words each, 97,000 words in all."""
     draw = random.Random(seed)
-    topics = [
-        Topic(name, nouns.split(), adjectives.split(), verbs.split(), _rare_words(number))
-        for number, (name, (nouns, adjectives, verbs)) in enumerate(TOPICS.items())
-    ]
-    return tuple(_article(draw, topics) for _ in range(articles))
+    return tuple(_article(draw) for _ in range(articles))
 
 
 def gender_pairs() -> list[tuple[str, str]]:
@@ -188,13 +184,28 @@ def country_table() -> list[tuple[str, str, str]]:
     return [(a, b, c) for a, b, c in _COUNTRIES if "_" not in a + b]
 
 
-def _article(draw: random.Random, topics: list[Topic]) -> str:
-    topic, country = _pick(draw, topics), _pick(draw, _COUNTRIES)
+def topic_words() -> dict[str, set[str]]:
+    """Return every word of each topic, except for names and persons."""
+    return {
+        topic.name: {
+            *topic.nouns,
+            *map(_plural, topic.nouns),
+            *topic.adjectives,
+            *topic.verbs,
+            *(_ending(verb, ending) for verb in topic.verbs for ending in ("ed", "ing")),
+            *topic.rare,
+        }
+        for topic in _TOPICS
+    }
+
+
+def _article(draw: random.Random) -> str:
+    topic, country = _pick(draw, _TOPICS), _pick(draw, _COUNTRIES)
     length, sentences, words = draw.randint(500, 700), [], 0
     while words < length:
-        here = topic if draw.random() < 0.8 else draw.choice(topics)
+        here = topic if draw.random() < 0.8 else draw.choice(_TOPICS)
         there = country if draw.random() < 0.7 else draw.choice(_COUNTRIES)
-        sentence = _sentence(draw, here, there)
+        sentence = _sentence(draw, here, there).replace("_", " ")
         words += len(sentence.split())
         sentences.append(sentence[0].upper() + sentence[1:] + ".")
     return " ".join(sentences)
@@ -209,10 +220,10 @@ def _sentence(draw: random.Random, topic: Topic, country: tuple[str, ...]) -> st
     he, his, himself = (pair[woman] for pair in _PRONOUNS)
     verb = _pick(draw, topic.verbs)
     fields = {
-        "country": _name(country[0]),
-        "capital": _name(country[1]),
+        "country": country[0].title(),
+        "capital": country[1].title(),
         "nationality": country[2].title(),
-        "city": _name(_pick(draw, CITIES.split())),
+        "city": _pick(draw, CITIES.split()).title(),
         "month": _pick(draw, MONTHS.split()).title(),
         "many": _pick(draw, NUMBERS.split()),
         "he": he,
@@ -254,10 +265,6 @@ def _rare_words(number: int) -> list[str]:
     return [start + a + b + c for a in "rln" for b in "eaoi" for c in "mnst"][:RARE]
 
 
-def _name(word: str) -> str:
-    return word.replace("_", " ").title()
-
-
 def _plural(noun: str) -> str:
     if noun == "child":
         return "children"
@@ -270,3 +277,9 @@ def _ending(verb: str, ending: str) -> str:
     if ending == "ed" and verb.endswith("y") and verb[-2] not in "ae":
         return verb[:-1] + "ied"
     return (verb[:-1] if verb.endswith("e") else verb) + ending
+
+
+_TOPICS = [
+    Topic(name, nouns.split(), adjectives.split(), verbs.split(), _rare_words(number))
+    for number, (name, (nouns, adjectives, verbs)) in enumerate(TOPICS.items())
+]

@@ -223,12 +223,10 @@ def test_bad_settings_are_named(options: dict[str, Any], message: str) -> None:
         Cooccurrence.count(corpus, **options)
 
 
-def test_real_text_equals_a_plain_loop(real_data: object) -> None:
-    corpus = Corpus.from_files(
-        f"{real_data}/enwiki-2M.parquet", vocab_size=2000, min_tokens=500, tokenizer="ascii"
-    ).documents(0, 100)
+def test_counts_of_a_text_equal_a_plain_loop(text_corpus: Corpus) -> None:
+    corpus = text_corpus.restrict(1_000).documents(0, 100)
     counts = Cooccurrence.count(corpus, window=16, threads=2)
-    expected = np.zeros((2000, 2000), np.int64)
+    expected = np.zeros((1_000, 1_000), np.int64)
     for a, b in pairwise(corpus.offsets):
         document: Any = np.asarray(corpus.tokens[a:b])
         for distance in range(1, 17):

@@ -22,11 +22,10 @@ WEIGHTS = window_weights(5, "dynamic")
 
 
 @pytest.fixture(scope="module")
-def text(real_data: Path) -> Corpus:
-    """Two million words, of which the 20,000 most frequent are kept."""
-    return Corpus.from_files(
-        real_data / "enwiki-2M.parquet", vocab_size=20_000, min_tokens=500, tokenizer="ascii"
-    )
+def text(text_file: Path) -> Corpus:
+    """Text, of which at most the 20,000 most frequent words are kept."""
+    corpus = Corpus.from_files(text_file, min_tokens=500, tokenizer="ascii", min_count=1)
+    return corpus.restrict(min(20_000, len(corpus.vocabulary)))
 
 
 def repeated(corpus: Corpus, times: int) -> Corpus:
@@ -37,7 +36,7 @@ def repeated(corpus: Corpus, times: int) -> Corpus:
 
 
 def test_expected_pairs_is_an_upper_estimate(text: Corpus) -> None:
-    part = text.restrict(5000)
+    part = text.restrict(min(5_000, len(text.vocabulary)))
     counts = Cooccurrence.count(part, window=4)
     expected = expected_pairs(counts.word_counts, 8)
     assert counts.pair_counts.nnz < expected < 3 * counts.pair_counts.nnz
@@ -48,12 +47,12 @@ def test_sampled_pairs_are_an_upper_estimate(
     text: Corpus, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of new text, and of text that comes again and again and has few new pairs."""
-    monkeypatch.setattr(estimating, "SAMPLE_TOKENS", 1 << 19)
+    monkeypatch.setattr(estimating, "SAMPLE_TOKENS", len(text.tokens) // 4)
     monkeypatch.setattr(estimating, "SAMPLE_SHARE", 0.25)
     corpus = repeated(text, times)
     found = sampled_pairs(corpus, WEIGHTS)
     counts = Cooccurrence.count(corpus, 5).pair_counts
-    for size in (1_000, 20_000):
+    for size in (500, len(text.vocabulary)):
         pairs = counts.restrict(size).nnz
         assert pairs < found[size] < 2 * pairs
 
@@ -63,7 +62,7 @@ def test_a_short_text_is_its_own_sample(text: Corpus) -> None:
     subsampling = Subsampling(1e-3, 3, 2)
     found = sampled_pairs(part, WEIGHTS, subsampling)
     counts = Cooccurrence.count(part, 5, subsample=1e-3, seed=3, draws=2).pair_counts
-    sizes = [0, 1, 2, 100, 20_000]
+    sizes = [0, 1, 2, 100, len(text.vocabulary)]
     # Blocks of the text begin anew, so pairs across them are missing.
     exact = np.array([counts.tocsr()[:size, :size].nnz for size in sizes])
     np.testing.assert_allclose(found[sizes], exact, rtol=0.01)
@@ -79,7 +78,18 @@ def test_an_estimate_does_not_keep_its_corpus(text: Corpus) -> None:
     assert reference() is None
 
 
-def test_counting_is_refused_by_what_the_result_needs(
+def test_counting_is_refused_where_the_result_needs_more_memory_than_there_is(
+    text: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = Cooccurrence.count(text, 5).pair_counts
+    monkeypatch.setattr(resources, "available_memory", lambda: expected.nbytes // 2)
+    refusal = f"Counting {len(text.vocabulary):,} words would need"
+    with pytest.raises(MemoryLimitError, match=refusal):
+        Cooccurrence.count(text, 5)
+
+
+@pytest.mark.real_text
+def test_counting_is_not_refused_by_an_upper_estimate(
     text: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Words in random order would need more memory than there is, but those of a text don't."""
@@ -90,6 +100,3 @@ def test_counting_is_refused_by_what_the_result_needs(
     for module in (counting, estimating, resources):
         monkeypatch.setattr(module, "available_memory", lambda: available)
     assert Cooccurrence.count(corpus, 5).pair_counts == expected
-    monkeypatch.setattr(resources, "available_memory", lambda: expected.nbytes // 2)
-    with pytest.raises(MemoryLimitError, match="Counting 20,000 words would need"):
-        Cooccurrence.count(corpus, 5)

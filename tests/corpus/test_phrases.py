@@ -126,9 +126,9 @@ def test_it_is_the_same_for_any_threads_and_chunks(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(("scoring", "gensim_name"), [("gensim", "default"), ("npmi", "npmi")])
-def test_gensim_finds_the_same(real_data: Path, scoring: Any, gensim_name: str) -> None:
+def test_gensim_finds_the_same(text_file: Path, scoring: Any, gensim_name: str) -> None:
     gensim = pytest.importorskip("gensim.models.phrases", reason="gensim is not installed")
-    corpus = Corpus.from_files(real_data / "enwiki-2M.parquet", min_count=1).documents(0, 300)
+    corpus = Corpus.from_files(text_file, min_count=1).documents(0, 150)
     threshold = 10.0 if scoring == "gensim" else 0.5
     # A part keeps the counts of the whole; gensim counts what it is given.
     texts = words_of(corpus)

@@ -142,7 +142,13 @@ def test_malformed_analogy_files(tmp_path: Path, text: bytes, message: str) -> N
         read_analogies(path)
 
 
-def test_real_files_have_their_published_sizes(real_data: Path) -> None:
+def test_benchmarks_have_their_published_sizes() -> None:
+    wordsim = read_similarity("wordsim353")
+    assert len(wordsim) == 353
+    assert wordsim.pairs[0] == ("love", "sex", 6.77)
+
+
+def test_files_have_their_published_sizes(real_data: Path) -> None:
     men = read_similarity(real_data / "benchmarks" / "men.txt")
     wordsim = read_similarity(real_data / "benchmarks" / "wordsim353.tsv")
     assert (len(men), len(wordsim)) == (3000, 353)
@@ -171,6 +177,12 @@ def test_an_unknown_name_and_a_file_without_an_address(tmp_path: Path) -> None:
         benchmark_file("men", cache=tmp_path)
 
 
+@pytest.fixture(scope="module")
+def contents() -> bytes:
+    """Return what the address of Google's analogies serves, from gensim's copy."""
+    return benchmark_file("google").read_bytes()
+
+
 class TestDownload:
     """What happens where gensim is not installed."""
 
@@ -179,9 +191,8 @@ class TestDownload:
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     def test_the_right_contents_are_kept(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_data: Path
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: bytes
     ) -> None:
-        contents = (real_data / "benchmarks" / "google-analogies.txt").read_bytes()
         asked = []
 
         def answer(url: str, timeout: float) -> BytesIO:

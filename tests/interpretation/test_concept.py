@@ -15,7 +15,6 @@ from qwem.interpretation import Task, concept_test, read_tasks, task_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -110,14 +109,14 @@ def test_the_best_dimension_holds_the_signal_and_little_more() -> None:
     assert test.evidence[0] < 3 < test.evidence[1]
 
 
-def test_p_values_of_random_pairs_are_uniform(real_embedding: Embedding) -> None:
+def test_p_values_of_random_pairs_are_uniform(text_embedding: Embedding) -> None:
     rng = np.random.default_rng(0)
-    words = real_embedding.index_to_key
+    words = text_embedding.index_to_key
     direction, pairing = [], []
     for seed in range(300):
         pairs = rng.choice(len(words), (10, 2), replace=False)
         task = Task("random", tuple((words[a], words[b]) for a, b in pairs))
-        test = concept_test(real_embedding, task, draws=99, seed=seed)
+        test = concept_test(text_embedding, task, draws=99, seed=seed)
         direction.append(test.p_value)
         pairing.append(test.pairing_p_value)
     assert kstest(direction, "uniform").pvalue > 0.01
@@ -125,39 +124,35 @@ def test_p_values_of_random_pairs_are_uniform(real_embedding: Embedding) -> None
     assert np.mean(np.array(direction) <= 0.05) < 0.1
 
 
-def test_random_pairs_of_recurring_words_are_random_too(real_embedding: Embedding) -> None:
+def test_random_pairs_of_recurring_words_are_random_too(text_embedding: Embedding) -> None:
     """As many cities share a state: pairs that share a word are not independent of each other."""
     rng = np.random.default_rng(1)
-    words = real_embedding.index_to_key
+    words = text_embedding.index_to_key
     found = []
     for seed in range(150):
         chosen = rng.choice(len(words), 12, replace=False)
         pairs = [(words[a], words[chosen[i % 3]]) for i, a in enumerate(chosen[3:])]
-        test = concept_test(real_embedding, Task("hubs", tuple(pairs)), draws=99, seed=seed)
+        test = concept_test(text_embedding, Task("hubs", tuple(pairs)), draws=99, seed=seed)
         found.append(test.p_value)
     assert kstest(found, "uniform").pvalue > 0.01
 
 
-def test_known_relations_are_found(real_embedding: Embedding, real_data: Path) -> None:
-    tasks = [
-        task.restrict(real_embedding)
-        for task in read_tasks(real_data / "benchmarks" / "google-analogies.txt")
-    ]
-    tests = [concept_test(real_embedding, task, draws=199) for task in tasks if len(task) >= 10]
+def test_known_relations_are_found(text_embedding: Embedding) -> None:
+    tasks = [task.restrict(text_embedding) for task in read_tasks("google")]
+    tests = [concept_test(text_embedding, task, draws=199) for task in tasks if len(task) >= 10]
     assert len(tests) >= 3
     assert all(test.verdict == "relation" for test in tests)
     assert all(test.pairing_p_value == 1 / 200 for test in tests)
 
 
-def test_re_paired_countries_and_languages_are_two_groups(
-    real_embedding: Embedding, real_data: Path
-) -> None:
-    tasks = {t.name: t for t in read_tasks(real_data / "benchmarks" / "google-analogies.txt")}
+@pytest.mark.real_text
+def test_re_paired_countries_and_languages_are_two_groups(text_embedding: Embedding) -> None:
+    tasks = {t.name: t for t in read_tasks("google")}
     first, second = zip(
-        *tasks["gram6-nationality-adjective"].restrict(real_embedding).pairs, strict=True
+        *tasks["gram6-nationality-adjective"].restrict(text_embedding).pairs, strict=True
     )
     wrong = Task("wrong", tuple(zip(first, (*second[5:], *second[:5]), strict=True)))
-    test = concept_test(real_embedding, wrong, draws=199)
+    test = concept_test(text_embedding, wrong, draws=199)
     assert test.verdict == "groups"
 
 

@@ -15,6 +15,7 @@ from qwem.dynamics import closed_form
 from qwem.errors import SettingError
 from qwem.interpretation import Feature, features
 from qwem.target import rank_one, setting31
+from small_wiki import topic_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,10 +151,19 @@ def test_vectors_of_nothing() -> None:
         features(Embedding(["a", "b"], np.zeros((2, 2))), 1)
 
 
-def test_real_features_can_be_named(real_data: Path) -> None:
+def test_features_of_a_text_are_its_topics(wiki: Path) -> None:
+    found = features(fit(wiki, preset="paper", dim=50), 12, topn=12).features
+    ends = [set(end) for feature in found for end in words_of(feature)]
+    in_topic = {
+        name: max(len(end & words) for end in ends) for name, words in topic_words().items()
+    }
+    assert sum(count >= 10 for count in in_topic.values()) >= 8
+
+
+@pytest.mark.real_text
+def test_features_of_real_text_can_be_named(text_corpus: Corpus) -> None:
     """Government and sport have features of their own, as in the paper."""
-    corpus = Corpus.from_files(real_data / "enwiki-2M.parquet", vocab_size=3000, min_tokens=500)
-    found = features(fit(corpus, preset="paper", dim=50), 8, topn=12).features
+    found = features(fit(text_corpus, preset="paper", dim=50), 8, topn=12).features
     ends = [set(end) for feature in found for end in words_of(feature)]
     government = {"government", "council", "appointed", "commission", "established", "national"}
     sport = {"victory", "championship", "win", "tournament", "champions", "teams", "cup"}

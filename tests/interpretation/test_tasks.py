@@ -74,8 +74,8 @@ def test_a_pair_stands_in_a_task_once() -> None:
         Task("x", (("a", "b"), ("c", "d"), ("a", "b")))
 
 
-def test_googles_file_has_its_pairs(real_data: Path) -> None:
-    tasks = read_tasks(real_data / "benchmarks" / "google-analogies.txt")
+def test_googles_file_has_its_pairs() -> None:
+    tasks = read_tasks("google")
     assert len(tasks) == 14
     pairs = {task.name: len(task) for task in tasks}
     assert (pairs["capital-world"], pairs["family"], pairs["currency"]) == (116, 23, 30)

@@ -36,8 +36,8 @@ def test_words_are_near_those_of_their_topic(model: Model) -> None:
             assert [topic_of(other) for other in near] == [topic_of(word)] * 5
 
 
-def test_words_of_real_text_have_sensible_neighbours(real_data: Path) -> None:
-    model = qwem.fit(real_data / "enwiki-2M.parquet", vocab_size=3000, dim=50)
+def test_words_of_a_text_have_sensible_neighbours(text_corpus: Corpus) -> None:
+    model = qwem.fit(text_corpus, dim=40)
     neighbours = {word for word, _ in model.wv.most_similar("music", topn=10)}
     assert neighbours & {"musical", "songs", "song", "jazz", "rock", "pop", "band"}
     assert model.wv.similarity("king", "queen") > model.wv.similarity("king", "software")

@@ -17,11 +17,9 @@ from qwem.report.compact import quantized
 from qwem.report.content import REPLAYED_AXES, words_data
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
-    from qwem import Model
+    from qwem import Corpus, Model
 
 
 def restored(packed: dict[str, Any]) -> NDArray[np.float64]:
@@ -46,11 +44,11 @@ def test_no_number_is_off_by_more_than_half_a_step(
     assert restored(packed).shape == matrix.shape
 
 
-def test_rounding_keeps_neighbours(real_data: Path) -> None:
-    """On real text, rounding to 8 bits leaves 97 of 100 nearest neighbours where they were."""
-    model = qwem.fit(real_data / "enwiki-2M.parquet", preset="paper", vocab_size=3000, dim=100)
+def test_rounding_keeps_neighbours(text_corpus: Corpus) -> None:
+    """Rounding to 8 bits leaves 97 of 100 nearest neighbours where they were."""
+    model = qwem.fit(text_corpus, preset="paper", dim=100)
     exact = model.embedding()
-    rounded = Embedding(exact.vocabulary, restored(_words_data(model, 3000)["vectors"]))
+    rounded = Embedding(exact.vocabulary, restored(_words_data(model, len(exact))["vectors"]))
     words = exact.index_to_key[::7]
     pairs = zip(exact.most_similar_each(words), rounded.most_similar_each(words), strict=True)
     kept = [len(dict(a).keys() & dict(b).keys()) / 10 for a, b in pairs]

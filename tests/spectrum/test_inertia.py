@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,9 +10,6 @@ from hypothesis import strategies as st
 from qwem import Cooccurrence, Corpus, Target, mstar
 from qwem.spectrum import count_nonnegative
 from spectrum.matrices import mstar_like, with_eigenvalues, words
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @given(st.lists(st.integers(-5, 5), min_size=2, max_size=30), st.integers(0, 5))
@@ -31,9 +26,10 @@ def test_a_matrix_shaped_like_mstar() -> None:
 
 
 @pytest.mark.parametrize("coupling", [None, -0.5])
-def test_real_text(real_data: Path, coupling: float | None) -> None:
-    """A rank-one coupling scales rows and columns and leaves the count as it is."""
-    corpus = Corpus.from_files(real_data / "enwiki-2M.parquet", vocab_size=400)
+def test_a_rank_one_coupling_leaves_the_count_as_it_is(
+    text_corpus: Corpus, coupling: float | None
+) -> None:
+    corpus = text_corpus.restrict(400)
     counts = Cooccurrence.count(corpus, window=16)
     plain = mstar(counts, dtype=np.float64).toarray()
     expected = int(np.sum(np.linalg.eigvalsh(plain) >= 0))

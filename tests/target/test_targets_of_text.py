@@ -1,4 +1,4 @@
-"""Targets of real text: the forms agree, the formulas agree, and words that belong together do."""
+"""Targets of text: the forms agree, the formulas agree, and words that belong together do."""
 
 from __future__ import annotations
 
@@ -8,26 +8,23 @@ import numpy as np
 import pytest
 
 from qwem.cooccurrence import Cooccurrence
-from qwem.corpus import Corpus
 from qwem.target import mstar, negative_sampling, pmi, ppmi, setting31, simclr_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from qwem.corpus import Corpus
     from qwem.target import Target
 
 
 @pytest.fixture(scope="module")
-def counts(real_data: Path) -> Cooccurrence:
-    corpus = Corpus.from_files(
-        real_data / "enwiki-2M.parquet", vocab_size=2_500, min_tokens=500, tokenizer="ascii"
-    )
-    return Cooccurrence.count(corpus, window=16)
+def counts(text_corpus: Corpus) -> Cooccurrence:
+    return Cooccurrence.count(text_corpus, window=16)
 
 
 def test_dense_and_sparse_agree(counts: Cooccurrence) -> None:
-    block = np.random.default_rng(0).standard_normal((2_500, 8)).astype(np.float32)
+    size = len(counts.vocabulary)
+    block = np.random.default_rng(0).standard_normal((size, 8)).astype(np.float32)
     smoothed = setting31() * negative_sampling(symmetrize="arithmetic")
     makers: list[Callable[[bool], Target]] = [
         lambda dense: mstar(counts, dense=dense),

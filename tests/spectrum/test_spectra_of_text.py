@@ -1,4 +1,4 @@
-"""M* and its relatives of real text: both solvers, both ends, agree with a full decomposition."""
+"""M* and its relatives of text: both solvers, both ends, agree with a full decomposition."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from qwem.spectrum import factorize
 from qwem.target import mstar, ppmi
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from qwem.spectrum import Method
     from qwem.target import Target
 
-SIZE, DIM = 1500, 60
+DIM = 60
 
 
 @pytest.fixture(scope="module")
-def counts(real_data: Path) -> Cooccurrence:
-    corpus = Corpus.from_files(real_data / "enwiki-2M.parquet", vocab_size=SIZE, min_tokens=500)
-    return Cooccurrence.count(corpus, window=16)
+def counts(text_corpus: Corpus) -> Cooccurrence:
+    size = min(1_500, len(text_corpus.vocabulary))
+    return Cooccurrence.count(text_corpus.restrict(size), window=16)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +65,7 @@ def test_ppmi_has_no_outlier(counts: Cooccurrence, method: Method) -> None:
 
 
 def test_more_words_start_from_fewer(counts: Cooccurrence, target: Target) -> None:
-    earlier = factorize(mstar(counts.restrict(SIZE - 50)), DIM, method="krylov")
+    earlier = factorize(mstar(counts.restrict(len(counts.vocabulary) - 50)), DIM, method="krylov")
     cold = factorize(target, DIM, method="krylov")
     warm = factorize(target, DIM, method="krylov", warm_start=earlier)
     assert warm.converged
