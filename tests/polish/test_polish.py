@@ -220,7 +220,7 @@ def test_polishing_makes_more_analogies_right(text_corpus: qwem.Corpus) -> None:
     spectrum, counts = practical(text_corpus, 40)
     before, after = (
         evaluate_analogies(embedding, "google").accuracy
-        for embedding in (spectrum.embedding(), polish(spectrum, counts).embedding)
+        for embedding in (spectrum.embedding(), polish(spectrum, counts).embedding())
     )
     assert after > before + 0.01
 
