@@ -42,13 +42,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A function that is marked itself reads no small text.
     """
-    left_out, others = [], []
+    left_out: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    absent = "QWEM_TEST_DATA" not in os.environ
     for item in items:
         if "real_data" in getattr(item, "fixturenames", ()):
             item.add_marker("real_text")
         marked = item.get_closest_marker("real_text") is not None
-        small = "callspec" in vars(item) and item.callspec.params.get("text_file") == "small"
-        absent = "QWEM_TEST_DATA" not in os.environ
+        case: Any = getattr(item, "callspec", None)
+        small = case is not None and case.params.get("text_file") == "small"
         (left_out if marked and (small or absent) else others).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
