@@ -146,36 +146,117 @@ def test_leaving_out_a_cluster_is_as_exact_as_fitting_without_it(inside: bool) -
         assert np.allclose(debiased[cluster], expected[1])
 
 
-def test_permutations_are_those_of_residuals_without_the_covariate() -> None:
+def studentized(rows: Any, vectors: Any) -> float:
+    """Return the squared norm of the last coefficient divided by the jackknife's noise."""
+    everything = np.linalg.lstsq(rows, vectors, rcond=None)[0][-1]
+    noise = 0.0
+    for left_out in range(len(rows)):
+        kept = np.arange(len(rows)) != left_out
+        without = np.linalg.lstsq(rows[kept], vectors[kept], rcond=None)[0][-1]
+        noise += float(((without - everything) ** 2).sum())
+    return float((everything**2).sum()) / noise
+
+
+def test_permutations_are_of_studentized_residuals_without_the_covariate() -> None:
     x, y, labels = data(np.random.default_rng(3), 15, effect=0.7)
     rows = np.array([x[labels == g][0] for g in range(15)])
     vectors = np.array([y[labels == g].mean(axis=0) for g in range(15)])
     reduced = rows[:, :2]
     fitted = reduced @ np.linalg.lstsq(reduced, vectors, rcond=None)[0]
     rng = np.random.default_rng(4)
-    observed = (np.linalg.lstsq(rows, vectors, rcond=None)[0][2] ** 2).sum()
+    observed = studentized(rows, vectors)
     drawn = [
-        (np.linalg.lstsq(rows, fitted + rng.permutation(vectors - fitted), rcond=None)[0][2] ** 2)
-        for _ in range(1500)
+        studentized(rows, fitted + rng.permutation(vectors - fitted)) >= observed
+        for _ in range(400)
     ]
-    expected = np.mean([each.sum() >= observed for each in drawn])
-    found = fit_clusters(x, y, labels).exceeded(2, 1500, 0) / 1500
-    assert 0.005 < expected < 0.6
-    assert abs(found - expected) < 0.05
+    found = fit_clusters(x, y, labels)
+    first = next(iter(found._ratios(2, 1, 0)))
+    assert np.isclose(first[0], observed)
+    assert 0.005 < np.mean(drawn) < 0.6
+    assert abs(found.p_value(2, 1500, 0) - np.mean(drawn)) < 0.07
+
+
+def test_signs_are_those_of_a_wild_cluster_bootstrap() -> None:
+    """Against refitting the vectors of every pattern of signs, one by one."""
+    x, y, labels = data(np.random.default_rng(3), 6, inside=True, effect=0.5)
+    fitted = fit_clusters(x, y, labels)
+    root = np.sqrt([1 / np.sum(labels == label) for label in labels])[:, None]
+    reduced = x[:, :2] @ np.linalg.lstsq(root * x[:, :2], root * y, rcond=None)[0]
+
+    def ratio(vectors: Any) -> float:
+        own = slow(x, vectors, labels)[0][2]
+        others = [
+            slow(x[labels != g], vectors[labels != g], labels[labels != g])[0][2] for g in range(6)
+        ]
+        return float((own**2).sum() / sum(((other - own) ** 2).sum() for other in others))
+
+    expected = []
+    for pattern in range(32):
+        signs = np.array([1 - 2 * (pattern >> g & 1) for g in range(6)])
+        expected.append(ratio(reduced + signs[labels][:, None] * (y - reduced)))
+    found = np.concatenate(list(fitted._ratios(2, 99, 0)))
+    assert np.allclose(found, expected)
+    assert fitted.p_value(2, 99, 0) == np.mean(np.array(expected) >= expected[0] * (1 - 1e-9))
+
+
+def nothing(
+    rng: np.random.Generator, groups: list[tuple[int, int]], *, inside: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return groups of clusters, (clusters, observations in each), that differ in noise alone."""
+    sizes = np.repeat([size for _, size in groups], [count for count, _ in groups])
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    group = np.repeat(np.arange(len(groups)), [count for count, _ in groups])[labels].astype(float)
+    if inside:
+        group = rng.normal(size=len(labels)) + rng.normal(size=len(sizes))[labels]
+    vectors = rng.normal(size=(len(labels), 6)) / np.sqrt(np.arange(1, 7))
+    if inside:
+        vectors += rng.normal(size=(len(sizes), 6))[labels]
+    return np.column_stack([np.ones(len(labels)), group]), vectors, labels
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [(20, 1), (80, 20)],
+        [(30, 2), (100, 8)],
+        [(80, 1), (20, 20)],
+        [(9, 1), (91, 10)],
+        [(15, 3), (15, 3)],
+    ],
+)
+def test_groups_that_differ_in_occurrences_alone_are_rarely_found(
+    groups: list[tuple[int, int]],
+) -> None:
+    rng = np.random.default_rng(5)
+    found = np.array(
+        [fit_clusters(*nothing(rng, groups)).p_value(1, 99, seed) for seed in range(400)]
+    )
+    for level in (0.05, 0.2, 0.5):
+        assert abs(np.mean(found <= level) - level) < 4 * np.sqrt(level * (1 - level) / 400)
+
+
+@pytest.mark.parametrize("clusters", [10, 20, 40])
+def test_signs_of_few_clusters_find_nothing_where_there_is_nothing(clusters: int) -> None:
+    rng = np.random.default_rng(5)
+    found = np.array(
+        [
+            fit_clusters(*nothing(rng, [(clusters, 4)], inside=True)).p_value(1, 99, seed)
+            for seed in range(400)
+        ]
+    )
+    for level in (0.05, 0.2, 0.5):
+        assert abs(np.mean(found <= level) - level) < 4 * np.sqrt(level * (1 - level) / 400)
 
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_p_values_are_uniform_where_there_is_nothing(inside: bool) -> None:
     rng = np.random.default_rng(5)
     found = np.array(
-        [
-            fit_clusters(*data(rng, 30, inside=inside)).exceeded(2, 99, seed) / 100
-            for seed in range(400)
-        ]
+        [fit_clusters(*data(rng, 30, inside=inside)).p_value(2, 99, seed) for seed in range(400)]
     )
     assert abs(found.mean() - 0.5) < 0.06
     for level in (0.05, 0.1, 0.5):
-        assert abs(np.mean(found < level) - level) < 4 * np.sqrt(level * (1 - level) / 400)
+        assert abs(np.mean(found <= level) - level) < 4 * np.sqrt(level * (1 - level) / 400)
 
 
 def test_debiased_norms_are_right_on_average() -> None:
@@ -215,10 +296,57 @@ def test_a_planted_difference_is_found(regression: Any) -> None:
     year = regression["year"]
     assert year.p_value > 0.02
     assert year.low < 0 < year.high
-    near = [word for word, _ in regression.neighbours({"place": "town"}, 3)]
-    assert set(near) <= {"money", "loan", "coin"}
-    near = [word for word, _ in regression.neighbours(topn=3)]
-    assert set(near) < {"river", "water", "grass", "fish"}
+    near = regression.neighbours({"place": "town"}, 3)
+    assert set(near.names) <= {"money", "loan", "coin"}
+    assert (near.errors > 0).all()
+    low, high = near.confidence()
+    assert ((low >= -1) & (low < near.values) & (near.values < high) & (high <= 1)).all()
+    near = regression.neighbours(topn=3)
+    assert set(near.names) < {"river", "water", "grass", "fish"}
+    ratios = regression.neighbour_ratios({"place": "town"}, {"place": "country"}, 3)
+    assert set(ratios.names[:3]) == {"money", "loan", "coin"}
+
+
+def test_contrasts_are_coefficients_of_another_base(regression: Any) -> None:
+    same = regression.contrast({"place": "town"}, {"place": "country"})
+    own = regression["place=town"]
+    for name in ("squared_norm", "noise", "debiased", "error", "low", "high", "p_value"):
+        assert np.isclose(getattr(same, name), getattr(own, name))
+    decade = regression.contrast({"year": 2010}, {"year": 2000})
+    assert np.isclose(decade.debiased, 100 * regression["year"].debiased)
+    assert np.isclose(decade.variance_share, regression["year"].variance_share)
+    with pytest.raises(SettingError, match="the same covariates"):
+        regression.contrast({"place": "town"}, {"place": "town"})
+
+
+def test_interactions_are_products_of_columns() -> None:
+    design = design_of(
+        {"b": ["x", "y", "x", "y", "y"], "n": [1, 2, 3, 4, 0]}, interactions=[("b", "n")]
+    )
+    assert design.names == ("(intercept)", "b=y", "n", "b=y:n")
+    assert design.matrix[:, 3].tolist() == [0, 0, 0, 2, -2]
+    assert design.row({"b": "y", "n": 5}).tolist() == [1, 1, 5, 3]
+    with pytest.raises(SettingError, match="no covariate 'm'"):
+        design_of({"n": [1, 2, 3]}, interactions=[("n", "m")])
+
+
+def test_the_share_of_variance_has_no_unit_and_is_right_on_average() -> None:
+    rng = np.random.default_rng(8)
+    found = []
+    for _ in range(200):
+        group = (np.arange(60) % 2).astype(float)
+        vectors = rng.normal(size=(60, 4)) + np.outer(group, [2.0, 0, 0, 0])
+        fitted = fit_clusters(np.column_stack([np.ones(60), group]), vectors, np.arange(60))
+        found.append(fitted.explained[1])
+    # The difference of 2 is a variance of 1 beside the 4 of noise.
+    assert abs(np.mean(found) - 0.2) < 4 * np.std(found) / np.sqrt(200) + 0.01
+
+
+def test_a_result_says_what_was_done(regression: Any) -> None:
+    text = regression.methods()
+    for said in ("80 occurrences of bank", "place, year", "199 permutations", "(seed 0)", "Romano"):
+        assert said in text
+    assert regression.to_dict()["provenance"]["settings"]["covariates"] == ["place", "year"]
 
 
 def test_a_result_is_a_table(regression: Any) -> None:
@@ -285,6 +413,13 @@ def _longer(covariates: dict[str, list[Any]]) -> dict[str, list[Any]]:
         ("bank", {"n": [1, "a"] * 40}, "numbers and text"),
         ("bank", {"n": [[1]] * 80}, "type list; give numbers"),
         ("bank", {"n": [1.0, float("inf")] * 40}, "infinite"),
+        ("bank", {"n": [1e308, -1e308] * 40}, "from -1e.308 to 1e.308, too extreme"),
+        ("bank", {"n": [1e-310, 2e-310] * 40}, "too extreme"),
+        ("bank", {"n": [2**62 + i for i in range(80)]}, "subtract an offset"),
+        ("bank", {"n": [10**400, 0] * 40}, "too extreme"),
+        ("bank", {"n": [f"2020-01-{1 + i % 28:02}" for i in range(80)]}, "dates as text: 28 diff"),
+        ("bank", {"n": [str(1990 + i % 9) for i in range(80)]}, "numbers as text.*the categories"),
+        ("bank", {"n": [f"x{i}" for i in range(80)]}, "80 different values.*the categories"),
         ("bank", {"n": [1, 2]}, "has 2 values, and there are 80 documents"),
         ("bank", {"n": "abc"}, "must be a list"),
         ("bank", {}, "no column"),
@@ -292,10 +427,9 @@ def _longer(covariates: dict[str, list[Any]]) -> dict[str, list[Any]]:
         (
             "bank",
             {"a": list(range(80)), "b": [1 - 2 * i for i in range(80)]},
-            "b follows from a, so their effects",
+            "b follows from a, so its effect",
         ),
         ("bank", {"n": ["x"] * 79 + ["y"]}, r"about n=y comes from a single cluster"),
-        ("bank", {"n": [str(i) for i in range(80)]}, "need at least 82 clusters"),
     ],
 )
 def test_what_can_not_work_gets_a_sentence(word: str, covariates: Any, message: str) -> None:
@@ -304,10 +438,37 @@ def test_what_can_not_work_gets_a_sentence(word: str, covariates: Any, message: 
         context_regression(planted()[0], word, covariates, dim=2, polish=False, permutations=0)
 
 
+def test_numbers_can_be_categories() -> None:
+    texts, _ = planted()
+    codes = {"n": [str(number % 3) for number in range(80)]}
+    settings: Any = {"dim": 2, "polish": False, "permutations": 0}
+    found = context_regression(texts, "bank", codes, categories=["n"], **settings)
+    assert [each.name for each in found.coefficients] == ["n=1", "n=2"]
+    numbers = {"n": list(range(80))}
+    with pytest.raises(SettingError, match="need at least 82 clusters"):
+        context_regression(texts, "bank", numbers, categories=["n"], **settings)
+
+
+def test_many_unknown_words_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    read = Corpus.from_documents
+
+    def counted(*given: Any, **more: Any) -> Corpus:
+        calls.append(given)
+        return read(*given, **more)
+
+    monkeypatch.setattr(Corpus, "from_documents", counted)
+    with pytest.raises(CorpusError, match="and 490 more never occurs"):
+        context_regression(CORPUS, [f"hill {n}" for n in range(500)], {"n": list(range(150))})
+    assert len(calls) == 1
+
+
 def test_other_settings_that_make_no_sense(regression: Any) -> None:
     texts, covariates = planted()
     with pytest.raises(SettingError, match="clusters must be 'documents'"):
         context_regression(texts, "bank", covariates, clusters="authors", dim=2)
+    with pytest.raises(SettingError, match="permutations must be a whole number"):
+        context_regression(texts, "bank", covariates, permutations=10**12)
     with pytest.raises(SettingError, match="at least one word"):
         context_regression(texts, [], covariates)
     unknown = Embedding(["hill", "sea"], np.eye(2))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,9 +20,18 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float64]
 
 INTERCEPT = "(intercept)"
+MOST_LEVELS = 50
+"""Text with more different values than this is a category only if it is said to be."""
 
 # Columns that are further from the others than this, relative to their spread, are independent.
 _INDEPENDENT = 1e-8
+# Numbers whose spread is smaller, relative to their size, differ by little more than rounding.
+_SPREAD = 1e-12
+# Squares of numbers in these limits are finite and above 0.
+_SMALLEST, _LARGEST = 1e-100, 1e100
+
+_LIKE_NUMBER = re.compile(r"\s*[-+]?\d[\d.,\s]*")
+_LIKE_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b.*", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +39,19 @@ class Design:
     """Matrix of a regression: an intercept, numbers as they are, and a column for each level.
 
     The first level of a categorical covariate, in order of spelling, has no column: it is the base
-    that the others are compared with.
+    that the others are compared with. An interaction has the products of the columns of its two
+    covariates, numbers less their mean.
     """
 
     names: tuple[str, ...]
-    """The columns, such as ``(intercept)``, ``year`` and ``party=R``."""
+    """The columns, such as ``(intercept)``, ``year``, ``party=R`` and ``party=R:year``."""
     matrix: Array
     """One row per observation."""
-    levels: dict[str, tuple[str, ...]]
+    levels: dict[str, tuple[Any, ...]]
     """The levels of each categorical covariate, the base first, and none for a number."""
+    means: dict[str, float] = field(default_factory=dict)
+    """The mean of each number over observations."""
+    interactions: tuple[tuple[str, str], ...] = ()
 
     def row(self, values: Mapping[str, Any]) -> Array:
         """Return the row of an observation with these values, and elsewhere the base or the mean.
@@ -49,19 +63,16 @@ class Design:
             raise SettingError(
                 f"There is no covariate {unknown[0]!r}; there are {listed(self.levels)}."
             )
-        row = self.matrix.mean(axis=0)
-        place = 1
+        parts = {}
         for name, levels in self.levels.items():
             if not levels:
-                row[place] = values.get(name, row[place])
-                place += 1
+                parts[name] = np.array([[float(values.get(name, self.means[name]))]])
                 continue
             level = values.get(name, levels[0])
             if level not in levels:
-                raise SettingError(f"{name} is one of {listed(levels)}, not {level!r}.")
-            row[place : place + len(levels) - 1] = [level == each for each in levels[1:]]
-            place += len(levels) - 1
-        return row
+                raise SettingError(f"{name} is one of {listed(map(str, levels))}, not {level!r}.")
+            parts[name] = np.array([[float(level == each) for each in levels[1:]]])
+        return _joined(parts, self.means, self.interactions)[0]
 
 
 def columns_of(covariates: Any, documents: int) -> dict[str, list[Any]]:
@@ -90,66 +101,129 @@ def column_of(name: object, values: Any, documents: int) -> list[Any]:
     return [None if _is_missing(value) else value for value in plain]
 
 
-def design_of(columns: Mapping[str, Sequence[Any]]) -> Design:
+def design_of(
+    columns: Mapping[str, Sequence[Any]],
+    *,
+    categories: Sequence[str] = (),
+    interactions: Sequence[tuple[str, str]] = (),
+) -> Design:
     """Return the matrix of covariates that have no missing values.
 
     >>> design_of({"year": [1990, 2000, 2010], "party": ["R", "D", "R"]}).matrix.tolist()
     [[1.0, 1990.0, 1.0], [1.0, 2000.0, 0.0], [1.0, 2010.0, 1.0]]
     """
-    names, parts = [INTERCEPT], []
-    all_levels: dict[str, tuple[str, ...]] = {}
+    for name in (*categories, *(each for pair in interactions for each in pair)):
+        if name not in columns:
+            raise SettingError(f"There is no covariate {name!r}; there are {listed(columns)}.")
+    labels: dict[str, list[str]] = {}
+    parts: dict[str, Array] = {}
+    all_levels: dict[str, tuple[Any, ...]] = {}
+    means: dict[str, float] = {}
     for name, values in columns.items():
-        kinds = {_kind(name, value) for value in values}
-        if len(kinds) > 1:
-            raise SettingError(
-                f"The covariate {name!r} has numbers and text; give one kind of value."
-            )
+        numeric = _are_numbers(name, values) and name not in categories
         if len(set(values)) < 2:
             raise SettingError(
                 f"The covariate {name!r} is {values[0]!r} for all {len(values):,} occurrences, so "
                 "nothing can be said about it; leave it out."
             )
-        if kinds == {"number"}:
-            all_levels[name] = ()
-            names.append(name)
-            parts.append(np.asarray(values, dtype=np.float64)[:, None])
+        if numeric:
+            all_levels[name], labels[name] = (), [name]
+            parts[name] = _numbers(name, values)[:, None]
+            means[name] = float(parts[name].mean())
         else:
+            if name not in categories:
+                _require_categories(name, values)
             all_levels[name] = levels = tuple(sorted(set(values)))
-            names += [f"{name}={level}" for level in levels[1:]]
-            numbers = np.array([levels.index(value) for value in values])
-            parts.append((numbers[:, None] == np.arange(1, len(levels))).astype(np.float64))
-    matrix = np.concatenate([np.ones((len(parts[0]), 1)), *parts], axis=1)
+            labels[name] = [f"{name}={level}" for level in levels[1:]]
+            place = {level: number for number, level in enumerate(levels)}
+            numbers = np.array([place[value] for value in values])
+            parts[name] = (numbers[:, None] == np.arange(1, len(levels))).astype(np.float64)
+    pairs = tuple((one, other) for one, other in interactions)
+    names = [INTERCEPT, *(label for each in labels.values() for label in each)]
+    names += [f"{x}:{y}" for a, b in pairs for x in labels[a] for y in labels[b]]
+    matrix = _joined(parts, means, pairs)
     _require_independent(tuple(names), matrix)
-    return Design(tuple(names), matrix, all_levels)
+    return Design(tuple(names), matrix, all_levels, means, pairs)
+
+
+def _joined(
+    parts: Mapping[str, Array], means: Mapping[str, float], pairs: Sequence[tuple[str, str]]
+) -> Array:
+    """Return an intercept, the columns of covariates, and the products of pairs of covariates."""
+    count = len(next(iter(parts.values())))
+    products = [
+        (
+            (parts[one] - means.get(one, 0.0))[:, :, None]
+            * (parts[other] - means.get(other, 0.0))[:, None, :]
+        ).reshape(count, -1)
+        for one, other in pairs
+    ]
+    return np.concatenate([np.ones((count, 1)), *parts.values(), *products], axis=1)
+
+
+def _numbers(name: str, values: Sequence[Any]) -> Array:
+    """Return numbers as an array; raise if the squares of their deviations can't be computed."""
+    largest, spread = max(map(abs, values)), max(values) - min(values)
+    if not (spread > _SMALLEST and largest < _LARGEST and spread > _SPREAD * largest):
+        raise SettingError(
+            f"The covariate {name!r} has numbers from {min(values)} to {max(values)}, too extreme "
+            "to compute with; subtract an offset or use other units."
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def _require_categories(name: str, values: Sequence[str]) -> None:
+    """Raise for text that may be numbers or dates, or has too many different values."""
+    levels = sorted(set(values))
+    example = f"{len(levels):,} different values, such as {levels[0]!r}"
+    if all(_LIKE_DATE.fullmatch(level) for level in levels):
+        way = "make them numbers, for instance the year"
+        raise SettingError(f"The covariate {name!r} has dates as text: {example}; {way}.")
+    if all(_LIKE_NUMBER.fullmatch(level) for level in levels):
+        way = "make them numbers, or name it as one of the categories"
+        raise SettingError(f"The covariate {name!r} has numbers as text: {example}; {way}.")
+    if len(levels) > MOST_LEVELS:
+        way = "join some of them, or name it as one of the categories"
+        raise SettingError(f"The covariate {name!r} has {example}; {way}.")
 
 
 def _require_independent(names: tuple[str, ...], matrix: Array) -> None:
     """Raise for the first column that follows from those before it."""
     centred = matrix[:, 1:] - matrix[:, 1:].mean(axis=0)
-    centred /= np.linalg.norm(centred, axis=0)
+    lengths = np.linalg.norm(centred, axis=0)
     basis = np.empty((len(matrix), 0))
     for place, column in enumerate(centred.T):
-        rest = column - basis @ (basis.T @ column)
+        rest = column / lengths[place] if lengths[place] > 0 else np.zeros_like(column)
+        rest = rest - basis @ (basis.T @ rest)
         rest -= basis @ (basis.T @ rest)
         length = float(np.linalg.norm(rest))
         if length < _INDEPENDENT:
+            others = f"follows from {listed(names[1 : place + 1])}" if place else "is constant"
             raise SettingError(
-                f"The covariate {names[place + 1]} follows from {listed(names[1 : place + 1])}, so "
-                "their effects can't be told apart; leave it out."
+                f"The covariate {names[place + 1]} {others}, so its effect can't be told apart; "
+                "leave it out."
             )
         basis = np.column_stack([basis, rest / length])
+
+
+def _are_numbers(name: str, values: Sequence[Any]) -> bool:
+    """Return whether all values are numbers; raise where they are neither numbers nor text."""
+    kinds = {_kind(name, value) for value in values}
+    if len(kinds) > 1:
+        raise SettingError(f"The covariate {name!r} has numbers and text; give one kind of value.")
+    return kinds == {"number"}
 
 
 def _kind(name: str, value: Any) -> str:
     if isinstance(value, str):
         return "text"
     if isinstance(value, bool | int | float | np.number | np.bool_):
-        if not math.isfinite(value):
+        if abs(value) == math.inf:
             raise SettingError(f"The covariate {name!r} has an infinite value; leave it out.")
         return "number"
     raise SettingError(
-        f"The covariate {name!r} has a value of type {type(value).__name__}; give numbers, or text "
-        "for categories."
+        f"The covariate {name!r} has a value of type {type(value).__name__}; give numbers (for a "
+        "date for instance its year), or text for categories."
     )
 
 

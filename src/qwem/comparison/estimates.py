@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from qwem._internal.results import Chart, Result
+from qwem.comparison._methods import paragraph
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float64]
 
 Method = Literal["jackknife", "bootstrap"]
+
+# Where a value is at its limit, as the cosine of a word with itself, artanh is taken here.
+_NEAR_ONE = 1 - 1e-9
 
 
 class Interval(NamedTuple):
@@ -37,6 +41,8 @@ class Estimates(Result):
     replicates: Array = field(repr=False)
     """Of the replicates, one row each."""
     method: Method
+    limit: Array | float = np.inf
+    """Values lie between −limit and limit: 1 for cosines. Intervals then do too."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -46,19 +52,16 @@ class Estimates(Result):
         """Standard errors.
 
         For the delete-a-group jackknife √((K − 1)/K Σ_k (θ_k − θ̄)²), where θ_k is the value without
-        fold k of K (Quenouille 1956; Kott 2001). For the bootstrap the standard deviation of the
+        fold k of K (Tukey 1958; Kott 2001). For the bootstrap the standard deviation of the
         replicates.
         """
-        count = len(self.replicates)
-        squares = ((self.replicates - self.replicates.mean(axis=0)) ** 2).sum(axis=0)
-        factor = (count - 1) / count if self.method == "jackknife" else 1 / (count - 1)
-        errors: Array = np.sqrt(factor * squares)
-        return errors
+        return self._errors(self.replicates)
 
     def confidence(self, level: float = 0.95) -> Interval:
         """Return the interval of the value that texts of this size and source have on average.
 
-        It is the value ± t standard errors, with t of Student's distribution.
+        It is the value ± t standard errors, with t of Student's distribution. Where values have a
+        limit, that is done for artanh(value / limit), Fisher's transformation of a correlation.
         """
         return self._interval(level, 1.0)
 
@@ -83,7 +86,27 @@ class Estimates(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {"method": self.method, "replicates": len(self.replicates), "estimates": self.rows()}
+        plain = super().to_dict()
+        return {
+            "method": self.method,
+            "replicates": len(self.replicates),
+            "estimates": self.rows(),
+            **{name: plain[name] for name in ("provenance",) if name in plain},
+        }
+
+    def methods(self) -> str:
+        """Return what was done as a paragraph for a paper, with references."""
+        how = (
+            f"the delete-a-group jackknife over {len(self.replicates)} folds of documents (Tukey "
+            "1958; Kott 2001)"
+            if self.method == "jackknife"
+            else f"{len(self.replicates)} bootstrap replicates over folds of documents"
+        )
+        said = [
+            f"Standard errors are those of {how}; 95 % intervals use Student's distribution"
+            + (", after Fisher's transformation." if np.all(np.isfinite(self.limit)) else ".")
+        ]
+        return paragraph(said, ["Tukey 1958", "Kott 2001"], self.provenance)
 
     def plot(self, level: float = 0.95) -> Figure:
         """Draw the values, with confidence intervals."""
@@ -96,5 +119,17 @@ class Estimates(Result):
 
         if not 0 < level < 1:
             raise SettingError(f"level must lie between 0 and 1, not be {level}.")
-        width = student.ppf((1 + level) / 2, len(self.replicates) - 1) * scale * self.errors
-        return Interval(self.values - width, self.values + width)
+        width = student.ppf((1 + level) / 2, len(self.replicates) - 1) * scale
+        if not np.all(np.isfinite(self.limit)):
+            return Interval(self.values - width * self.errors, self.values + width * self.errors)
+        middle, width = self._bent(self.values), width * self._errors(self._bent(self.replicates))
+        return Interval(self.limit * np.tanh(middle - width), self.limit * np.tanh(middle + width))
+
+    def _bent(self, values: Array) -> Array:
+        return np.asarray(np.arctanh(np.clip(values / self.limit, -_NEAR_ONE, _NEAR_ONE)))
+
+    def _errors(self, replicates: Array) -> Array:
+        count = len(replicates)
+        squares = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
+        factor = (count - 1) / count if self.method == "jackknife" else 1 / (count - 1)
+        return np.asarray(np.sqrt(factor * squares))

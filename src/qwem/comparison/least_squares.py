@@ -7,9 +7,9 @@ cluster counts once. The coefficients are B = Q⁻¹S with Q = Σ_g Q_g and S = 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float64]
 
-# Without this share of its weight, a covariate is one of the left-out cluster alone.
+# A covariate with less than this share of its weight left is identified by the left-out cluster.
 _SINGULAR = 1e-9
 
 
@@ -43,6 +43,8 @@ class ClusteredFit:
     """How many observations each cluster has."""
     constant: bool
     """Whether all observations of a cluster have the same covariates."""
+    variance: float
+    """The mean squared distance of observations from their mean, each cluster counting once."""
 
     @property
     def clusters(self) -> int:
@@ -81,8 +83,14 @@ class ClusteredFit:
         """The squared norm of each coefficient less its noise, which can be below 0."""
         return np.asarray(self.squares - self.noise)
 
-    def alone(self) -> NDArray[np.intp]:
-        """Return the covariates that only one cluster tells about, so that it can't be left out."""
+    @cached_property
+    def explained(self) -> Array:
+        """The share of the variance that goes with each covariate, given the others, debiased."""
+        spread = 1 / np.diagonal(self.inverse) / self.clusters
+        return np.asarray(self.debiased * spread / self.variance)
+
+    def identified_by_one(self) -> NDArray[np.intp]:
+        """Return the covariates that are identified by a single cluster."""
         without = self.grams.sum(axis=0) - self.grams
         values, vectors = np.linalg.eigh(without)
         lost = values[:, 0] < _SINGULAR * values[:, -1]
@@ -98,7 +106,7 @@ class ClusteredFit:
         scores, grams = self._scores, self.grams
         count, size, dim = scores.shape
         require_memory(8 * size**3 * dim, "Leaving out each cluster", "use fewer covariates")
-        inverses = np.linalg.inv(grams.sum(axis=0) - grams)
+        inverses = self._inverses_without
         steps = -inverses @ scores
         linear = np.einsum("gic,gjl->ijlc", scores, grams, optimize=True)
         square = np.einsum("gil,gjm->ijlm", grams, grams, optimize=True)
@@ -113,38 +121,90 @@ class ClusteredFit:
         coefficients = self.coefficients + steps
         return coefficients, (coefficients**2).sum(axis=2) - noise
 
-    def exceeded(self, covariate: int, draws: int, seed: int) -> int:
-        """Return how many of `draws` random squared norms of a coefficient are not below its own.
+    def p_value(self, covariate: int, draws: int, seed: int) -> float:
+        """Return the p-value of a coefficient, from random orders or signs of the clusters.
 
-        Freedman and Lane (1983): residuals e of the regression without the covariate are dealt anew
-        among clusters, and regressed again. With x̃ for what is left of the covariate after the
-        others, the coefficient is x̃ᵀe / x̃ᵀx̃. Where covariates vary within clusters these are not
-        exchangeable, and the signs of the clusters' scores are drawn instead, see Hemerik, Goeman
-        and Finos (2020).
+        The statistic is ‖β‖² divided by its noise, the jackknife's, and the noise is computed anew
+        for each draw. That makes the test right where clusters differ in noise, for instance
+        because some have few observations (Chung and Romano 2013; DiCiccio and Romano 2017).
+
+        Where covariates are constant within clusters, residuals of the regression without the
+        covariate are permuted among clusters (Freedman and Lane 1983). Otherwise clusters are not
+        exchangeable, and these residuals get a random sign for each cluster: the wild cluster
+        bootstrap with the null hypothesis imposed (Cameron, Gelbach and Miller 2008). If there are
+        no more than `draws` signs, all are tried.
+        """
+        ratios = np.concatenate(list(self._ratios(covariate, draws, seed)))
+        # The first is the observed one.
+        return float(np.mean(ratios >= ratios[0] * (1 - 1e-9)))
+
+    def _ratios(self, covariate: int, draws: int, seed: int) -> Iterator[Array]:
+        """Yield ‖β‖² / noise of a coefficient as observed, then for each draw, in blocks.
+
+        A draw changes the scores U_g of the regression without the covariate into U*_g. The
+        coefficients then change by Δ = Q⁻¹ Σ_g U*_g, and the jackknife's noise is Σ_g ‖w_gᵀ(U*_g −
+        Q_g Δ)‖², where w_g is the covariate's row of (Q − Q_g)⁻¹. Multiplied out, both need only
+        sums of cluster rows, weighted by the order or the signs: products of matrices.
         """
         rest = self.inverse[:, covariate] / self.inverse[covariate, covariate]
         null = self.coefficients - np.outer(rest, self.coefficients[covariate])
+        weights = self._inverses_without[:, covariate]
+        turned = np.einsum("gij,gj->gi", self.grams, weights)
+        spread = turned.T @ turned
+        count, size, dim = self.moments.shape
         rng = np.random.default_rng([seed, covariate])
         if self.constant:
             rows = self.grams[:, 0]
-            left, residuals = rows @ rest, self.moments[:, 0] - rows @ null
+            residuals = self.moments[:, 0] - rows @ null
+            shares = (rows * weights).sum(axis=1)
+            features = np.column_stack([rows, shares[:, None] * turned])
+            squares = (residuals**2).sum(axis=1)
         else:
-            left = np.ones(self.clusters)
-            residuals = np.einsum("i,gic->gc", rest, self.moments - self.grams @ null)
-        observed = float(((left @ residuals) ** 2).sum())
-        count = 0
-        for drawn in self._shuffled(left, draws, rng):
-            count += int((((drawn @ residuals) ** 2).sum(axis=1) >= observed * (1 - 1e-9)).sum())
-        return count
-
-    def _shuffled(self, left: Array, draws: int, rng: np.random.Generator) -> Iterator[Array]:
-        """Yield the numbers of clusters in random order, or with random signs, one row per draw."""
-        for rows in blocks(draws, len(left), most=1 << 22):
-            many = np.tile(left, (rows.stop - rows.start, 1))
+            scores = self.moments - self.grams @ null
+            own = np.einsum("gi,gic->gc", weights, scores)
+            crossed = turned[:, :, None] * own[:, None, :]
+            flat = np.concatenate([scores, crossed], axis=1).reshape(count, -1)
+            total = float((own**2).sum())
+        for drawn in self._drawn(draws, rng):
             if self.constant:
-                yield rng.permuted(many, axis=1)
+                sums = features[drawn].transpose(0, 2, 1) @ residuals
+                total = (shares**2)[drawn] @ squares
             else:
-                yield many * rng.choice([-1.0, 1.0], many.shape)
+                sums = (drawn @ flat).reshape(-1, 2 * size, dim)
+            change = self.inverse @ sums[:, :size]
+            noise = (
+                total
+                - 2 * (change * sums[:, size:]).sum(axis=(1, 2))
+                + np.einsum("bic,bjc,ij->b", change, change, spread, optimize=True)
+            )
+            squared = (change[:, covariate] ** 2).sum(axis=1)
+            yield np.divide(squared, noise, out=np.zeros_like(squared), where=noise > 0)
+
+    def _drawn(self, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
+        """Yield orders of clusters, or their signs, one row per draw; the first changes nothing."""
+        count, width = self.clusters, 2 * self.grams.shape[1]
+        if self.constant:
+            yield np.arange(count)[None]
+            for rows in blocks(draws, count * width, most=1 << 22):
+                many = np.tile(np.arange(count), (rows.stop - rows.start, 1))
+                yield rng.permuted(many, axis=1)
+        elif count - 1 <= np.log2(draws + 1):
+            patterns = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
+            yield 1.0 - 2.0 * patterns
+        else:
+            yield np.ones((1, count))
+            for rows in blocks(draws, count, most=1 << 22):
+                yield rng.choice([-1.0, 1.0], (rows.stop - rows.start, count))
+
+    def changed(self, basis: Array) -> ClusteredFit:
+        """Return the same regression with the coefficients `basis` @ B, so that sums have tests."""
+        back = np.linalg.inv(basis)
+        return replace(self, grams=back.T @ self.grams @ back, moments=back.T @ self.moments)
+
+    @cached_property
+    def _inverses_without(self) -> Array:
+        """(Q − Q_g)⁻¹ for each cluster g."""
+        return np.asarray(np.linalg.inv(self.grams.sum(axis=0) - self.grams))
 
     @cached_property
     def _scores(self) -> Array:
@@ -171,4 +231,6 @@ def fit_clusters(covariates: Array, vectors: Array, clusters: NDArray[np.int64])
         moments[:, place] = sums @ (column * vectors)
     means = grams[:, 0]
     constant = np.allclose(covariates, means[clusters], rtol=1e-12, atol=1e-12)
-    return ClusteredFit(grams, moments, sizes, bool(constant))
+    centre = moments[:, 0].mean(axis=0)
+    variance = float(weight @ ((vectors - centre) ** 2).sum(axis=1) / count)
+    return ClusteredFit(grams, moments, sizes, bool(constant), variance)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from qwem._internal.arrays import unit_rows
 from qwem._internal.checks import require_whole
 from qwem._internal.progress import progress
-from qwem._internal.results import Chart, Result, listed
+from qwem._internal.results import Chart, Provenance, Result, listed
+from qwem.comparison._methods import paragraph
 from qwem.comparison.contexts import context_transform, contexts_of, documents_with
 from qwem.comparison.covariates import Design, column_of, columns_of, design_of
 from qwem.comparison.estimates import Estimates
@@ -21,22 +24,26 @@ from qwem.errors import CorpusError, SettingError
 from qwem.model import Settings, fit, read, reject_fixed_settings, resolve_auto
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
     from qwem.comparison.least_squares import ClusteredFit
-    from qwem.embedding import Embedding, Neighbours
+    from qwem.embedding import Embedding
 
     Array: TypeAlias = NDArray[np.float64]
 
 Clusters = Literal["documents", "occurrences"]
 
+MOST_DRAWS = 1_000_000
+FEW = 20
+"""Below this many clusters a warning is given."""
+
 
 @dataclass(frozen=True)
 class Coefficient:
-    """How much the use of a word depends on one covariate."""
+    """How much the use of a word depends on one covariate, or differs between two groups."""
 
     name: str
     """The covariate, and for a category its level: ``party=R``."""
@@ -51,8 +58,12 @@ class Coefficient:
     low: float
     high: float
     """The 95 % confidence interval of the debiased squared norm."""
+    variance_share: float
+    """The share of the variance of occurrences that goes with the covariate, given the others: an
+    effect size without a unit, debiased, so that noise can make it negative."""
     p_value: float | None
-    """The share of random dealings of clusters whose squared norm is at least as large."""
+    """The share of random orders (or signs) of clusters whose squared norm, divided by its noise,
+    is at least as large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +81,13 @@ class ContextRegression(Result):
     """Occurrences without a known word around them, or without some covariate."""
     permutations: int
     test: Literal["permutation", "signs"]
-    """Whether clusters were dealt anew for the p-values, or signs drawn for them, because the
+    """Whether clusters were permuted for the p-values, or signs drawn for them, because the
     covariates vary within clusters."""
-    vectors: Array = field(repr=False)
-    """The coefficients as vectors: the intercept, then those of `coefficients`."""
     design: Design = field(repr=False)
-    norms: Estimates = field(repr=False)
-    """The debiased squared norms, with their exact values without each cluster."""
     embedding: Embedding = field(repr=False)
+    fitted: ClusteredFit = field(repr=False)
+    """The regression on covariates that are centred and scaled by `scale`."""
+    scale: Array = field(repr=False)
 
     def __getitem__(self, name: str) -> Coefficient:
         """Return the coefficient of a covariate, such as ``"year"`` or ``"party=R"``."""
@@ -86,6 +96,23 @@ class ContextRegression(Result):
                 return each
         raise KeyError(name)
 
+    @cached_property
+    def vectors(self) -> Array:
+        """The coefficients as vectors: the intercept, then those of `coefficients`."""
+        return np.asarray(self.scale @ self.fitted.coefficients)
+
+    @cached_property
+    def norms(self) -> Estimates:
+        """The debiased squared norms, with their exact values without each cluster."""
+        lengths = np.diagonal(self.scale)[1:] ** 2
+        _, without = self.fitted.left_out()
+        return Estimates(
+            self.design.names[1:],
+            self.fitted.debiased[1:] * lengths,
+            without[:, 1:] * lengths,
+            "jackknife",
+        )
+
     def vector(self, values: Mapping[str, Any] | None = None) -> Array:
         """Return the vector of the word in documents with these covariates.
 
@@ -93,18 +120,82 @@ class ContextRegression(Result):
         """
         return np.asarray(self.design.row(values or {}) @ self.vectors)
 
-    def neighbours(self, values: Mapping[str, Any] | None = None, topn: int = 10) -> Neighbours:
-        """Return the words that are nearest to the word in documents with these covariates."""
-        rows = [
-            row for word in self.words if (row := self.embedding.vocabulary.get(word)) is not None
-        ]
-        exclude = np.array([rows], dtype=np.int64)
-        found, cosines = self.embedding.nearest_indices(self.vector(values)[None], topn, exclude)
-        return [
-            (self.embedding.index_to_key[row], float(cosine))
-            for row, cosine in zip(found[0], cosines[0], strict=True)
-            if row >= 0
-        ]
+    def contrast(self, first: Mapping[str, Any], second: Mapping[str, Any]) -> Coefficient:
+        """Return how much the use of the word differs between two groups of documents.
+
+        For example ``contrast({"party": "R"}, {"party": "I"})``, where neither is the base.
+        Covariates that are not given are the same in both.
+        """
+        difference = (self.design.row(first) - self.design.row(second)) @ self.scale
+        place = int(np.abs(difference).argmax())
+        if abs(difference[place]) < 1e-12:
+            raise SettingError("The two groups of a contrast have the same covariates.")
+        basis = np.eye(len(difference))
+        basis[place] = difference
+        name = " − ".join(
+            ", ".join(f"{key}={value}" for key, value in group.items()) or "base"
+            for group in (first, second)
+        )
+        seed = 0 if self.provenance is None else self.provenance.seed or 0
+        changed = self.fitted.changed(basis)
+        return _coefficients(changed, [place], [name], np.ones(1), self.permutations, seed)[0]
+
+    def neighbours(self, values: Mapping[str, Any] | None = None, topn: int = 10) -> Estimates:
+        """Return the words nearest to the word in documents with these covariates.
+
+        Their cosines have standard errors over clusters.
+        """
+        rows = self._nearest(values or {}, topn)
+        return self._estimates(rows, lambda cosines: cosines[0], [values or {}], limit=1.0)
+
+    def neighbour_ratios(
+        self, first: Mapping[str, Any], second: Mapping[str, Any], topn: int = 10
+    ) -> Estimates:
+        """Return how many times nearer words are in one group of documents than in another.
+
+        The words are the `topn` nearest of either group, and the values are the ratios of their
+        cosines, the largest first, with standard errors over clusters (conText's `nns_ratio`).
+        """
+        rows = list(dict.fromkeys([*self._nearest(first, topn), *self._nearest(second, topn)]))
+        found = self._estimates(rows, lambda cosines: cosines[0] / cosines[1], [first, second])
+        order = np.argsort(-found.values, kind="stable")
+        return Estimates(
+            tuple(found.names[i] for i in order),
+            found.values[order],
+            found.replicates[:, order],
+            found.method,
+            provenance=found.provenance,
+        )
+
+    def _nearest(self, values: Mapping[str, Any], topn: int) -> list[int]:
+        own = [self.embedding.vocabulary.get(word) for word in self.words]
+        exclude = np.array([[row for row in own if row is not None]], dtype=np.int64)
+        rows, _ = self.embedding.nearest_indices(self.vector(values)[None], topn, exclude)
+        return [row for row in rows[0].tolist() if row >= 0]
+
+    def _estimates(
+        self,
+        rows: list[int],
+        value: Callable[[Array], Array],
+        groups: Sequence[Mapping[str, Any]],
+        limit: float = np.inf,
+    ) -> Estimates:
+        """Return values of the cosines of words with the word's vectors in some groups."""
+        units = unit_rows(self.embedding.vectors[rows].astype(np.float64))
+        design = np.array([self.design.row(group) for group in groups]) @ self.scale
+        without, _ = self.fitted.left_out()
+
+        def found(coefficients: Array) -> Array:
+            return value(unit_rows(design @ coefficients) @ units.T)
+
+        return Estimates(
+            tuple(self.embedding.index_to_key[row] for row in rows),
+            found(self.fitted.coefficients),
+            np.array([found(each) for each in without]),
+            "jackknife",
+            limit,
+            provenance=self.provenance,
+        )
 
     @cached_property
     def base(self) -> dict[str, str]:
@@ -113,13 +204,14 @@ class ContextRegression(Result):
 
     def heading(self) -> str:
         """Return what was regressed, and how the p-values came about."""
-        how = "dealings of clusters" if self.test == "permutation" else "signs of clusters"
+        how = "orders of clusters" if self.test == "permutation" else "signs of clusters"
         tested = f"; p-values from {self.permutations:,} random {how}" if self.permutations else ""
         base = "".join(f", {name}={level}" for name, level in self.base.items())
         return (
             f"{listed(self.words)}: {self.occurrences:,} occurrences in {self.documents:,} "
             f"documents, {self.clusters:,} clusters{tested}."
             + (f" Compared with{base[1:]}." if base else "")
+            + (f" Fewer than {FEW} clusters: p-values are rough." if self.clusters < FEW else "")
             + "\n"
         )
 
@@ -135,15 +227,35 @@ class ContextRegression(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: everything but vectors."""
-        names = ("words", "occurrences", "documents", "clusters", "left_out", "permutations")
-        plain = {name: getattr(self, name) for name in names}
-        return {
-            **plain,
-            "words": list(self.words),
-            "test": self.test,
-            "base": self.base,
-            "coefficients": self.rows(),
-        }
+        return {**super().to_dict(), "base": self.base}
+
+    def methods(self) -> str:
+        """Return what was done as a paragraph for a paper, with references."""
+        covariates = listed(self.design.levels, most=50)
+        said = [
+            f"We regressed the vectors of {self.occurrences:,} occurrences of "
+            f"{listed(self.words, most=50)} in {self.documents:,} documents on {covariates} "
+            "(Rodriguez, Spirling and Stewart 2023); the vector of an occurrence is that of the "
+            "words around it by à la carte embedding (Khodak et al. 2018).",
+            f"{self.left_out:,} occurrences were left out." if self.left_out else "",
+            f"Occurrences are clustered ({self.clusters:,} clusters of equal weight).",
+            "Squared norms of coefficients are free of the bias of noise (Green et al. 2025), with "
+            "jackknife standard errors over clusters (Tukey 1958).",
+        ]
+        cited = ["Rodriguez et al. 2023", "Khodak et al. 2018", "Green et al. 2025", "Tukey 1958"]
+        if self.permutations and self.test == "permutation":
+            said.append(
+                f"p-values are from {self.permutations:,} permutations of residuals among clusters "
+                "(Freedman and Lane 1983) of the studentized squared norm (Chung and Romano 2013)."
+            )
+            cited += ["Freedman and Lane 1983", "Chung and Romano 2013"]
+        elif self.permutations:
+            said.append(
+                f"p-values are from a wild cluster bootstrap of {self.permutations:,} random signs "
+                "with the null hypothesis imposed (Cameron, Gelbach and Miller 2008)."
+            )
+            cited.append("Cameron et al. 2008")
+        return paragraph([each for each in said if each], cited, self.provenance)
 
 
 def context_regression(
@@ -154,6 +266,8 @@ def context_regression(
     embedding: Embedding | None = None,
     transform: ArrayLike | None = None,
     clusters: Clusters | Sequence[Any] = "documents",
+    categories: Sequence[str] = (),
+    interactions: Sequence[tuple[str, str]] = (),
     drop_missing: bool = False,
     permutations: int = 999,
     threads: int | None = None,
@@ -184,10 +298,16 @@ def context_regression(
     clusters
         What is independent of each other: documents, by default, or every occurrence, or a label
         for each document, such as its author. Each cluster counts as much as every other.
+    categories
+        Covariates that are categories although they are numbers, or text that looks like numbers
+        or has many values.
+    interactions
+        Pairs of covariates whose products enter too, such as ``[("party", "year")]``: whether the
+        effect of one depends on the other. Numbers enter products less their mean.
     drop_missing
         Whether documents with a missing covariate are left out; otherwise they are an error.
     permutations
-        How many random dealings of clusters the p-values are from; 0 leaves them out.
+        How many random orders (or signs) of clusters the p-values are from; 0 leaves them out.
     threads
         How many to use; all cores by default.
     changes
@@ -199,10 +319,10 @@ def context_regression(
     >>> found = context_regression(texts, "bank", {"place": place}, dim=3, window=5)
     >>> found.occurrences, found["place=town"].p_value
     (40, 0.001)
-    >>> found.neighbours({"place": "town"}, topn=1)[0][0]
-    'money'
+    >>> found.neighbours({"place": "town"}, topn=1).names
+    ('money',)
     """
-    require_whole("permutations", permutations, least=0)
+    require_whole("permutations", permutations, least=0, most=MOST_DRAWS)
     settings = Settings.of(**changes)
     reject_fixed_settings(source, changes)
     corpus = source if isinstance(source, Corpus) else read(source, settings, threads)
@@ -211,14 +331,20 @@ def context_regression(
     asked = (words,) if isinstance(words, str) else tuple(words)
     if not asked:
         raise SettingError("words needs at least one word, and has none.")
-    phrases = [_phrase(word, corpus) for word in asked]
+    phrases = _phrases(asked, corpus)
     present = documents_with(corpus, phrases)
     if not len(present):
         raise CorpusError(
             f"{listed(asked)} never occurs in the text; check the spelling, or lower `min_count`."
         )
+
+    def design_in(documents: NDArray[np.int64]) -> Design:
+        """Return the design of occurrences in these documents."""
+        values = {name: [column[d] for d in documents] for name, column in columns.items()}
+        return design_of(values, categories=categories, interactions=interactions)
+
     # What can't be regressed is refused before the fit.
-    _design(columns, present[_complete(columns, labels, present, asked, drop_missing)])
+    design_in(present[_complete(columns, labels, present, asked, drop_missing)])
     settled = resolve_auto(settings, corpus.vocabulary)
     weights = window_weights(settled.window, settled.weights)
     if embedding is None:
@@ -237,71 +363,91 @@ def context_regression(
         )
     kept = _complete(columns, labels, contexts.documents, asked, drop_missing)
     documents = contexts.documents[kept]
-    design = _design(columns, documents)
-    numbers = _numbered(labels, documents)
+    design = design_in(documents)
     scale = _scale(design.matrix)
-    fitted = fit_clusters(design.matrix @ scale, contexts.vectors[kept] @ matrix.T, numbers)
+    fitted = fit_clusters(
+        design.matrix @ scale, contexts.vectors[kept] @ matrix.T, _numbered(labels, documents)
+    )
     _require_clusters(fitted, design)
-    _, without = fitted.left_out()
+    places = list(range(1, len(design.names)))
     lengths = np.diagonal(scale)[1:] ** 2
-    norms = Estimates(
-        design.names[1:], fitted.debiased[1:] * lengths, without[:, 1:] * lengths, "jackknife"
-    )
+    found = _coefficients(fitted, places, design.names[1:], lengths, permutations, settled.seed)
     return ContextRegression(
-        asked,
-        _coefficients(fitted, norms, lengths, permutations, settled.seed),
-        len(documents),
-        len(np.unique(documents)),
-        fitted.clusters,
-        contexts.alone + len(contexts.documents) - len(documents),
-        permutations,
-        "permutation" if fitted.constant else "signs",
-        scale @ fitted.coefficients,
-        design,
-        norms,
-        embedding,
+        words=asked,
+        coefficients=found,
+        occurrences=len(documents),
+        documents=len(np.unique(documents)),
+        clusters=fitted.clusters,
+        left_out=contexts.alone + len(contexts.documents) - len(documents),
+        permutations=permutations,
+        test="permutation" if fitted.constant else "signs",
+        design=design,
+        embedding=embedding,
+        fitted=fitted,
+        scale=scale,
+        provenance=Provenance(
+            {
+                "covariates": list(columns),
+                "clusters": clusters if isinstance(clusters, str) else "labels",
+                "interactions": [list(pair) for pair in interactions],
+                "window": settled.window,
+                "weights": list(weights),
+                "dim": embedding.vector_size,
+            },
+            settled.seed,
+            len(documents),
+        ),
     )
-
-
-def _design(columns: Mapping[str, list[Any]], documents: NDArray[np.int64]) -> Design:
-    """Return the design of occurrences in these documents."""
-    return design_of({name: [values[d] for d in documents] for name, values in columns.items()})
 
 
 def _coefficients(
-    fitted: ClusteredFit, norms: Estimates, lengths: Array, permutations: int, seed: int
+    fitted: ClusteredFit,
+    places: Sequence[int],
+    names: Sequence[str],
+    lengths: Array,
+    permutations: int,
+    seed: int,
 ) -> tuple[Coefficient, ...]:
+    """Return some coefficients of a regression, whose squared norms are multiplied by `lengths`."""
+    _, without = fitted.left_out()
+    norms = Estimates(
+        tuple(names), fitted.debiased[places] * lengths, without[:, places] * lengths, "jackknife"
+    )
     low, high = norms.confidence()
+    if not np.isfinite([norms.values, norms.errors]).all():
+        raise SettingError(
+            "Some coefficients are not finite; use covariates of similar size, or fewer of them."
+        )
     found = []
-    with progress("permutations", len(norms), "covariate") as bar:
-        for place, name in enumerate(norms.names):
-            p_value = None
-            if permutations:
-                exceeded = fitted.exceeded(place + 1, permutations, seed)
-                p_value = (1 + exceeded) / (1 + permutations)
+    with progress("permutations", len(places), "covariate") as bar:
+        for number, place in enumerate(places):
             found.append(
                 Coefficient(
-                    name,
-                    float(fitted.squares[place + 1] * lengths[place]),
-                    float(fitted.noise[place + 1] * lengths[place]),
-                    float(norms.values[place]),
-                    float(norms.errors[place]),
-                    float(low[place]),
-                    float(high[place]),
-                    p_value,
+                    name=names[number],
+                    squared_norm=float(fitted.squares[place] * lengths[number]),
+                    noise=float(fitted.noise[place] * lengths[number]),
+                    debiased=float(norms.values[number]),
+                    error=float(norms.errors[number]),
+                    low=float(low[number]),
+                    high=float(high[number]),
+                    variance_share=float(fitted.explained[place]),
+                    p_value=fitted.p_value(place, permutations, seed) if permutations else None,
                 )
             )
             bar.update(1)
     return tuple(found)
 
 
-def _phrase(word: str, corpus: Corpus) -> list[str]:
-    """Return the words of the corpus that a word or phrase consists of."""
-    if word in corpus.vocabulary:
-        return [word]
-    tokenizer = tokenizer_named(corpus.settings.get("tokenizer"))
-    parts = Corpus.from_documents([word], tokenizer=tokenizer, min_count=1)
-    return [parts.vocabulary.words[token] for token in parts.tokens]
+def _phrases(words: tuple[str, ...], corpus: Corpus) -> list[list[str]]:
+    """Return the words of the corpus that each word or phrase consists of."""
+    unknown = [word for word in dict.fromkeys(words) if word not in corpus.vocabulary]
+    split = {word: [word] for word in words}
+    if unknown:
+        tokenizer = tokenizer_named(corpus.settings.get("tokenizer"))
+        parts = Corpus.from_documents(unknown, tokenizer=tokenizer, min_count=1)
+        for word, (start, stop) in zip(unknown, pairwise(parts.offsets), strict=True):
+            split[word] = [parts.vocabulary.words[token] for token in parts.tokens[start:stop]]
+    return [split[word] for word in words]
 
 
 def _labels(clusters: Clusters | Sequence[Any], documents: int) -> list[Any] | None:
@@ -366,10 +512,10 @@ def _require_clusters(fitted: ClusteredFit, design: Design) -> None:
             f"clusters, and the word occurs in {fitted.clusters}; use fewer covariates, or a more "
             "frequent word."
         )
-    alone = fitted.alone()
-    if len(alone):
-        names = listed(design.names[place] for place in alone)
+    identified = fitted.identified_by_one()
+    if len(identified):
+        names = listed(design.names[place] for place in identified)
         raise SettingError(
-            f"All that is known about {names} comes from a single cluster, so that its noise can't "
-            "be told; join categories, or leave it out."
+            f"All that is known about {names} comes from a single cluster, so that its noise is "
+            "unknown; join categories, or leave it out."
         )
