@@ -147,7 +147,7 @@ def constants(options: argparse.Namespace, settings: Settings, directory: str) -
         )
         size = sum(file.stat().st_size for file in work.rglob("*") if file.is_file())
         words = int(once.word_counts.sum())
-        pairs = once.pair_counts.nnz
+        pairs = once.symmetric.nnz
         print(f"{workers} workers, {words:,} words that are kept, {pairs:,} pairs")
         print(f"once: {seconds:.1f} s, {size / 1e6:,.0f} MB of pieces", flush=True)
         for stage, taken in seen.seconds.items():
@@ -178,7 +178,7 @@ def constants(options: argparse.Namespace, settings: Settings, directory: str) -
 def _solve(client: Any, counts: Cooccurrence, settings: Settings, work: Path, workers: int) -> None:
     settled = resolve_auto(settings, counts.vocabulary)
     target = build_target(counts, settled)
-    pairs = counts.pair_counts.nnz
+    pairs = counts.symmetric.nnz
     start = time.perf_counter()
     spectrum = factorize(client, target, work, settled.dim, signed=settled.signed)
     seconds = time.perf_counter() - start

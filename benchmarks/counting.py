@@ -26,6 +26,7 @@ from numba import njit
 
 from qwem import Cooccurrence, Corpus
 from qwem._internal.resources import peak_memory
+from qwem.cooccurrence import window_slots
 from qwem.cooccurrence.counting import count_pairs
 
 if TYPE_CHECKING:
@@ -86,24 +87,27 @@ def compare(path: str, glove_rate: float | None) -> None:
         print(f"GloVe's cooccur      qwem is {tokens / two / glove_rate:.1f} times faster")
 
 
-def cost_of(path: str, vocab_size: int, repeats: int, working_memory: int | None) -> None:
+def cost_of(
+    path: str, vocab_size: int, repeats: int, working_memory: int | None, layout: str
+) -> None:
     """Print what counting one vocabulary costs, as a row of JSON."""
     corpus = encode(path, vocab_size)
-    weights = range(WINDOW, 0, -1)
-    count_pairs(corpus.documents(0, 10), weights, None, 2)  # compile
+    slots = window_slots(WINDOW, layout=layout)
+    count_pairs(corpus.documents(0, 10), slots, None, 2)  # compile
     taken, processor, memory = [], [], 0
     for _ in range(repeats):
         start = time.process_time()
-        work = partial(count_pairs, corpus, weights, None, 2, working_memory=working_memory)
+        work = partial(count_pairs, corpus, slots, None, 2, working_memory=working_memory)
         taken.append(seconds(work))
         processor.append(time.process_time() - start)
         memory = memory or peak_memory()
-    pairs = count_pairs(corpus, weights, None, 2, working_memory=working_memory).pairs
-    row = [len(corpus.vocabulary), pairs.nnz, pairs.nbytes, min(taken), min(processor), memory]
+    pairs = count_pairs(corpus, slots, None, 2, working_memory=working_memory).pairs
+    entries, result = sum(each.nnz for each in pairs), sum(each.nbytes for each in pairs)
+    row = [len(corpus.vocabulary), entries, result, min(taken), min(processor), memory]
     print(json.dumps(row))
 
 
-def cost_against_vocabulary(path: str, sizes: list[int], repeats: int) -> None:
+def cost_against_vocabulary(path: str, sizes: list[int], repeats: int, layout: str) -> None:
     """Print a table of the cost of each vocabulary; the last one also in little memory."""
     print(f"window {WINDOW}, 2 threads; GB at most, with the program itself")
     print(
@@ -112,6 +116,7 @@ def cost_against_vocabulary(path: str, sizes: list[int], repeats: int) -> None:
     runs = [(size, None) for size in sizes] + [(sizes[-1], LITTLE_MEMORY)]
     for size, working_memory in runs:
         child = [sys.executable, __file__, path, "--cost-of", str(size), "--repeats", str(repeats)]
+        child += ["--slots", layout]
         if working_memory:
             child += ["--working-memory", str(working_memory)]
         output = subprocess.run(child, check=True, capture_output=True, text=True).stdout
@@ -132,12 +137,15 @@ if __name__ == "__main__":
     )
     parser.add_argument("--vocab-sizes", type=int, nargs="+", help="a table of these vocabularies")
     parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--slots", default="sides", help="symmetric, sides or near-far")
     parser.add_argument("--cost-of", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--working-memory", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cost_of:
-        cost_of(options.corpus, options.cost_of, options.repeats, options.working_memory)
+        cost_of(
+            options.corpus, options.cost_of, options.repeats, options.working_memory, options.slots
+        )
     elif options.vocab_sizes:
-        cost_against_vocabulary(options.corpus, options.vocab_sizes, options.repeats)
+        cost_against_vocabulary(options.corpus, options.vocab_sizes, options.repeats, options.slots)
     else:
         compare(options.corpus, options.glove_rate)

@@ -162,7 +162,7 @@ def mixing(options: argparse.Namespace) -> None:
     """Compare features of the weighted minimum with those of three closed forms."""
     counts = count(options)
     matrix = mstar(counts, dtype=np.float64).toarray()
-    seen: Any = counts.pair_counts.toarray() / counts.pair_counts.total
+    seen: Any = counts.symmetric.toarray() / counts.symmetric.total
     words = counts.word_counts / counts.word_counts.sum()
     for subsample in (1e-3, 1e-4, 1e-5):
         weighting = word2vec_reweighting(subsample, negatives=1.0)

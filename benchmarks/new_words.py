@@ -67,7 +67,7 @@ def main() -> None:
     enough = (there.word_counts >= max(OCCURRENCES)) & (here.word_counts >= 30)
     chosen = rng.choice(np.flatnonzero(enough), options.words, replace=False)
     rows, thin_rows = (
-        counts.pair_counts.tocsr()[chosen].toarray().astype(np.int64) for counts in (there, thin)
+        counts.symmetric.tocsr()[chosen].toarray().astype(np.int64) for counts in (there, thin)
     )
     print("n: closed form, polished, mean, weighted mean, à la carte, à la carte by counts")
     for count in OCCURRENCES:
@@ -93,7 +93,7 @@ def main() -> None:
         ]
         print(f"{count}: " + " ".join(f"{score:.2f}" for score in scores), flush=True)
     known = rng.choice(np.flatnonzero(here.word_counts >= KNOWN), options.words, replace=False)
-    own = qwem.Cooccurrence.count(first, window, subsample=subsample).pair_counts.tocsr()
+    own = qwem.Cooccurrence.count(first, window, subsample=subsample).symmetric.tocsr()
     again = polished.embed_rows(own[known]).vectors
     products = np.sum(again * vectors[known], axis=1)
     cosines = products / np.linalg.norm(again, axis=1) / np.linalg.norm(vectors[known], axis=1)
@@ -104,7 +104,7 @@ def transform_by_counts(
     vectors: NDArray[np.float64], counts: qwem.Cooccurrence
 ) -> NDArray[np.float64]:
     """Return the matrix of à la carte with each word weighted by how often it occurs."""
-    means = averages(counts.pair_counts.toarray().astype(np.float64), vectors)
+    means = averages(counts.symmetric.toarray().astype(np.float64), vectors)
     roots = np.sqrt(counts.word_counts)[:, None]
     return np.asarray(np.linalg.lstsq(roots * means, roots * vectors, rcond=None)[0].T)
 

@@ -79,7 +79,7 @@ def main(options: argparse.Namespace) -> None:
     scores.start, scores.seconds = time.perf_counter(), []
     polished = polish(spectrum, counts, callback=scores.after_sweep)
 
-    pairs, dim = counts.pair_counts.nnz, options.dim
+    pairs, dim = counts.symmetric.nnz, options.dim
     sweep = float(np.median(np.diff(scores.seconds)))
     # Each half: products with the row, products with the gradient, sums of rows.
     operations, read_bytes = 2 * 3 * 2 * dim * pairs, 2 * 2 * 4 * dim * pairs

@@ -192,7 +192,7 @@ def throughput(options: argparse.Namespace) -> None:
     model.build_vocab(sentences)
     # A window of random reach 1 … L has a pair at distance d in L + 1 − d of L cases.
     kept = Cooccurrence.count(part, options.window, subsample=options.subsample)
-    pairs = kept.pair_counts.total / options.window * (1 + negatives)
+    pairs = kept.symmetric.total / options.window * (1 + negatives)
 
     def gensim() -> float:
         model.train(sentences, total_examples=len(sentences), epochs=1)

@@ -48,7 +48,7 @@ def test_the_page_is_the_library(text: Path, example: Any) -> None:
     counts = Cooccurrence.count(corpus, window=16)
     assert tuple(words) == corpus.vocabulary.words
     np.testing.assert_array_equal(frequencies, corpus.vocabulary.counts)
-    np.testing.assert_array_equal(pairs, counts.pair_counts.toarray())
+    np.testing.assert_array_equal(pairs, counts.symmetric.toarray())
 
     target = example.mstar(frequencies, pairs)
     np.testing.assert_allclose(target, mstar(counts).toarray(), atol=1e-5)

@@ -11,7 +11,7 @@ import pytest
 
 from qwem import Corpus
 from qwem._internal.inputs import release
-from qwem.cooccurrence import counting
+from qwem.cooccurrence import Slot, counting
 from qwem.corpus import Phrases, Vocabulary, token_stream
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says what is in memory")
@@ -78,7 +78,7 @@ def test_a_corpus_is_counted_recoded_and_saved_in_little_memory(
         return count_head(*arguments)
 
     monkeypatch.setattr(counting._Counter, "_count_head", look)
-    counts = counting.count_pairs(corpus, [2, 1], None, 2, CHUNK)
+    counts = counting.count_pairs(corpus, [Slot((2, 1))], None, 2, CHUNK)
     assert counts.words.sum() == TOKENS
     assert most <= 2 * CHUNK
     corpus.recode(corpus.vocabulary.restrict(20))

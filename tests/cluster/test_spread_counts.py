@@ -43,7 +43,7 @@ def counts(client: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
 
 
 def test_what_is_known_of_the_pairs(counts: Cooccurrence) -> None:
-    pairs, expected = counts.pair_counts, WHOLE.pair_counts
+    pairs, expected = counts.symmetric, WHOLE.symmetric
     assert counts.vocabulary == WHOLE.vocabulary
     assert counts.sources == WHOLE.sources
     assert (pairs.total, pairs.nnz, pairs.shape) == (expected.total, expected.nnz, expected.shape)

@@ -146,8 +146,8 @@ def test_ratios_are_those_of_an_analysis_of_variance() -> None:
     context = rng.normal(size=(len(slices.all.vocabulary), 7)).astype(np.float32)
     folds = [*slices.folds["old"], *slices.folds["new"]]
     found = FoldContexts.of(folds[:4], folds[4:], context)
-    sums = np.array([fold.pair_counts.toarray() @ context.astype(float) for fold in folds])
-    pairs = np.array([fold.pair_counts.row_sums for fold in folds], dtype=float)
+    sums = np.array([fold.symmetric.toarray() @ context.astype(float) for fold in folds])
+    pairs = np.array([fold.symmetric.row_sums for fold in folds], dtype=float)
     for inside in (np.arange(4), np.array([0, 2, 5, 7])):
         ratios = found.ratios(np.isin(np.arange(8), inside)[None])[0]
         parts = inside, np.setdiff1d(np.arange(8), inside)

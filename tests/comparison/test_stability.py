@@ -12,7 +12,7 @@ from scipy.linalg import orthogonal_procrustes
 import qwem
 from qwem import Cooccurrence, Corpus
 from qwem.comparison import Estimates, Stability, stability
-from qwem.comparison.folds import FoldCounts, deal, every_word, subtract
+from qwem.comparison.folds import FoldCounts, deal, with_every_word
 from qwem.comparison.replicates import aligned
 from qwem.errors import CountError, SettingError
 from qwem.model import Settings, resolve_auto
@@ -82,29 +82,29 @@ def test_counts_of_folds_add_up(corpus: Corpus) -> None:
     counts = FoldCounts(deal(corpus, 4), settings)
     folds = [counts.fold(k) for k in range(4)]
     assert sum(folds[1:], start=folds[0]) == counts.total
-    without, expected = counts.without(2), every_word(folds[0] + folds[1] + folds[3])
+    without, expected = counts.without(2), with_every_word(folds[0] + folds[1] + folds[3])
     assert without.vocabulary == expected.vocabulary
-    assert np.array_equal(without.pair_counts.toarray(), expected.pair_counts.toarray())
-    assert np.all(without.pair_counts.tocsr().data > 0)
+    assert np.array_equal(without.symmetric.toarray(), expected.symmetric.toarray())
+    assert np.all(without.symmetric.tocsr().data > 0)
     with pytest.raises(CountError, match="not a part"):
-        subtract(folds[0].pair_counts.tocsr(), counts.total.pair_counts.tocsr())
+        folds[0] - counts.total
     tripled = folds[1] + folds[1] + folds[1] + folds[2]
-    assert counts.weighted([0, 3, 1, 0]) == every_word(tripled)
+    assert counts.weighted([0, 3, 1, 0]) == with_every_word(tripled)
     ready = FoldCounts(folds, settings)
     assert ready.total == counts.total
-    other, same = ready.without(0).pair_counts, counts.without(0).pair_counts
+    other, same = ready.without(0).symmetric, counts.without(0).symmetric
     assert np.array_equal(other.toarray(), same.toarray())
 
 
-def test_every_word_occurs() -> None:
+def test_a_word_without_pairs_gets_one_with_itself() -> None:
     counts = Cooccurrence.from_matrix("abc", [[0, 3, 1], [3, 0, 0], [1, 0, 0]])
     part = Cooccurrence.from_matrix("abc", [[0, 0, 1], [0, 0, 0], [1, 0, 0]], [1, 0, 1])
     assert part.vocabulary.words == ("a", "c", "b")
-    filled = every_word(part)
+    filled = with_every_word(part)
     assert filled["b", "b"] == 1
     assert filled["a", "c"] == 1
     assert filled.word_counts.tolist() == [1, 1, 1]
-    assert every_word(counts) == counts
+    assert with_every_word(counts) == counts
 
 
 @pytest.mark.parametrize("polish", [True, False])

@@ -48,7 +48,7 @@ def test_restriction_is_a_corner(documents: list[list[str]], data: st.DataObject
     size = data.draw(st.integers(1, len(counts.vocabulary)))
     corner = counts.restrict(size)
     assert corner.vocabulary.words == counts.vocabulary.words[:size]
-    assert np.array_equal(corner.pair_counts.toarray(), counts.pair_counts.toarray()[:size, :size])
+    assert np.array_equal(corner.symmetric.toarray(), counts.symmetric.toarray()[:size, :size])
     assert np.array_equal(corner.word_counts, counts.word_counts[:size])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,67 +13,149 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qwem import Cooccurrence, Corpus, Vocabulary
-from qwem.cooccurrence import counting
+from qwem._internal.arrays import check_csr
+from qwem.cooccurrence import (
+    PairCounts,
+    Slot,
+    context_count,
+    context_matrix,
+    counting,
+    window_slots,
+)
 from qwem.cooccurrence.counting import count_pairs
 from qwem.cooccurrence.runs import Runs, RunWriter
 from qwem.cooccurrence.subsampling import Subsampling
 from qwem.errors import CountError, DiskLimitError, SettingError
+from twins.cooccurrence import contexts, count_slot, documents_of, keep_probability, thin
 from twins.cooccurrence import count_pairs as slow_count
-from twins.cooccurrence import documents_of, keep_probability, thin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 WORDS = st.sampled_from([f"w{i}" for i in range(70)] + ["the"] * 20)
 DOCUMENTS = st.lists(st.lists(WORDS, max_size=30), min_size=1, max_size=8).filter(any)
 WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=6)
+SLOTS = st.lists(st.builds(Slot, WEIGHTS.map(tuple), st.booleans()), min_size=1, max_size=3)
 
 
 def corpus_of(documents: list[list[str]], **options: Any) -> Corpus:
     return Corpus.from_documents(documents, **options)
 
 
-@given(DOCUMENTS, WEIGHTS)
-def test_equals_the_double_loop(documents: list[list[str]], weights: list[int]) -> None:
+def slow_counts(documents: list[list[int]], words: int, slots: Sequence[Slot]) -> list[Any]:
+    return [
+        count_slot(documents, words, slot.weights or (), directed=slot.directed) for slot in slots
+    ]
+
+
+def arrays_of(pairs: Iterable[PairCounts]) -> list[Any]:
+    return [each.toarray() for each in pairs]
+
+
+@given(DOCUMENTS, WEIGHTS, st.sampled_from(["symmetric", "sides", "near-far"]))
+def test_equals_the_double_loop(
+    documents: list[list[str]], weights: list[int], layout: str
+) -> None:
     corpus = corpus_of(documents)
-    counts = Cooccurrence.count(corpus, len(weights), weights)
+    counts = Cooccurrence.count(corpus, len(weights), weights, slots=layout)
     words = len(corpus.vocabulary)
     expected = slow_count(documents_of(corpus), words, weights)
-    assert np.array_equal(counts.pair_counts.toarray(), expected)
+    assert np.array_equal(counts.symmetric.toarray(), expected)
     assert np.array_equal(counts.word_counts, corpus.vocabulary.counts)
+    assert counts.weights == tuple(weights)
+    each = slow_counts(documents_of(corpus), words, counts.slots)
+    assert all(map(np.array_equal, arrays_of(counts.matrices), each))
 
 
-@given(DOCUMENTS, WEIGHTS, st.integers(1, 4), st.integers(1, 40), st.integers(1, 80))
+@given(DOCUMENTS, SLOTS, st.integers(1, 4), st.integers(1, 40), st.integers(1, 80))
 def test_threads_chunks_and_head_do_not_matter(
-    documents: list[list[str]], weights: list[int], threads: int, chunk: int, head: int
+    documents: list[list[str]], slots: list[Slot], threads: int, chunk: int, head: int
 ) -> None:
     corpus = corpus_of(documents)
-    expected = slow_count(documents_of(corpus), len(corpus.vocabulary), weights)
+    expected = slow_counts(documents_of(corpus), len(corpus.vocabulary), slots)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "HEAD_WORDS", head)
         patch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
-        pairs, words, _ = count_pairs(corpus, weights, None, threads, chunk)
-    assert np.array_equal(pairs.toarray(), expected)
+        pairs, words, _ = count_pairs(corpus, slots, None, threads, chunk)
+    assert all(map(np.array_equal, arrays_of(pairs), expected))
     assert np.array_equal(words, corpus.vocabulary.counts)
-    assert pairs == count_pairs(corpus, weights, None, 1).pairs
+    assert pairs == count_pairs(corpus, slots, None, 1).pairs
 
 
-@given(DOCUMENTS, WEIGHTS, st.integers(1, 3), st.integers(1, 4000), st.integers(1, 60))
+@given(DOCUMENTS, SLOTS, st.integers(1, 3), st.integers(1, 4000), st.integers(1, 60))
 def test_counts_are_the_same_bits_in_little_memory(
-    documents: list[list[str]], weights: list[int], threads: int, memory: int, head: int
+    documents: list[list[str]], slots: list[Slot], threads: int, memory: int, head: int
 ) -> None:
     corpus = corpus_of(documents)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "HEAD_WORDS", head)
         patch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
-        little = count_pairs(corpus, weights, None, threads, working_memory=memory)
-    plenty = count_pairs(corpus, weights, None, 1)
+        little = count_pairs(corpus, slots, None, threads, working_memory=memory)
+    plenty = count_pairs(corpus, slots, None, 1)
     assert little.pairs == plenty.pairs
     assert np.array_equal(little.words, plenty.words)
+
+
+@given(DOCUMENTS, SLOTS)
+def test_the_symmetric_counts_are_the_sum_of_slots_and_transposes(
+    documents: list[list[str]], slots: list[Slot]
+) -> None:
+    counts = Cooccurrence.count(corpus_of(documents), slots=slots)
+    expected: Any = 0
+    for slot, matrix in zip(counts.slots, arrays_of(counts.matrices), strict=True):
+        wide = matrix.astype(np.int64)
+        expected = expected + wide + (wide.T if slot.directed else 0)
+    assert np.array_equal(counts.symmetric.toarray(), expected)
+    assert counts.symmetric == PairCounts.from_matrix(expected)
+    assert np.array_equal(counts.pair_sums, expected.sum(axis=1))
+    words = counts.vocabulary.words
+    assert counts[words[0], words[-1]] == expected[0, -1]
+
+
+@given(DOCUMENTS, WEIGHTS)
+def test_slots_of_one_distance_each_add_up_to_the_window(
+    documents: list[list[str]], weights: list[int]
+) -> None:
+    corpus = corpus_of(documents)
+    window = Cooccurrence.count(corpus, len(weights), weights)
+    lags = [(0,) * distance + (weight,) for distance, weight in enumerate(weights)]
+    by_lag = Cooccurrence.count(corpus, slots=lags)
+    assert np.array_equal(np.sum(arrays_of(by_lag.matrices), axis=0), window.matrices[0].toarray())
+    assert by_lag.symmetric == window.symmetric
+    assert by_lag.weights == window.weights
+
+
+@given(DOCUMENTS, SLOTS, st.integers(1, 3))
+def test_contexts_are_the_slots_and_their_sides_word_by_word(
+    documents: list[list[str]], slots: list[Slot], threads: int
+) -> None:
+    counts = Cooccurrence.count(corpus_of(documents), slots=slots)
+    expected = contexts(arrays_of(counts.matrices), [slot.directed for slot in slots])
+    found = context_matrix(counts, threads)
+    assert np.array_equal(found.toarray(), expected)
+    assert found.shape == (len(counts.vocabulary), context_count(counts) * len(counts.vocabulary))
+    turned = context_matrix(counts, threads, transposed=True)
+    assert np.array_equal(turned.toarray(), expected.T)
+    for matrix in (found, turned):
+        check_csr(matrix.data, matrix.indices, matrix.indptr, *matrix.shape)
+
+
+@given(DOCUMENTS)
+def test_a_word_has_what_comes_before_and_after_it(documents: list[list[str]]) -> None:
+    counts = Cooccurrence.count(corpus_of(documents), 4, slots="near-far")
+    total = sum(arrays_of(counts.matrices))
+    for number, word in enumerate(counts.vocabulary):
+        assert np.array_equal(counts.after(word), total[number])
+        assert np.array_equal(counts.before(word), total[:, number])
+    with pytest.raises(CountError, match='slots="sides"'):
+        Cooccurrence.count(corpus_of(documents), 4, slots="symmetric").before(word)
 
 
 def test_little_memory_means_many_runs_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     words = (rng.zipf(1.3, 20_000) % 700).astype(str)
     corpus = corpus_of([list(map(str, part)) for part in np.split(words, 20)])
-    plenty = count_pairs(corpus, [2, 1], None, 1)
+    plenty = count_pairs(corpus, [Slot((2, 1))], None, 1)
     sizes: list[int] = []
     finish = RunWriter.finish
 
@@ -84,7 +166,7 @@ def test_little_memory_means_many_runs_on_disk(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
     monkeypatch.setattr(RunWriter, "finish", finish_and_note)
-    little = count_pairs(corpus, [2, 1], None, 2, working_memory=50_000)
+    little = count_pairs(corpus, [Slot((2, 1))], None, 2, working_memory=50_000)
     assert little.pairs == plenty.pairs
     chunks = -(-20_000 // (50_000 // 4 // 6))
     assert len(sizes) == 2 * chunks - 1  # each chunk is a run, and each merge makes one of two
@@ -106,12 +188,12 @@ def test_the_disk_for_runs_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
     monkeypatch.setattr(counting, "HEAD_WORDS", 1)
     monkeypatch.setattr(Runs, "_merge_last_two", merge_and_note)
-    count_pairs(corpus, [2, 1], None, 2, working_memory=50_000)
+    count_pairs(corpus, [Slot((2, 1))], None, 2, working_memory=50_000)
     usage = shutil.disk_usage(tempfile.gettempdir())
 
     def count_on_disk_of(free: int) -> None:
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
-        count_pairs(corpus, [2, 1], None, 2, working_memory=50_000)
+        count_pairs(corpus, [Slot((2, 1))], None, 2, working_memory=50_000)
 
     with pytest.raises(DiskLimitError, match=r"Counting \d+ words in .* more of disk in .*TMPDIR"):
         count_on_disk_of(max(taken) - 1)
@@ -133,7 +215,8 @@ def test_subsampling_is_a_hash_of_seed_document_and_position(
     ]
     expected = slow_count(kept, size, weights)
     subsampling = Subsampling(subsample, seed, draws)
-    pairs, words, _ = count_pairs(corpus, weights, subsampling, 2, chunk)
+    slots = window_slots(3, weights, "symmetric")
+    (pairs,), words, _ = count_pairs(corpus, slots, subsampling, 2, chunk)
     assert np.array_equal(pairs.toarray(), expected)
     assert words.tolist() == [sum(d.count(word) for d in kept) for word in range(size)]
 
@@ -142,7 +225,7 @@ def test_subsampling_is_a_hash_of_seed_document_and_position(
         Cooccurrence.count(part, 3, weights, subsample=subsample, seed=seed, draws=draws)
         for part in (corpus.documents(0, cut), corpus.documents(cut, len(corpus)))
     ]
-    assert (parts[0] + parts[1]).pair_counts == pairs
+    assert (parts[0] + parts[1]).symmetric == pairs
 
 
 def test_subsampling_keeps_words_as_often_as_word2vec_does() -> None:
@@ -163,7 +246,7 @@ def test_masked_words_keep_their_place(documents: list[list[str]], weights: list
     corpus = corpus_of(documents, vocab_size=max(1, distinct // 2), oov="mask")
     counts = Cooccurrence.count(corpus, len(weights), weights)
     expected = slow_count(documents_of(corpus), len(corpus.vocabulary), weights)
-    assert np.array_equal(counts.pair_counts.toarray(), expected)
+    assert np.array_equal(counts.symmetric.toarray(), expected)
 
 
 def test_short_documents_count_fully() -> None:
@@ -177,7 +260,7 @@ def test_counts_beyond_32_bits_are_exact() -> None:
     corpus = Corpus.from_documents([["a", "b"] * 500])
     weight = 2**40 + 1
     counts = Cooccurrence.count(corpus, 1, [weight])
-    assert counts.pair_counts.dtype == np.uint64
+    assert counts.symmetric.dtype == np.uint64
     assert counts["a", "b"] == 999 * weight
     doubled = counts + counts
     assert doubled["a", "b"] == 2 * 999 * weight
@@ -192,11 +275,12 @@ def test_counts_that_could_pass_64_bits_are_refused() -> None:
 def test_sums_grow_from_32_to_64_bits_instead_of_wrapping() -> None:
     corpus = Corpus.from_documents([["a", "b"]])
     counts = Cooccurrence.count(corpus, 1, [2**31 - 1])
-    assert counts.pair_counts.dtype == np.uint32
+    assert counts.symmetric.dtype == np.uint32
     total = counts + counts + counts
-    assert total.pair_counts.dtype == np.uint64
+    assert total.matrices[0].dtype == np.uint64
+    assert total.symmetric.dtype == np.uint64
     assert total["a", "b"] == 3 * (2**31 - 1)
-    assert (total - counts - counts).pair_counts == counts.pair_counts
+    assert (total - counts - counts).symmetric == counts.symmetric
 
 
 @pytest.mark.parametrize(
@@ -215,6 +299,10 @@ def test_sums_grow_from_32_to_64_bits_instead_of_wrapping() -> None:
         ({"draws": 2}, "need `subsample`"),
         ({"seed": -1}, "seed must be"),
         ({"threads": 0}, "threads must be at least 1"),
+        ({"slots": "sideways"}, "must be one of 'symmetric', 'sides', 'near-far'"),
+        ({"slots": []}, "needs at least one slot"),
+        ({"slots": [()]}, "needs at least one slot"),
+        ({"slots": [(1, -1)]}, "must be whole numbers from 0 to"),
     ],
 )
 def test_bad_settings_are_named(options: dict[str, Any], message: str) -> None:
@@ -231,11 +319,11 @@ def test_counts_of_a_text_equal_a_plain_loop(text_corpus: Corpus) -> None:
         document: Any = np.asarray(corpus.tokens[a:b])
         for distance in range(1, 17):
             np.add.at(expected, (document[:-distance], document[distance:]), 17 - distance)
-    assert np.array_equal(counts.pair_counts.toarray(), expected + expected.T)
+    assert np.array_equal(counts.symmetric.toarray(), expected + expected.T)
 
 
 def test_a_corpus_of_the_vocabulary_alone_has_no_pairs() -> None:
     corpus = Corpus.from_documents([["a"], ["b"]])
     counts = Cooccurrence.count(corpus)
-    assert counts.pair_counts.total == 0
+    assert counts.symmetric.total == 0
     assert counts.vocabulary == Vocabulary.from_counts({"a": 1, "b": 1})

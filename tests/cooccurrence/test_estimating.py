@@ -11,14 +11,14 @@ import pytest
 
 from qwem import Cooccurrence, Corpus
 from qwem._internal import resources
-from qwem.cooccurrence import Subsampling, counting, estimating, sampled_pairs, window_weights
+from qwem.cooccurrence import Subsampling, counting, estimating, sampled_pairs, window_slots
 from qwem.cooccurrence.estimating import expected_pairs
 from qwem.errors import MemoryLimitError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-WEIGHTS = window_weights(5, "dynamic")
+SLOTS = window_slots(5, layout="symmetric")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_expected_pairs_is_an_upper_estimate(text: Corpus) -> None:
     part = text.restrict(min(5_000, len(text.vocabulary)))
     counts = Cooccurrence.count(part, window=4)
     expected = expected_pairs(counts.word_counts, 8)
-    assert counts.pair_counts.nnz < expected < 3 * counts.pair_counts.nnz
+    assert counts.symmetric.nnz < expected < 3 * counts.symmetric.nnz
 
 
 @pytest.mark.parametrize("times", [1, 10])
@@ -50,8 +50,8 @@ def test_sampled_pairs_are_an_upper_estimate(
     monkeypatch.setattr(estimating, "SAMPLE_TOKENS", len(text.tokens) // 4)
     monkeypatch.setattr(estimating, "SAMPLE_SHARE", 0.25)
     corpus = repeated(text, times)
-    found = sampled_pairs(corpus, WEIGHTS)
-    counts = Cooccurrence.count(corpus, 5).pair_counts
+    found = sampled_pairs(corpus, SLOTS)
+    counts = Cooccurrence.count(corpus, 5).symmetric
     for size in (500, len(text.vocabulary)):
         pairs = counts.restrict(size).nnz
         assert pairs < found[size] < 2 * pairs
@@ -60,8 +60,8 @@ def test_sampled_pairs_are_an_upper_estimate(
 def test_a_short_text_is_its_own_sample(text: Corpus) -> None:
     part = text.documents(0, 40)
     subsampling = Subsampling(1e-3, 3, 2)
-    found = sampled_pairs(part, WEIGHTS, subsampling)
-    counts = Cooccurrence.count(part, 5, subsample=1e-3, seed=3, draws=2).pair_counts
+    found = sampled_pairs(part, SLOTS, subsampling)
+    counts = Cooccurrence.count(part, 5, subsample=1e-3, seed=3, draws=2).symmetric
     sizes = [0, 1, 2, 100, len(text.vocabulary)]
     # Blocks of the text begin anew, so pairs across them are missing.
     exact = np.array([counts.tocsr()[:size, :size].nnz for size in sizes])
@@ -70,8 +70,8 @@ def test_a_short_text_is_its_own_sample(text: Corpus) -> None:
 
 def test_an_estimate_does_not_keep_its_corpus(text: Corpus) -> None:
     part = text.documents(0, 5)
-    first = sampled_pairs(part, WEIGHTS)
-    assert sampled_pairs(part, WEIGHTS) is first
+    first = sampled_pairs(part, SLOTS)
+    assert sampled_pairs(part, SLOTS) is first
     reference = weakref.ref(part)
     del part
     gc.collect()
@@ -81,7 +81,7 @@ def test_an_estimate_does_not_keep_its_corpus(text: Corpus) -> None:
 def test_counting_is_refused_where_the_result_needs_more_memory_than_there_is(
     text: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = Cooccurrence.count(text, 5).pair_counts
+    expected = Cooccurrence.count(text, 5).symmetric
     monkeypatch.setattr(resources, "available_memory", lambda: expected.nbytes // 2)
     refusal = f"Counting {len(text.vocabulary):,} words would need"
     with pytest.raises(MemoryLimitError, match=refusal):
@@ -94,9 +94,9 @@ def test_counting_is_not_refused_by_an_upper_estimate(
 ) -> None:
     """Words in random order would need more memory than there is, but those of a text don't."""
     corpus = repeated(text.documents(0, 100), 10)
-    expected = Cooccurrence.count(corpus, 5).pair_counts
+    expected = Cooccurrence.count(corpus, 5, slots="symmetric").symmetric
     available = 5 * expected.nbytes
     assert available < 8 * expected_pairs(np.bincount(corpus.tokens), 10)
     for module in (counting, estimating, resources):
         monkeypatch.setattr(module, "available_memory", lambda: available)
-    assert Cooccurrence.count(corpus, 5).pair_counts == expected
+    assert Cooccurrence.count(corpus, 5, slots="symmetric").symmetric == expected

@@ -36,7 +36,7 @@ def test_the_sum_is_that_of_the_counts(
     expected = Cooccurrence.merge(parts)
     found = add_saved(paths, threads=2)
     assert found == expected
-    assert found.pair_counts.is_dense == expected.pair_counts.is_dense
+    assert found.symmetric.is_dense == expected.symmetric.is_dense
     assert found.sources == expected.sources
 
 
@@ -51,8 +51,8 @@ def test_rows_are_added_as_whole_counts_are(share: float, tmp_path: Path) -> Non
         some = tmp_path / f"{first}-{last}"
         add_rows([tmp_path / "0", tmp_path / "1"], first, last, some)
         found = saved_rows([some, tmp_path / "2"], first, last)
-        whole: Any = expected.pair_counts.toarray()
-        assert np.array_equal(found.pairs.toarray(), whole[first:last])
+        whole: Any = expected.symmetric.toarray()
+        assert np.array_equal(found.pairs[0].toarray(), whole[first:last])
         assert np.array_equal(found.word_counts, expected.word_counts[first:last])
         assert saved_sources([some, tmp_path / "2"])[1] == list(expected.sources)
     file = some / "counts.safetensors"
@@ -65,8 +65,8 @@ def test_counts_beyond_32_bits(tmp_path: Path) -> None:
     large = counts_of(4, 1.0, 0, largest=2**32 - 1)
     large.save(tmp_path / "a")
     found = add_saved([tmp_path / "a"] * 3)
-    assert large.pair_counts.dtype == np.uint32
-    assert found.pair_counts.dtype == np.uint64
+    assert large.symmetric.dtype == np.uint32
+    assert found.symmetric.dtype == np.uint64
     assert found == large + large + large
 
 
@@ -76,7 +76,7 @@ def test_what_does_not_fit_together(tmp_path: Path) -> None:
         Cooccurrence.from_matrix(list(words), matrix, weights=weights).save(tmp_path / name)
     with pytest.raises(CountError, match="different vocabularies"):
         add_saved([tmp_path / "a", tmp_path / "b"])
-    with pytest.raises(CountError, match="count both with the same window"):
+    with pytest.raises(CountError, match="count both with the same window and slots"):
         add_saved([tmp_path / "a", tmp_path / "c"])
     with pytest.raises(CountError, match="There are no counts to add"):
         add_saved([])

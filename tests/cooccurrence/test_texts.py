@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from qwem import Cooccurrence, Corpus, Vocabulary
-from qwem.cooccurrence import Subsampling, window_weights
+from qwem.cooccurrence import Subsampling, window_slots
 from qwem.cooccurrence.counting import count_pairs
 from qwem.corpus import Reading, RecodedPieces, cut_files, encode_piece
 
 if TYPE_CHECKING:
     from qwem.corpus import EncodedPiece
 
-WEIGHTS = window_weights(3, "dynamic")
+SLOTS = window_slots(3, layout="near-far")
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,8 @@ def test_pieces_are_counted_as_the_corpus_they_make(
     vocabulary = Vocabulary.from_counts({word: 99 - i for i, word in enumerate([*kept, "unseen"])})
     recoded = RecodedPieces(pieces, vocabulary, oov, first_document=11)
     corpus = recoded.corpus()
-    expected = count_pairs(corpus, WEIGHTS, subsampling, 1)
-    found = count_pairs(recoded, WEIGHTS, subsampling, threads, chunk_tokens)
+    expected = count_pairs(corpus, SLOTS, subsampling, 1)
+    found = count_pairs(recoded, SLOTS, subsampling, threads, chunk_tokens)
     assert found.pairs == expected.pairs
     assert np.array_equal(found.words, expected.words)
     assert len(recoded) == len(corpus)
@@ -86,6 +86,6 @@ def test_gaps_between_documents_are_no_word_at_any_size(size: int) -> None:
     words = tuple(map(str, range(size)))
     tokens: Any = np.arange(size, dtype=dtype)
     corpus = Corpus(tokens, np.array([0, 3, size]), Vocabulary(words, np.ones(size, np.int64)))
-    sums = Cooccurrence.count(corpus, window=2).pair_counts.row_sums
+    sums = Cooccurrence.count(corpus, window=2).symmetric.row_sums
     assert sums[:5].tolist() == [3, 4, 3, 3, 5]
     assert sums[-2:].tolist() == [5, 3]

@@ -103,7 +103,7 @@ def test_parts_of_a_similarity_add_up(client: Any, polished: Model, values: Any)
 def test_collocates_are_the_pairs_that_were_counted(client: Any, counts: qwem.Cooccurrence) -> None:
     word = counts.vocabulary.words[6]
     found = ask(client, "/api/models/0/collocates", word=word, n=200, by="count")["collocates"]
-    matrix = counts.pair_counts.toarray().astype(float)
+    matrix = counts.symmetric.toarray().astype(float)
     seen = matrix[6]
     assert {each["word"]: each["count"] for each in found} == {
         counts.vocabulary.words[j]: seen[j] for j in np.flatnonzero(seen)

@@ -61,7 +61,7 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
     artefacts["trace"] = run
     for name, artefact in artefacts.items():
         artefact.save(directory / name)
-    assert isinstance(artefacts["sparse-counts"].pair_counts.matrix, sparse.csr_array)
+    assert isinstance(artefacts["sparse-counts"].symmetric.matrix, sparse.csr_array)
     assert not artefacts["sparse-target"].is_dense
     assert isinstance(artefacts["dense-target"], Target)
     shutil.copytree(directory / "model", directory / "named-model")

@@ -108,7 +108,7 @@ def test_the_vocabulary_is_cut_where_memory_is_short(monkeypatch: pytest.MonkeyP
     whole = qwem.fit(documents, dim=3, keep_counts=True)
     assert len(whole.vocabulary) == 86
     assert whole.update_state is not None
-    met = whole.update_state.counts.pair_counts.toarray() > 0
+    met = whole.update_state.counts.symmetric.toarray() > 0
     needed = [32 * met[:n, :n].sum() + 64 * 3 * n for n in range(87)]
     monkeypatch.setattr(choices, "available_memory", lambda: 100_000)
     cut = qwem.fit(documents, dim=3)

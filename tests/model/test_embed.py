@@ -43,7 +43,7 @@ def test_words_of_the_model_have_exactly_their_vectors(
     counts: Cooccurrence, settings: dict[str, Any]
 ) -> None:
     model = qwem.fit(counts, dim=DIM, tol=1e-5, **settings)
-    pairs = counts.pair_counts.toarray()
+    pairs = counts.symmetric.toarray()
     found = model.embed_rows(pairs, counts.word_counts, shrink=False).vectors
     expected = model.embedding().vectors
     assert np.abs(found - expected).max() < 1e-4 * np.abs(expected).max()
@@ -53,7 +53,7 @@ def test_words_of_a_polished_model_nearly_have_their_vectors(
     counts: Cooccurrence, polished: Model
 ) -> None:
     """A fit has a coupling and stops early; new rows have some of a prior instead of evidence."""
-    found = polished.embed_rows(counts.pair_counts.tocsr()).vectors
+    found = polished.embed_rows(counts.symmetric.tocsr()).vectors
     expected = polished.embedding().vectors
     cosines = np.sum(found * expected, axis=1)
     cosines /= np.linalg.norm(found, axis=1) * np.linalg.norm(expected, axis=1)
@@ -67,7 +67,7 @@ def test_the_prior_vanishes_with_more_text(counts: Cooccurrence, polished: Model
     """With a hundred times its text, a word has the vector that a fit without evidence gives."""
     from qwem.polish import solve_row
 
-    row = counts.pair_counts.tocsr()[[counts.vocabulary.index("ship")]].astype(np.float64)
+    row = counts.symmetric.tocsr()[[counts.vocabulary.index("ship")]].astype(np.float64)
     solution = polished.polished
     assert solution is not None
     free = solve_row(solution.contexts, row.indices, row.data)[0] - solution.centre
@@ -114,7 +114,7 @@ def test_contexts_are_counted_as_the_text_was(counts: Cooccurrence) -> None:
     documents = topic_documents()
     plain = Cooccurrence.count(Corpus.from_documents(documents), 3, "flat")
     model = qwem.fit(plain, dim=DIM, polish=False)
-    rows = model.embed_rows(plain.pair_counts.tocsr()[[plain.vocabulary.index("ship")]])
+    rows = model.embed_rows(plain.symmetric.tocsr()[[plain.vocabulary.index("ship")]])
     others = [document.lower().replace("ship", "vessel") for document in documents]
     for word, texts in (("ship", documents), ("vessel", others)):
         found = model.embed(word, texts)
@@ -130,7 +130,7 @@ def test_standard_errors_are_those_of_other_texts(
 ) -> None:
     """The spread of vectors from many samples of a word's contexts is what one sample predicts."""
     model = polished if polish else qwem.fit(counts, dim=DIM, polish=False)
-    row = counts.pair_counts.toarray()[counts.vocabulary.index("ship")].astype(np.float64)
+    row = counts.symmetric.toarray()[counts.vocabulary.index("ship")].astype(np.float64)
     draws = np.random.default_rng(0).poisson(row / row.sum() * 150, (200, len(row)))
     found = model.embed_rows(draws, dispersion=1.0)
     spread = found.vectors.std(axis=0)

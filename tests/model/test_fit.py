@@ -46,7 +46,7 @@ def test_words_of_a_text_have_sensible_neighbours(text_corpus: Corpus) -> None:
 def test_it_equals_the_plain_formula(corpus: Corpus, model: Model) -> None:
     """Theorem 3.2 in five lines of NumPy, in double precision."""
     counts = Cooccurrence.count(corpus)
-    pair = counts.pair_counts.toarray() / counts.pair_counts.total
+    pair = counts.symmetric.toarray() / counts.symmetric.total
     word = counts.word_counts / counts.word_counts.sum()
     independent = np.outer(word, word)
     values, vectors = np.linalg.eigh(2 * (pair - independent) / (pair + independent))

@@ -56,7 +56,7 @@ def test_counts_speak_for_themselves(corpus: Corpus) -> None:
 
 def test_a_matrix_says_nothing_of_windows(corpus: Corpus) -> None:
     counts = Cooccurrence.count(corpus)
-    matrix = Cooccurrence.from_matrix(corpus.vocabulary.words, counts.pair_counts.toarray())
+    matrix = Cooccurrence.from_matrix(corpus.vocabulary.words, counts.symmetric.toarray())
     settings = qwem.fit(matrix, dim=2).settings
     assert not {*READING, "window", "weights", "subsample", "draws"} & set(settings)
     assert settings["dim"] == 2

@@ -45,7 +45,7 @@ def topical_counts() -> Cooccurrence:
 
 def weighted_probabilities(counts: Cooccurrence, reweighting: Reweighting) -> tuple[Array, Array]:
     """Ψ⁺ P_ij and Ψ⁻ P_i P_j."""
-    pairs = np.asarray(counts.pair_counts.toarray(), dtype=np.float64)
+    pairs = np.asarray(counts.symmetric.toarray(), dtype=np.float64)
     words = counts.word_counts / counts.word_counts.sum()
     return (
         reweighting.positive_weight(counts) * pairs / pairs.sum(),

@@ -29,7 +29,7 @@ def clustered_counts() -> Cooccurrence:
 
 
 def statistics(counts: Cooccurrence) -> tuple[Array, Array]:
-    pairs = np.asarray(counts.pair_counts.toarray(), dtype=np.float64)
+    pairs = np.asarray(counts.symmetric.toarray(), dtype=np.float64)
     words = counts.word_counts / counts.word_counts.sum()
     return pairs / pairs.sum(), np.outer(words, words)
 

@@ -83,7 +83,7 @@ def dense_weights(
 
     `matrix` has the counts of words with contexts, by default those of the words with each other.
     """
-    positive = counts.pair_counts.toarray() if matrix is None else matrix
+    positive = counts.symmetric.toarray() if matrix is None else matrix
     positive = positive.astype(np.float64)
     words = counts.word_counts.astype(np.float64)
     kinds = positive.shape[1] // len(words)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def test_each_word_is_at_the_minimum_that_newton_finds() -> None:
     counts, other = some_counts(), some_counts(seed=1)
     polished = polish(closed_form(counts), counts, evidence=0.0, sweeps=2)
-    matrix = other.pair_counts.tocsr()
+    matrix = other.symmetric.tocsr()
     of_other = polish(closed_form(counts), other, evidence=0.0, sweeps=0)
     fixed = polished.contexts.__class__(
         polished.contexts.vectors, of_other.contexts.bias, polished.contexts.noise, 5.0
@@ -48,7 +48,7 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     polished = polish(closed_form(counts), counts, sweeps=1)
     polished.save(tmp_path / "saved")
     loaded = Polished.load(tmp_path / "saved")
-    rows = counts.pair_counts.tocsr()[:5]
+    rows = counts.symmetric.tocsr()[:5]
     for ours, theirs in zip(polished.solve_rows(rows), loaded.solve_rows(rows), strict=True):
         assert np.array_equal(ours, theirs)
     assert np.array_equal(loaded.words.vectors, polished.words.vectors)

@@ -52,7 +52,7 @@ def random_counts(size: int, seed: int = 0, density: float = 0.5) -> Cooccurrenc
 
 def probabilities(counts: Cooccurrence) -> tuple[Array, Array]:
     """P_ij and P_i P_j, by their definitions."""
-    pairs = np.asarray(counts.pair_counts.toarray(), dtype=np.float64)
+    pairs = np.asarray(counts.symmetric.toarray(), dtype=np.float64)
     words = counts.word_counts / counts.word_counts.sum()
     return pairs / pairs.sum(), np.outer(words, words)
 

@@ -15,7 +15,7 @@ def test_entries_are_those_of_the_formula(dense: bool) -> None:
     reweighting = setting31() * negative_sampling(0.75, 2.0, None) * subsampling(0.05)
     made = asymmetric_mstar(counts, reweighting, dtype=np.float64, dense=dense)
     found = made @ np.eye(30)
-    pairs = counts.pair_counts.toarray() / counts.pair_counts.total
+    pairs = counts.symmetric.toarray() / counts.symmetric.total
     words = counts.word_counts / counts.word_counts.sum()
     power = words**0.75 / np.sum(words**0.75)
     for i in range(30):

@@ -61,7 +61,7 @@ def test_mstar_is_symmetric_within_two_and_minus_two_where_unseen(
     matrix = mstar(counts, dense=dense, dtype=np.float64).toarray()
     np.testing.assert_array_equal(matrix, matrix.T)
     assert np.all(np.abs(matrix) <= 2 + 1e-12)
-    unseen = counts.pair_counts.toarray() == 0
+    unseen = counts.symmetric.toarray() == 0
     np.testing.assert_allclose(matrix[unseen], -2, atol=1e-12)
     assert np.all(mstar(counts, dense=dense).toarray()[unseen] == -2)
 
@@ -70,7 +70,7 @@ def test_mstar_is_symmetric_within_two_and_minus_two_where_unseen(
 @given(counts=cooccurrences(), shrinkage=st.floats(0.01, 1e4))
 def test_shrinkage(counts: Cooccurrence, shrinkage: float) -> None:
     p, pp = probabilities(counts)
-    total = counts.pair_counts.total
+    total = counts.symmetric.total
     plain = 2 * total * (p - pp) / (total * (p + pp) + shrinkage)
     assert_close(mstar(counts, shrinkage=shrinkage, dtype=np.float64, dense=True), plain, 1e-12)
     assert_close(mstar(counts, shrinkage=shrinkage, dtype=np.float64, dense=False), plain, 1e-5)
@@ -126,8 +126,8 @@ def test_targets_under_smoothed_negatives(
     options: dict[str, Any] = {"reweighting": reweighting, "dtype": np.float64, "dense": dense}
     assert_close(mstar(counts, **options), 2 * (p - mean) / (p + mean), 1e-10)
     assert_close(pmi(counts, **options), np.log(p / mean + 1e-25), 1e-10)
-    shrunk = counts.pair_counts.total * (p + mean) + 3.0
-    plain = 2 * counts.pair_counts.total * (p - mean) / shrunk
+    shrunk = counts.symmetric.total * (p + mean) + 3.0
+    plain = 2 * counts.symmetric.total * (p - mean) / shrunk
     assert_close(mstar(counts, shrinkage=3.0, **options), plain, 1e-5)
 
 
@@ -155,7 +155,7 @@ def test_few_pairs_make_a_large_target_sparse_on_the_index_arrays_of_the_counts(
     rest: Any = target.rest
     assert sparse.issparse(rest)
     assert not target.is_dense
-    assert np.shares_memory(rest.indices, counts.pair_counts.tocsr().indices)
+    assert np.shares_memory(rest.indices, counts.symmetric.tocsr().indices)
     assert mstar(random_counts(200, density=0.01)).is_dense
     assert mstar(random_counts(2_500, density=0.5)).is_dense
 

@@ -48,7 +48,7 @@ def test_unseen_pairs_of_a_shrunken_target_need_few_terms(counts: Cooccurrence) 
 
 def test_mstar_pmi_and_ppmi_are_functions_of_each_other(counts: Cooccurrence) -> None:
     x, y = mstar(counts).toarray(), pmi(counts).toarray()
-    seen = counts.pair_counts.toarray() > 0
+    seen = counts.symmetric.toarray() > 0
     assert 0.2 < seen.mean() < 1
     np.testing.assert_allclose(x, 2 * np.tanh(y / 2), atol=1e-5)
     np.testing.assert_allclose(ppmi(counts).toarray(), np.maximum(y, 0), atol=1e-5)

@@ -67,7 +67,7 @@ def plain_loss(
     counts: Cooccurrence, loss: Loss, reweighting: Reweighting, vectors: Array, context: Array
 ) -> float:
     """Σ Ψ⁺ P_ij f⁺ + Ψ⁻ P_i P_j f⁻, by the definitions (paper, eq. qwem_loss)."""
-    pairs: Any = counts.pair_counts.toarray() / counts.pair_counts.total
+    pairs: Any = counts.symmetric.toarray() / counts.symmetric.total
     words = counts.word_counts / counts.word_counts.sum()
     curvature = loss.relative_curvature
     positive = reweighting.positive_weight(counts, curvature=curvature) * pairs

@@ -166,7 +166,7 @@ def test_time_is_that_of_the_mean_coupling(loss: Any, unit: float) -> None:
         rank_one(g),
         setting31() * rank_one(g),
     ):
-        pairs = COUNTS.pair_counts.toarray() / COUNTS.pair_counts.total
+        pairs = COUNTS.symmetric.toarray() / COUNTS.symmetric.total
         words = COUNTS.word_counts / COUNTS.word_counts.sum()
         coupling = reweighting.positive_weight(COUNTS) * pairs
         coupling += reweighting.negative_weight(COUNTS) * np.outer(words, words)

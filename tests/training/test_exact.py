@@ -77,7 +77,7 @@ def test_shrinkage_adds_evidence_of_independence(density: float) -> None:
     trainer = population(counts, dim=4, rate=1.0, shrinkage=alpha, dtype=np.float64)
     state = trainer.init(0.7)
     w = np.asarray(state.vectors)
-    seen = counts.pair_counts.toarray().astype(float)
+    seen = counts.symmetric.toarray().astype(float)
     words = counts.word_counts / counts.word_counts.sum()
     expected = seen.sum() * np.outer(words, words)
     shrunk = 2 * (seen - expected) / (seen + expected + alpha)
@@ -97,7 +97,7 @@ def test_shrinkage_adds_evidence_of_independence(density: float) -> None:
 @pytest.mark.parametrize("weighting", ["word2vec", "setting31"])
 def test_tiles_make_no_difference(density: float, weighting: str) -> None:
     counts = random_counts(50, density=density)
-    assert isinstance(counts.pair_counts.matrix, np.ndarray) == (density > 0.5)
+    assert isinstance(counts.symmetric.matrix, np.ndarray) == (density > 0.5)
     reweighting = weightings(50)[weighting]
     trainer = population(counts, LOGISTIC, reweighting, dim=3, rate=1.0, dtype=np.float64)
     state = trainer.init(1.0)

@@ -77,9 +77,9 @@ def test_pairs_come_as_often_as_they_should(flatten: float, parts: int) -> None:
         # What is drawn times its weight is what the part has, and the parts make up the whole.
         of = batch.centres[batch.is_positive], batch.contexts[batch.is_positive]
         estimate = positive[of] / positive.sum() * batch.weights[batch.is_positive]
-        share = parts * counts[of] / COUNTS.pair_counts.total / 50_000
+        share = parts * counts[of] / COUNTS.symmetric.total / 50_000
         np.testing.assert_allclose(estimate, share, rtol=1e-5)
-    np.testing.assert_array_equal(whole, COUNTS.pair_counts.toarray())
+    np.testing.assert_array_equal(whole, COUNTS.symmetric.toarray())
 
 
 def pairs_with_centre_in(first: int, last: int) -> NDArray[np.float64]:

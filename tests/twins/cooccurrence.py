@@ -36,6 +36,27 @@ def count_pairs(
     return counts
 
 
+def count_slot(
+    documents: list[list[int]], words: int, weights: Sequence[int], *, directed: bool
+) -> NDArray[np.object_]:
+    """What comes after each word; for a symmetric slot, what stands around it."""
+    counts = np.zeros((words, words), dtype=object)
+    for document in documents:
+        for p, word in enumerate(document):
+            for other, weight in zip(document[p + 1 :], weights, strict=False):
+                if max(word, other) < words:
+                    counts[word, other] += weight
+    return counts if directed else counts + counts.T
+
+
+def contexts(slots: Sequence[NDArray[np.object_]], directed: Sequence[bool]) -> NDArray[np.object_]:
+    """The words × contexts matrix, its columns word by word."""
+    sides = []
+    for counts, has_sides in zip(slots, directed, strict=True):
+        sides += [counts, counts.T] if has_sides else [counts]
+    return np.stack(sides, axis=2).reshape(len(sides[0]), -1)
+
+
 def thin(
     documents: list[list[int]],
     word_counts: NDArray[np.int64],

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     counts = _count(options, watch)
     with watch.stage("save"):
         counts.save(options.output)
-    pairs = counts.pair_counts
+    pairs = counts.symmetric
     words = int(counts.word_counts.sum())
     report = {
         "vocab_size": len(counts.vocabulary),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from qwem._internal.blocks import cut_evenly
 from qwem.cluster.phrases import learn_phrases
@@ -20,16 +21,24 @@ from qwem.cluster.pieces import (
     once,
     require_shared,
 )
-from qwem.cluster.spread_counts import SavedRows, even_runs, spread_counts
+from qwem.cluster.spread_counts import SavedRows, even_runs
 from qwem.cluster.tasks import logging_time, run_all, thread_total
 from qwem.cluster.words import choose_from, merge_words
-from qwem.cooccurrence import Cooccurrence, PairCounts, add_rows, add_saved
+from qwem.cooccurrence import (
+    Cooccurrence,
+    PairCounts,
+    add_rows,
+    add_saved,
+    saved_rows,
+    saved_sources,
+)
 from qwem.corpus import (
     Corpus,
     EncodedPiece,
     Phrases,
     Reading,
     RecodedPieces,
+    Vocabulary,
     cut_files,
     encode_piece,
 )
@@ -40,7 +49,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from qwem.corpus import Documents, InputFile, Vocabulary
+    from qwem.corpus import Documents, InputFile
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -93,13 +102,21 @@ def count_files(
         How large pieces are.
     """
     settings = Settings() if settings is None else settings
-    saved, corpus = count_text(client, paths, directory, settings, piece_bytes)
+    saved, corpus = count_text(client, paths, directory, settings, piece_bytes, "sides")
     with logging_time("the last sum", len(saved)):
         if len(saved) == 1:
             return add_saved(saved[0].paths)
-        with spread_counts(client, directory, corpus.vocabulary, saved) as counts:
-            pairs = PairCounts.from_exact(counts.pair_counts.tocsr())
-            return replace(counts, pair_counts=pairs)
+        rows = [saved_rows(paths, first, last) for first, last, paths in saved]
+        slots, sources = saved_sources(saved[0].paths)
+        return Cooccurrence(
+            Vocabulary(corpus.vocabulary.words, np.concatenate([some[1] for some in rows])),
+            tuple(
+                PairCounts.from_exact(sparse.vstack([some.pairs[slot] for some in rows], "csr"))
+                for slot in range(len(slots))
+            ),
+            slots,
+            tuple(sources),
+        )
 
 
 def count_text(
@@ -108,8 +125,9 @@ def count_text(
     directory: str | os.PathLike[str],
     settings: Settings,
     piece_bytes: int,
+    slots: str,
 ) -> Counted:
-    """Return the counts of text files, and what they are of; see `count_files`."""
+    """Return the counts of text files in some slots, and what they are of; see `count_files`."""
     reading = Reading.of(**settings.reading)
     place = Path(directory).absolute()
     require_shared(client, place)
@@ -140,6 +158,7 @@ def count_text(
     counting = {
         "window": settled.window,
         "weights": settled.weights,
+        "slots": slots,
         "subsample": settled.subsample,
         "draws": settled.draws,
         "seed": settled.seed,

@@ -51,7 +51,7 @@ def polish(
     options
         Any other argument of `qwem.polish.polish`.
     """
-    pairs = counts.pair_counts
+    pairs = counts.symmetric
     if isinstance(pairs, SpreadPairs):
         return polish_here(
             spectrum, counts, **options, stepper=_SpreadSteps(pairs.rows, pairs.lengths)

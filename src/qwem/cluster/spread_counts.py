@@ -68,16 +68,16 @@ def spread_counts(
     saved
         All rows of the counts, where every worker can reach them.
     """
-    weights, sources = saved_sources(saved[0].paths)
+    slots, sources = saved_sources(saved[0].paths)
     if len(saved) == 1:
-        runs = even_runs(client, words, len(weights or "1"))
+        runs = even_runs(client, words, len(slots[0].weights or "1"))
         saved = [SavedRows(first, last, saved[0].paths) for first, last in runs]
     with gathered(client, directory, _rows, saved, "gathering rows") as rows:
         word_counts = np.concatenate([np.array(some) for some in rows.arrays("word_counts")])
         yield Cooccurrence(
             Vocabulary(words.words, word_counts),
-            SpreadPairs.of(rows),
-            None if weights is None else tuple(weights),
+            (SpreadPairs.of(rows),),
+            slots,
             tuple(sources),
         )
 
@@ -176,7 +176,7 @@ class SpreadPairs(PairCounts):
 
 def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
     """Return some rows of counts, and the sum of each."""
-    pairs, word_counts = saved_rows(paths, first, last)
+    (pairs,), word_counts = saved_rows(paths, first, last)
     padded = np.append(pairs.data, pairs.data.dtype.type(0))  # the last rows may be empty
     sums = np.add.reduceat(padded, pairs.indptr[:-1], dtype=np.uint64)
     return {

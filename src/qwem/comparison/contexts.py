@@ -64,7 +64,7 @@ def context_transform(embedding: Embedding, counts: Cooccurrence) -> Array:
     [[0.0, 0.5], [2.0, 0.0]]
     """
     vectors, known = vectors_of(embedding, counts.vocabulary)
-    pairs = counts.pair_counts.tocsr() @ sparse.diags_array(known)
+    pairs = counts.symmetric.tocsr() @ sparse.diags_array(known)
     totals = np.asarray(pairs.sum(axis=1), dtype=np.float64).ravel()
     used = (totals > 0) & (known > 0)
     if not used.any():

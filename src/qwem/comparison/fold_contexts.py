@@ -53,14 +53,14 @@ class FoldContexts:
         from qwem._internal.sparse_product import multiply
 
         folds = [*first, *second]
-        pairs = np.array([fold.pair_counts.row_sums for fold in folds], dtype=np.float64).T
+        pairs = np.array([fold.symmetric.row_sums for fold in folds], dtype=np.float64).T
         total = np.maximum(pairs.sum(axis=1), 1)
         shares = pairs / total[:, None]
         size, dim = context.shape
         require_memory(4 * len(folds) * size * dim, "The contexts of all folds", "use fewer folds")
         sums = np.empty((size, len(folds), dim), np.float32)
         for place, fold in enumerate(folds):
-            sums[:, place] = multiply(fold.pair_counts.tocsr(), context, threads)
+            sums[:, place] = multiply(fold.symmetric.tocsr(), context, threads)
         products = np.empty((size, len(folds), len(folds)))
 
         def work(words: slice) -> None:

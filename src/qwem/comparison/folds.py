@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.blocks import cut_evenly, for_each
 from qwem._internal.checks import require_whole
-from qwem._internal.resources import require_memory, thread_count
+from qwem._internal.resources import require_memory
 from qwem.cooccurrence import Cooccurrence, PairCounts
 from qwem.corpus import Vocabulary
 from qwem.errors import CountError, SettingError
@@ -127,25 +126,9 @@ class FoldCounts:
             return count(self.source.fold(number), self.settings, self.threads)
         return self.source[number]
 
-    @cached_property
-    def _pairs(self) -> sparse.csr_array:
-        return self.total.pair_counts.tocsr()
-
     def without(self, number: int) -> Cooccurrence:
-        """Return the counts of all folds but one.
-
-        The pairs are a sparse matrix however many there are, because polishing takes it so.
-        """
-        fold = self.fold(number)
-        pairs = subtract(self._pairs, fold.pair_counts.tocsr(), self.threads)
-        words = self.total.word_counts - fold.word_counts
-        return every_word(
-            replace(
-                self.total,
-                vocabulary=Vocabulary(self.total.vocabulary.words, words),
-                pair_counts=PairCounts(pairs),
-            )
-        )
+        """Return the counts of all folds but one."""
+        return with_every_word(self.total - self.fold(number))
 
     def weighted(self, weights: Sequence[int]) -> Cooccurrence:
         """Return the sum of the folds' counts, each as many times as its weight says."""
@@ -155,61 +138,33 @@ class FoldCounts:
         total = _times(self.fold(chosen[0]), weights[chosen[0]])
         for number in chosen[1:]:
             total += _times(self.fold(number), weights[number])
-        return every_word(total)
+        return with_every_word(total)
 
 
-def subtract(
-    whole: sparse.csr_array, part: sparse.csr_array, threads: int | None = None
-) -> sparse.csr_array:
-    """Return a sparse matrix of counts less a part of it, without zeros.
-
-    >>> whole = sparse.csr_array([[0, 3], [3, 2]], dtype=np.uint32)
-    >>> subtract(whole, sparse.csr_array([[0, 1], [1, 2]], dtype=np.uint32)).toarray().tolist()
-    [[0, 2], [2, 0]]
-    """
-    from qwem.comparison.kernels import close_gaps, subtract_rows
-
-    size = len(whole.indptr) - 1
-    runs = cut_evenly(whole.indptr, 8 * thread_count(threads))
-    lengths = np.empty(size, np.int64)
-    rows = np.empty_like(whole.indices), np.empty_like(whole.data)
-    of_whole = whole.indptr, whole.indices, whole.data
-    of_part = part.indptr, part.indices, part.data
-    for_each(lambda run: subtract_rows(*run, *of_whole, *of_part, lengths, *rows), runs, threads)
-    if lengths.min(initial=0) < 0:
-        raise CountError("The counts to subtract are not a part of these: some are larger.")
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(whole.indptr.dtype)
-    result = np.empty(indptr[-1], whole.indices.dtype), np.empty(indptr[-1], whole.data.dtype)
-    for_each(lambda run: close_gaps(*run, whole.indptr, *rows, indptr, *result), runs, threads)
-    return sparse.csr_array((result[1], result[0], indptr), shape=whole.shape)
-
-
-def every_word(counts: Cooccurrence) -> Cooccurrence:
-    """Return counts in which every word occurs: a word without pairs is once beside itself.
+def with_every_word(counts: Cooccurrence) -> Cooccurrence:
+    """Return the counts with one self-pair for each word without pairs.
 
     A part of a text can lack a word of the whole. It then has next to no evidence, and its vector
     is next to zero where evidence shrinks vectors.
     """
-    lacking = np.flatnonzero(counts.pair_counts.row_sums == 0)
+    lacking = np.flatnonzero(counts.pair_sums == 0)
     words = np.maximum(counts.word_counts, 1)
+    counts = replace(counts, vocabulary=Vocabulary(counts.vocabulary.words, words))
     if not len(lacking):
-        return replace(counts, vocabulary=Vocabulary(counts.vocabulary.words, words))
+        return counts
+    first, *others = counts.matrices
     once = sparse.csr_array(
-        (np.ones(len(lacking), dtype=np.uint32), (lacking, lacking)), shape=counts.pair_counts.shape
+        (np.ones(len(lacking), dtype=np.uint32), (lacking, lacking)), shape=first.shape
     )
-    return replace(
-        counts,
-        vocabulary=Vocabulary(counts.vocabulary.words, words),
-        pair_counts=counts.pair_counts + PairCounts.from_exact(once),
-    )
+    return replace(counts, matrices=(first + PairCounts.from_exact(once), *others))
 
 
 def _times(counts: Cooccurrence, weight: int) -> Cooccurrence:
     if weight == 1:
         return counts
-    matrix = counts.pair_counts.matrix.astype(np.uint64) * np.uint64(weight)
+    matrices = (each.matrix.astype(np.uint64) * np.uint64(weight) for each in counts.matrices)
     return replace(
         counts,
         vocabulary=Vocabulary(counts.vocabulary.words, counts.word_counts * weight),
-        pair_counts=PairCounts.from_exact(matrix),
+        matrices=tuple(map(PairCounts.from_exact, matrices)),
     )

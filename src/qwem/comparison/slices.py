@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from qwem.comparison.folds import deal, every_word
+from qwem.comparison.folds import deal, with_every_word
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError
 from qwem.model import count, read, resolve_auto
@@ -38,17 +38,17 @@ class Slices:
 
     def halves(self, name: str) -> list[Cooccurrence]:
         """Return the counts of the even folds of a slice, and of the odd ones."""
-        return [every_word(half) for half in self._halves[name]]
+        return [with_every_word(half) for half in self._halves[name]]
 
     def counts(self, name: str) -> Cooccurrence:
         """Return the counts of a slice."""
-        return every_word(self._wholes[name])
+        return with_every_word(self._wholes[name])
 
     @property
     def all(self) -> Cooccurrence:
         """The counts of all slices together."""
         first, *others = self._wholes.values()
-        return every_word(sum(others, start=first))
+        return with_every_word(sum(others, start=first))
 
 
 def slices_of(

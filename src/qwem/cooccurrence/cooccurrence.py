@@ -13,7 +13,14 @@ from scipy import sparse
 from qwem._internal import artefact
 from qwem._internal.arrays import check_csr
 from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.cooccurrence.windows import window_weights
+from qwem.cooccurrence.slots import (
+    Slot,
+    slots_as_json,
+    slots_from_json,
+    sum_of_weights,
+    window_slots,
+    window_weights,
+)
 from qwem.corpus import Vocabulary, frequency_order
 from qwem.errors import CountError, SettingError
 
@@ -32,7 +39,7 @@ WORDS = "words.txt"
 
 @dataclass(frozen=True, eq=False)
 class Cooccurrence:
-    """Symmetric weighted pair counts and word counts: integers, exact.
+    """Weighted counts of pairs of words in slots of distances, and word counts: integers, exact.
 
     The same corpus gives the same bits whatever the number of threads, chunks or parts, and sums
     and differences are exact. Words stand in the order of their vocabulary.
@@ -41,21 +48,28 @@ class Cooccurrence:
     >>> counts = Cooccurrence.count(Corpus.from_documents(["a b a c"]), window=2)
     >>> counts["a", "b"], counts["a", "c"], counts["b", "c"]
     (4, 2, 1)
+    >>> dict(zip(counts.vocabulary, counts.after("b").tolist()))
+    {'a': 2, 'b': 0, 'c': 1}
     """
 
     vocabulary: Vocabulary
     """The words, in the order of the corpus, and how often each was counted here. In a part of a
     corpus, or after subsampling, that is less often than in the corpus."""
-    pair_counts: PairCounts
-    weights: tuple[int, ...] | None = None
-    """The weight of a pair by its distance, from 1 on; None where unknown."""
+    matrices: tuple[PairCounts, ...]
+    """One matrix per slot. Row i of a directed one counts what comes after word i; a symmetric one
+    counts what stands around it."""
+    slots: tuple[Slot, ...] = (Slot(None, directed=False),)
+    """Which distances each matrix counts, and what a pair counts for."""
     sources: tuple[dict[str, Any], ...] = field(default=())
     """What was counted and how: one entry for each part added (or, with sign −1, subtracted)."""
 
     def __post_init__(self) -> None:
         size = len(self.vocabulary)
-        if self.pair_counts.shape != (size, size):
-            raise CountError(f"{size:,} words don't fit a matrix of {self.pair_counts.shape}.")
+        if not self.slots or len(self.slots) != len(self.matrices):
+            raise CountError(f"{len(self.slots)} slots don't fit {len(self.matrices)} matrices.")
+        for matrix in self.matrices:
+            if matrix.shape != (size, size):
+                raise CountError(f"{size:,} words don't fit a matrix of {matrix.shape}.")
 
     @classmethod
     def count(
@@ -64,12 +78,13 @@ class Cooccurrence:
         window: int = 16,
         weights: str | Sequence[int] = "dynamic",
         *,
+        slots: str | Sequence[Slot | Sequence[int]] = "sides",
         subsample: float | None = None,
         seed: int = 0,
         draws: int = 1,
         threads: int | None = None,
     ) -> Cooccurrence:
-        """Count the pairs of words at most `window` apart, in both directions.
+        """Count the pairs of words at most `window` apart.
 
         Windows never cross a document's end.
 
@@ -83,6 +98,12 @@ class Cooccurrence:
             What a pair at distance j counts for: ``"dynamic"``, window + 1 − j (in proportion to
             how often word2vec's windows of random size contain it); ``"flat"``, 1; or a weight for
             each distance.
+        slots
+            Which pairs are counted apart: ``"sides"``, those to the left of a word and those to its
+            right; ``"near-far"``, adjacent words apart from the others too; ``"symmetric"``, none;
+            or slots of your own, each a `Slot`, or its weights by distance, such as ``[(1,), (0,
+            1)]`` for the words next to a word and those after them (`window` and `weights` are not
+            used then).
         subsample
             word2vec's threshold t for frequent words, such as 1e-3: a word of relative frequency f
             is kept with probability min(1, √(t/f) + t/f), and windows close over what is dropped.
@@ -99,7 +120,7 @@ class Cooccurrence:
         from qwem.cooccurrence.counting import count_pairs
         from qwem.cooccurrence.subsampling import Subsampling
 
-        by_distance = window_weights(window, weights)
+        counted = window_slots(window, weights, slots)
         subsampling = None
         if subsample is not None:
             if not 0 < subsample < 1:
@@ -111,7 +132,7 @@ class Cooccurrence:
             )
         if not 0 <= seed < 2**63:
             raise SettingError(f"seed must be a non-negative 63-bit integer, not {seed}.")
-        pairs, words, length = count_pairs(corpus, by_distance, subsampling, threads)
+        pairs, words, length = count_pairs(corpus, counted, subsampling, threads)
         source: dict[str, Any] = {
             "corpus": corpus.fingerprint,
             "documents": [corpus.first_document, corpus.first_document + len(corpus)],
@@ -120,7 +141,7 @@ class Cooccurrence:
         if subsampling:
             words_read = int(corpus.vocabulary.counts.sum())
             source |= {"subsample": subsample, "seed": seed, "draws": draws, "words": words_read}
-        return cls(Vocabulary(corpus.vocabulary.words, words), pairs, by_distance, (source,))
+        return cls(Vocabulary(corpus.vocabulary.words, words), pairs, counted, (source,))
 
     @classmethod
     def from_matrix(
@@ -130,20 +151,24 @@ class Cooccurrence:
         word_counts: ArrayLike | None = None,
         *,
         weights: Sequence[int] | None = None,
+        directed: bool = False,
     ) -> Cooccurrence:
-        """Take your own counts: a symmetric matrix of integers, dense or SciPy sparse.
+        """Take your own counts: a matrix of integers, dense or SciPy sparse.
 
+        It is symmetric or, if `directed`, has in row i how often each word comes after word i.
         Words are put in order of frequency, their rows and columns with them. Without
-        `word_counts`, a word's count is the sum of its row.
+        `word_counts`, a word's count is the sum of its row (and column, if directed).
 
         >>> Cooccurrence.from_matrix(["cat", "dog"], [[0, 3], [3, 2]]).vocabulary.words
         ('dog', 'cat')
+        >>> Cooccurrence.from_matrix(["a", "cat"], [[0, 3], [0, 0]], directed=True).before("cat")
+        array([3, 0], dtype=uint64)
         """
-        pairs = PairCounts.from_matrix(counts)
+        pairs = PairCounts.from_matrix(counts, symmetric=not directed)
         if pairs.shape[0] != len(words):
             raise CountError(f"{len(words):,} words don't fit a matrix of {pairs.shape}.")
         occurrences = _whole_numbers(
-            pairs.row_sums if word_counts is None else np.asarray(word_counts)
+            _around(pairs, directed) if word_counts is None else np.asarray(word_counts)
         )
         if occurrences.shape != (len(words),):
             raise CountError(f"{len(words):,} words need as many word counts.")
@@ -158,7 +183,7 @@ class Cooccurrence:
             pairs = PairCounts.from_exact(ordered)
         vocabulary = Vocabulary(tuple(words[i] for i in order), occurrences[order])
         by_distance = None if weights is None else window_weights(len(weights), weights)
-        return cls(vocabulary, pairs, by_distance, ({"matrix": True},))
+        return cls(vocabulary, (pairs,), (Slot(by_distance, directed),), ({"matrix": True},))
 
     @property
     def word_counts(self) -> NDArray[np.int64]:
@@ -166,38 +191,87 @@ class Cooccurrence:
         return self.vocabulary.counts
 
     @property
+    def weights(self) -> tuple[int, ...] | None:
+        """The weight of a pair by its distance, in all slots together; None where unknown."""
+        return sum_of_weights(self.slots)
+
+    @property
     def window(self) -> int | None:
         """How far a window reaches to either side; None where unknown."""
         return None if self.weights is None else len(self.weights)
 
     @cached_property
+    def symmetric(self) -> PairCounts:
+        """How often each two words meet, in either order: the sum of all slots and transposes."""
+        total: dict[bool, PairCounts] = {}
+        for slot, matrix in zip(self.slots, self.matrices, strict=True):
+            known = total.get(slot.directed)
+            total[slot.directed] = matrix if known is None else known + matrix
+        if True not in total:
+            return total[False]
+        both = total.pop(True).symmetrized()
+        return both + total[False] if total else both
+
+    @property
+    def pair_sums(self) -> NDArray[np.uint64]:
+        """How many pairs each word is in: the row sums of `symmetric`, without making it."""
+        sums = np.zeros(len(self.vocabulary), np.uint64)
+        for slot, matrix in zip(self.slots, self.matrices, strict=True):
+            sums += _around(matrix, slot.directed)
+        return sums
+
+    def after(self, word: str) -> NDArray[np.uint64]:
+        """Return how often each word of the vocabulary comes after `word`, in all slots."""
+        return self._beside(word, 0)
+
+    def before(self, word: str) -> NDArray[np.uint64]:
+        """Return how often each word of the vocabulary comes before `word`, in all slots."""
+        return self._beside(word, 1)
+
+    def _beside(self, word: str, axis: int) -> NDArray[np.uint64]:
+        place = self.vocabulary.index(word)
+        if not all(slot.directed for slot in self.slots):
+            raise CountError(
+                "These counts don't tell what comes before a word from what comes after it; count "
+                'with slots="sides".'
+            )
+        found = np.zeros(len(self.vocabulary), np.uint64)
+        for pairs in self.matrices:
+            found += pairs.row(place) if axis == 0 else pairs.column(place)
+        return found
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of the words and all counts: equal for equal counts, however they came about."""
         digest = hashlib.sha256("\n".join(self.vocabulary.words).encode("utf-8", "surrogatepass"))
-        digest.update(repr(self.weights).encode())
+        digest.update(repr(self.slots).encode())
         for name, array in self._arrays().items():
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
     def __getitem__(self, pair: tuple[str, str]) -> int:
-        first, second = pair
-        return self.pair_counts[self.vocabulary.index(first), self.vocabulary.index(second)]
+        i, j = map(self.vocabulary.index, pair)
+        return sum(
+            matrix[i, j] + (matrix[j, i] if slot.directed else 0)
+            for slot, matrix in zip(self.slots, self.matrices, strict=True)
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Cooccurrence):
             return NotImplemented
         return (
             self.vocabulary == other.vocabulary
-            and self.weights == other.weights
-            and self.pair_counts == other.pair_counts
+            and self.slots == other.slots
+            and self.matrices == other.matrices
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         window = "unknown" if self.window is None else self.window
-        return f"Cooccurrence({self.vocabulary!r}, {self.pair_counts!r}, window {window})"
+        matrices = ", ".join(map(repr, self.matrices))
+        return f"Cooccurrence({self.vocabulary!r}, {matrices}, window {window})"
 
     def __add__(self, other: Cooccurrence) -> Cooccurrence:
         """Return the counts of both together; they need the same words in the same order."""
@@ -205,7 +279,7 @@ class Cooccurrence:
         return replace(
             self,
             vocabulary=Vocabulary(self.vocabulary.words, self.word_counts + other.word_counts),
-            pair_counts=self.pair_counts + other.pair_counts,
+            matrices=tuple(a + b for a, b in zip(self.matrices, other.matrices, strict=True)),
             sources=self.sources + other.sources,
         )
 
@@ -217,7 +291,7 @@ class Cooccurrence:
         return replace(
             self,
             vocabulary=Vocabulary(self.vocabulary.words, self.word_counts - other.word_counts),
-            pair_counts=self.pair_counts - other.pair_counts,
+            matrices=tuple(a - b for a, b in zip(self.matrices, other.matrices, strict=True)),
             sources=self.sources
             + tuple({**source, "sign": -source.get("sign", 1)} for source in other.sources),
         )
@@ -230,7 +304,7 @@ class Cooccurrence:
         return replace(
             self,
             vocabulary=self.vocabulary.restrict(vocab_size),
-            pair_counts=self.pair_counts.restrict(vocab_size),
+            matrices=tuple(matrix.restrict(vocab_size) for matrix in self.matrices),
         )
 
     @classmethod
@@ -252,21 +326,18 @@ class Cooccurrence:
             return total
         occurrences: dict[str, int] = {}
         for part in parts:
-            parts[0].require_same_window(part, "merged")
+            parts[0].require_same_slots(part, "merged")
             for word, count in zip(part.vocabulary.words, part.word_counts.tolist(), strict=True):
                 occurrences[word] = occurrences.get(word, 0) + count
         vocabulary = Vocabulary.from_counts(occurrences)
         size = len(vocabulary)
-        pairs = PairCounts.from_exact(sparse.csr_array((size, size), dtype=np.uint32))
+        sums: list[PairCounts] = []
         for part in parts:
             place = vocabulary.indices(part.vocabulary.words)
-            entries = part.pair_counts.tocsr().tocoo()
-            moved = sparse.csr_array(
-                (entries.data, (place[entries.row], place[entries.col])), shape=(size, size)
-            )
-            pairs = pairs + PairCounts.from_exact(moved)
+            moved = [matrix.moved(place, size) for matrix in part.matrices]
+            sums = [a + b for a, b in zip(sums, moved, strict=True)] if sums else moved
         sources = tuple(source for part in parts for source in part.sources)
-        return cls(vocabulary, pairs, parts[0].weights, sources)
+        return cls(vocabulary, tuple(sums), parts[0].slots, sources)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a directory."""
@@ -275,7 +346,7 @@ class Cooccurrence:
             artefact.write_words(directory / WORDS, self.vocabulary.words)
             metadata = {
                 "vocab_size": len(self.vocabulary),
-                "weights": self.weights,
+                "slots": slots_as_json(self.slots),
                 "sources": list(self.sources),
             }
             artefact.write_metadata(directory, KIND, metadata)
@@ -286,46 +357,70 @@ class Cooccurrence:
 
         def build(saved: artefact.Saved) -> Cooccurrence:
             arrays, words = saved.arrays(ARRAYS), saved.words(WORDS)
-            size = len(words)
-            matrix: Any = arrays.get("pairs")
-            if matrix is None:
-                parts = (arrays["pairs.data"], arrays["pairs.indices"], arrays["pairs.indptr"])
-                check_csr(*parts, size)
-                matrix = sparse.csr_array(parts, shape=(size, size))
-            weights = saved.metadata["weights"]
+            slots = slots_from_json(saved.metadata["slots"])
             return cls(
                 Vocabulary(words, arrays["word_counts"]),
-                PairCounts.from_exact(matrix),
-                None if weights is None else tuple(weights),
+                tuple(_read_matrix(arrays, k, len(words)) for k in range(len(slots))),
+                slots,
                 tuple(saved.metadata["sources"]),
             )
 
         return artefact.load(path, KIND, build)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        matrix = self.pair_counts.matrix
-        if isinstance(matrix, np.ndarray):
-            pairs = {"pairs": matrix}
-        else:
-            names = ("indptr", "indices", "data")
-            pairs = {f"pairs.{name}": getattr(matrix, name) for name in names}
-        return {"word_counts": self.word_counts, **pairs}
+        arrays = {"word_counts": self.word_counts}
+        for number, pairs in enumerate(self.matrices):
+            matrix = pairs.matrix
+            if isinstance(matrix, np.ndarray):
+                arrays[f"pairs.{number}"] = matrix
+            else:
+                for name in ("indptr", "indices", "data"):
+                    arrays[f"pairs.{number}.{name}"] = getattr(matrix, name)
+        return arrays
 
     def _require_alike(self, other: Cooccurrence, verb: str) -> None:
-        self.require_same_window(other, verb)
+        self.require_same_slots(other, verb)
         if self.vocabulary.words != other.vocabulary.words:
             raise CountError(
                 f"Counts of different vocabularies ({len(self.vocabulary):,} and "
                 f"{len(other.vocabulary):,} words) can't be {verb}; Cooccurrence.merge aligns them."
             )
 
-    def require_same_window(self, other: Cooccurrence, verb: str) -> None:
-        """Refuse counts of another window, which can't be `verb` (added, say) to these."""
-        if self.weights != other.weights:
+    def require_same_slots(self, other: Cooccurrence, verb: str) -> None:
+        """Refuse counts of other slots, which can't be `verb` (added, say) to these."""
+        if self.slots != other.slots:
             raise CountError(
-                f"Counts of different windows can't be {verb}: their weights by distance are "
-                f"{self.weights} and {other.weights}; count both with the same window."
+                f"Counts of different windows can't be {verb}: they are of {_told(self.slots)} and "
+                f"of {_told(other.slots)}; count both with the same window and slots."
             )
+
+
+def _told(slots: Sequence[Slot]) -> str:
+    return ", ".join(
+        f"{'ordered' if slot.directed else 'unordered'} pairs with weights {slot.weights}"
+        for slot in slots
+    )
+
+
+def _read_matrix(arrays: dict[str, NDArray[Any]], number: int, size: int) -> PairCounts:
+    """Return the counts of one slot from a file, after checking what compiled code relies on."""
+    matrix: Any = arrays.get(f"pairs.{number}")
+    if matrix is None:
+        data, indices, indptr = (
+            arrays[f"pairs.{number}.{name}"] for name in ("data", "indices", "indptr")
+        )
+        check_csr(data, indices, indptr, size)
+        matrix = sparse.csr_array((data, indices, indptr), shape=(size, size))
+    elif matrix.shape != (size, size):
+        raise ValueError(f"{size:,} words don't fit pairs of {matrix.shape}")
+    if matrix.dtype not in (np.uint32, np.uint64):
+        raise ValueError(f"pairs of {matrix.dtype}")
+    return PairCounts.from_exact(matrix)
+
+
+def _around(pairs: PairCounts, directed: bool) -> NDArray[np.uint64]:
+    """Return how many pairs each word is in."""
+    return pairs.row_sums + pairs.column_sums if directed else pairs.row_sums
 
 
 def _whole_numbers(values: NDArray[Any]) -> NDArray[np.int64]:

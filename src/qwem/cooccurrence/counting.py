@@ -21,7 +21,7 @@ from qwem._internal.resources import (
     require_temporary_disk,
     thread_count,
 )
-from qwem.cooccurrence.csr import Rows, assemble
+from qwem.cooccurrence.csr import Rows, add_transpose, assemble
 from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
 from qwem.cooccurrence.layout import Layout
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from qwem._internal.progress import Progress
     from qwem.cooccurrence.layout import Chunk
+    from qwem.cooccurrence.slots import Slot
     from qwem.cooccurrence.subsampling import Subsampling
     from qwem.cooccurrence.texts import Text
     from qwem.corpus import Corpus, RecodedPieces
@@ -51,13 +52,12 @@ word's side into sparse rows."""
 _ENTRIES_PER_TOKEN = 4  # of that matrix, at most: filling it must not take longer than counting
 
 _TASKS = 64
-_TILE = 64
 
 
 class Counts(NamedTuple):
-    """The counts of pairs and of words."""
+    """The counts of pairs in each slot, and of words."""
 
-    pairs: PairCounts
+    pairs: tuple[PairCounts, ...]
     words: NDArray[np.int64]
     length: int
     """How many words the text has, before any is dropped by subsampling."""
@@ -65,7 +65,7 @@ class Counts(NamedTuple):
 
 def count_pairs(
     source: Corpus | RecodedPieces,
-    weights: Sequence[int],
+    slots: Sequence[Slot],
     subsampling: Subsampling | None,
     threads: int | None,
     chunk_tokens: int = CHUNK_TOKENS,
@@ -73,16 +73,54 @@ def count_pairs(
     *,
     rough: bool = False,
 ) -> Counts:
-    """Count all pairs of a text within a window whose weights by distance are `weights`.
+    """Count all pairs of a text in some slots, in one pass.
 
     `working_memory` is what counting may use in addition to its result, in bytes: by default, all
     that is available. With `rough`, the size of the result is not estimated from a sample, even if
     it seems too large without.
     """
-    counter = _Counter(
-        text_of(source), np.array(weights, dtype=np.uint64), subsampling, thread_count(threads)
-    )
+    counter = _Counter(text_of(source), tuple(slots), subsampling, thread_count(threads))
     return counter.run(chunk_tokens, working_memory, rough)
+
+
+class SlotTable(NamedTuple):
+    """Slots as the kernels take them: arrays with one row per slot."""
+
+    weights: NDArray[Any]
+    """What a pair counts for, by slot and distance."""
+    spans: NDArray[np.int64]
+    """From which distance to which a slot has pairs; distance 1 is 0 here."""
+    sides: NDArray[np.int64]
+    """The channels of what comes after a word and before it: one channel if symmetric."""
+    channels: int
+
+    @classmethod
+    def of(cls, slots: Sequence[Slot]) -> SlotTable:
+        """Return the table of some slots."""
+        window = max(len(slot.weights or ()) for slot in slots)
+        weights = np.zeros((len(slots), window), np.uint64)
+        spans = np.zeros((len(slots), 2), np.int64)
+        sides = np.zeros((len(slots), 2), np.int64)
+        channels = 0
+        for number, slot in enumerate(slots):
+            by_distance = slot.weights or ()
+            weights[number, : len(by_distance)] = by_distance
+            if (distances := np.flatnonzero(weights[number])).size:
+                spans[number] = distances[0], distances[-1] + 1
+            sides[number] = channels, channels + slot.contexts - 1
+            channels += slot.contexts
+        return cls(weights, spans, sides, channels)
+
+    @property
+    def window(self) -> int:
+        """The largest distance."""
+        return int(self.weights.shape[1])
+
+    @property
+    def directed(self) -> NDArray[np.bool_]:
+        """Which slots tell left from right."""
+        directed: NDArray[np.bool_] = self.sides[:, 0] != self.sides[:, 1]
+        return directed
 
 
 class _Plan(NamedTuple):
@@ -99,12 +137,13 @@ class _Counter:
     def __init__(
         self,
         text: Text,
-        weights: NDArray[np.uint64],
+        slots: tuple[Slot, ...],
         subsampling: Subsampling | None,
         threads: int,
     ) -> None:
         self.text = text
-        self.weights = weights
+        self.slots = slots
+        self.table = SlotTable.of(slots)
         self.subsampling = subsampling
         self.threads = threads
         self.words = len(text.vocabulary)
@@ -121,16 +160,16 @@ class _Counter:
             ThreadPoolExecutor(self.threads) as self.pool,
             progress("counting", self.draws * tokens, "word") as bar,
         ):
-            self.layout = Layout(self.words, len(self.weights), self.pool, self.threads)
+            self.layout = Layout(self.words, self.table.window, self.pool, self.threads)
             occurrences = self.draws * self.text.occurrences(self.layout, chunk_tokens)
             self.dtype = self._choose_width(occurrences)
-            self.weights = self.weights.astype(self.dtype)
+            self.table = self.table._replace(weights=self.table.weights.astype(self.dtype))
             size = self._estimate(occurrences, rough)
             plan = self._plan(size, max(1, min(tokens, chunk_tokens)), working_memory)
             if plan.buffer_entries is not None:
                 self._require_disk(occurrences, size, plan.chunk_tokens)
             self.head = plan.head
-            head = np.zeros((self.head, self.head), self.dtype)
+            head = np.zeros((len(self.slots), self.head, self.head), self.dtype)
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
             runs = Runs(self.words - self.head, self.dtype, plan.buffer_entries or 0)
             for chunk in self._chunks(plan.chunk_tokens):
@@ -144,16 +183,26 @@ class _Counter:
             del self.layout  # and with it the memory of a chunk
             if plan.buffer_entries is not None:
                 tail = runs.merged()
-            self._symmetrize(head)
-            pairs = (
-                assemble(head, tail, self.pool, self.threads) if self.head < self.words else head
-            )
-        length = int(occurrences.sum()) // self.draws
-        return Counts(PairCounts.from_exact(pairs, self.threads), words, length)
+            pairs = tuple(self._pairs(head, tail, slot) for slot in range(len(self.slots)))
+        return Counts(pairs, words, int(occurrences.sum()) // self.draws)
+
+    def _pairs(self, head: NDArray[Any], tail: Rows, slot: int) -> PairCounts:
+        """Return the counts of one slot."""
+        matrix = head[slot]
+        after, before = self.table.sides[slot].tolist()
+        if after == before:
+            add_transpose(matrix, self.pool)
+        if self.head == self.words:
+            return PairCounts.from_exact(matrix, self.threads)
+        channels = self.table.channels, after, before
+        return PairCounts.from_exact(
+            assemble(matrix, tail, channels, self.pool, self.threads), self.threads
+        )
 
     def _choose_width(self, occurrences: NDArray[np.int64]) -> np.dtype[Any]:
         """Return a type that holds any count there can be."""
-        largest = int(occurrences.max(initial=0)) * 2 * sum(map(int, self.weights))
+        most = max(sum(slot.weights or ()) for slot in self.slots)
+        largest = int(occurrences.max(initial=0)) * 2 * most
         if largest >= 2**63:
             raise CountError(
                 f"A count could reach {largest:.1e}, beyond 64 bits; use smaller window weights."
@@ -162,18 +211,24 @@ class _Counter:
 
     def _estimate(self, occurrences: NDArray[np.int64], rough: bool) -> float:
         """Estimate the number of pairs: from a sample of the text, if many are to be expected."""
-        pairs = expected_pairs(occurrences, 2 * len(self.weights))
+        pairs = self._expected_pairs(occurrences)
         if rough or 2 * self._result_bytes(pairs) <= available_memory():
             return pairs
-        weights = [int(weight) for weight in self.weights]
-        return float(sampled_pairs(self.text.corpus, weights, self.subsampling, self.threads)[-1])
+        sampled = sampled_pairs(self.text.corpus, self.slots, self.subsampling, self.threads)
+        return float(sampled[-1])
+
+    def _expected_pairs(self, occurrences: NDArray[Any]) -> float:
+        """Estimate the number of entries of all slots together, of words in random order."""
+        reach = np.diff(self.table.spans).ravel() * np.where(self.table.directed, 1, 2)
+        return sum(expected_pairs(occurrences, int(each)) for each in reach)
 
     def _result_bytes(self, pairs: float) -> int:
-        size, entry = self.words, self.dtype.itemsize
-        return entry * size**2 if self._is_dense(pairs) else int(pairs * (entry + 4))
+        entry = self.dtype.itemsize
+        dense = len(self.slots) * entry * self.words**2
+        return dense if self._is_dense(pairs) else int(pairs * (entry + 4))
 
     def _is_dense(self, pairs: float) -> bool:
-        return pairs >= DENSE_COUNTS_SHARE * self.words**2
+        return pairs >= DENSE_COUNTS_SHARE * len(self.slots) * self.words**2
 
     def _plan(self, pairs: float, chunk_tokens: int, working_memory: int | None) -> _Plan:
         """Choose what fits in memory; refuse what would not, even with the help of the disk."""
@@ -189,22 +244,25 @@ class _Counter:
         if self._is_dense(pairs):
             fitting = max(1, working_memory // per_token)
             return _Plan(size, min(chunk_tokens, fitting), None)
-        worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * self.text.size)
-        head = min(size, HEAD_WORDS, worthwhile)
-        # Apart from the result: the dense part, a chunk, and the lower half of the rest.
-        if entry * head**2 + chunk_tokens * per_token + result // 2 <= working_memory:
+        slots = len(self.slots)
+        worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * self.text.size // slots)
+        head = min(size, math.isqrt(HEAD_WORDS**2 // slots), worthwhile)
+        # Apart from the result: the dense part, a chunk, and the rest, of symmetric slots half.
+        rest = result if any(slot.directed for slot in self.slots) else result // 2
+        if slots * entry * head**2 + chunk_tokens * per_token + rest <= working_memory:
             return _Plan(head, chunk_tokens, None)
         share = max(1, working_memory // 4)
-        head = min(head, math.isqrt(share // entry))
+        head = min(head, math.isqrt(share // (slots * entry)))
         return _Plan(head, min(chunk_tokens, max(1, share // per_token)), share // (entry + 4))
 
     def _require_disk(
         self, occurrences: NDArray[np.int64], pairs: float, chunk_tokens: int
     ) -> None:
-        """Refuse to count if the runs would not fit on the disk. Each pair is in them once."""
+        """Refuse to count if the runs would not fit on the disk. They have each pair once."""
         chunks = self.draws * -(-self.text.size // chunk_tokens)
-        per_chunk = expected_pairs(occurrences / max(1, chunks), 2 * len(self.weights))
-        entries = most_entries(chunks, per_chunk / 2, pairs / 2)
+        per_chunk = self._expected_pairs(occurrences / max(1, chunks))
+        half = 1 if any(slot.directed for slot in self.slots) else 2
+        entries = most_entries(chunks, per_chunk / half, pairs / half)
         require_temporary_disk(
             int(entries * (self.dtype.itemsize + 4)),
             f"Counting {self.words:,} words in {available_memory() / 1e9:.1f} GB of memory",
@@ -226,14 +284,16 @@ class _Counter:
             stream = np.minimum(stream, self.head, out=narrow, casting="unsafe")
 
         def work(run: tuple[int, int]) -> None:
-            kernels.count_rows_after(stream, chunk.positions, starts, self.weights, *run, head)
+            kernels.count_rows_after(
+                stream, chunk.positions, starts, self.table.weights, self.table.spans, *run, head
+            )
 
         runs = cut_evenly(starts, _TASKS * self.threads)
         for (first, last), _ in zip(runs, self.pool.map(work, runs), strict=True):
             bar.update(int(starts[last] - starts[first]))
 
     def _count_tail(self, chunk: Chunk, before: Rows) -> Rows:
-        """Return, for each of the other words, what stands around it and is no rarer.
+        """Return each rarer word's neighbours of equal or higher frequency.
 
         That adds to what was counted `before`.
         """
@@ -256,8 +316,9 @@ class _Counter:
 
     def _most_entries(self, chunk: Chunk, before: NDArray[np.int64] | int) -> NDArray[np.int64]:
         """Return how many entries each row after the head can have at most."""
-        around = 2 * len(self.weights) * np.diff(chunk.starts[self.head :])
-        return np.minimum(np.arange(self.head, self.words) + 1, around + before)
+        around = 2 * int(np.diff(self.table.spans).sum()) * np.diff(chunk.starts[self.head :])
+        cells = self.table.channels * (np.arange(self.head, self.words) + 1)
+        return np.minimum(cells, around + before)
 
     def _count_rows(
         self, chunk: Chunk, before: Rows, rows: Rows, most: NDArray[np.int64], skipped: int
@@ -268,31 +329,21 @@ class _Counter:
         ends = np.concatenate(([0], np.cumsum(most)))
 
         def work(run: tuple[int, int]) -> None:
-            row = np.zeros(self.words + 1, self.dtype)
-            touched = np.zeros((self.words // 64 + 1) * 8, np.uint8)
-            cells = (row, touched, touched.view(np.uint64))
+            cells = self.table.channels * (self.words + 1)
+            row = np.zeros(cells, self.dtype)
+            touched = np.zeros((cells // 64 + 1) * 8, np.uint8)
             kernels.count_rows_below(
                 *chunk,
-                self.weights,
+                *self.table[:4],
                 self.head + skipped,
                 *run,
-                *cells,
+                *(row, touched, touched.view(np.uint64)),
                 *before,
                 *rows,
                 ends[run[0]],
             )
 
         self._map(work, cut_evenly(ends, _TASKS * self.threads))
-
-    def _symmetrize(self, head: NDArray[Any]) -> None:
-        """Turn the counts of what follows a word into counts of what stands around it: C + Cᵀ."""
-        from qwem.cooccurrence import kernels
-
-        size = len(head)
-        self._map(
-            lambda first: kernels.add_transpose(head, first, min(size, first + _TILE), _TILE),
-            range(0, size, _TILE),
-        )
 
     def _map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         return list(self.pool.map(work, items))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,11 +13,11 @@ from qwem._internal.blocks import cut_evenly, for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from concurrent.futures import ThreadPoolExecutor
 
     from numpy.typing import NDArray
 
 _COLUMN_BLOCKS = 32
+_TILE = 64
 
 
 class Rows(NamedTuple):
@@ -55,30 +57,126 @@ def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
     return sparse.csr_array((values, columns, indptr), shape=matrix.shape)
 
 
-def assemble(
-    head: NDArray[Any], below: Rows, pool: ThreadPoolExecutor, threads: int
+def join_rows(
+    work: Callable[[int, int], Rows],
+    runs: Sequence[tuple[int, int]],
+    columns: int,
+    threads: int,
 ) -> sparse.csr_array:
-    """Return the symmetric matrix whose first rows and columns are `head` and whose rows after
-    those are, up to the diagonal, `below`.
+    """Return the matrix whose rows `work` makes, a run (first row, row after the last) at a time.
 
-    A row of the result is what `head` or `below` has of it, then what `below` has of its column:
-    nothing needs sorting or merging.
+    Runs are freed as they are copied, so that the result is in memory only once.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        parts = deque(pool.map(lambda run: work(*run), runs))
+    lengths = [part.lengths for part in parts]
+    indptr = row_ends(np.concatenate(lengths) if lengths else np.zeros(0, np.int64))
+    dtype = np.result_type(*(part.values.dtype for part in parts), np.uint32)
+    found, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], dtype)
+    at = 0
+    while parts:
+        part = parts.popleft()
+        stop = at + int(part.lengths.sum())
+        found[at:stop], values[at:stop] = part.columns[: stop - at], part.values[: stop - at]
+        at = stop
+    matrix = sparse.csr_array((values, found, indptr), shape=(len(indptr) - 1, columns))
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def transposed_rows(matrix: sparse.csr_array, ends: NDArray[Any], first: int, last: int) -> Rows:
+    """Return the columns `first` to `last` of a matrix as rows.
+
+    Column j has ``ends[j + 1] - ends[j]`` entries.
+    """
+    from qwem.cooccurrence.kernels import gather_columns
+
+    starts, lengths = ends[first:last] - ends[first], np.diff(ends[first : last + 1])
+    entries = int(ends[last] - ends[first])
+    rows = Rows(starts, lengths, np.empty(entries, np.int32), np.empty(entries, matrix.dtype))
+    parts = matrix.indptr, matrix.indices, matrix.data
+    gather_columns(*parts, first, last, starts.copy(), rows.columns, rows.values)
+    return rows
+
+
+def column_ends(matrix: sparse.csr_array) -> NDArray[np.int64]:
+    """Return where each column would begin and end if the columns were stored in turn."""
+    return np.concatenate(([0], np.cumsum(np.bincount(matrix.indices, minlength=matrix.shape[1]))))
+
+
+def transpose(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
+    """Return the transpose of a matrix, as CSR."""
+    ends = column_ends(matrix)
+    runs = cut_evenly(ends, _COLUMN_BLOCKS)
+    return join_rows(
+        lambda *run: transposed_rows(matrix, ends, *run), runs, matrix.shape[0], threads
+    )
+
+
+def symmetrize(matrix: sparse.csr_array, dtype: np.dtype[Any], threads: int) -> sparse.csr_array:
+    """Return the sum of a square matrix and its transpose, in a type that holds it."""
+    from qwem.cooccurrence.kernels import merge_rows
+
+    ends = column_ends(matrix)
+
+    def work(first: int, last: int) -> Rows:
+        indptr = matrix.indptr[first : last + 1]
+        own = Rows(indptr[:-1], np.diff(indptr), matrix.indices, matrix.data)
+        other = transposed_rows(matrix, ends, first, last)
+        total = Rows.with_room(last - first, int(own.lengths.sum() + len(other.columns)), dtype)
+        merge_rows(*own, *other, 0, last - first, *total)
+        return total
+
+    runs = cut_evenly(ends + matrix.indptr, _COLUMN_BLOCKS)
+    return join_rows(work, runs, matrix.shape[1], threads)
+
+
+def add_transpose(matrix: NDArray[Any], pool: ThreadPoolExecutor) -> None:
+    """Replace a dense matrix C by C + Cᵀ, which its type must hold."""
+    from qwem.cooccurrence import kernels
+
+    size = len(matrix)
+
+    def work(first: int) -> None:
+        kernels.add_transpose(matrix, first, min(size, first + _TILE), _TILE)
+
+    list(pool.map(work, range(0, size, _TILE)))
+
+
+def assemble(
+    head: NDArray[Any],
+    below: Rows,
+    channels: tuple[int, int, int],
+    pool: ThreadPoolExecutor,
+    threads: int,
+) -> sparse.csr_array:
+    """Return the matrix of one slot, whose first rows and columns are `head`.
+
+    The rows of `below` are those after, up to the diagonal. They have a column for each word and
+    channel. `channels` is the number of these, the channel whose entries stand in the row they are
+    in, and the one whose entries stand in the row of their column (the same if the matrix is
+    symmetric). A row of the result is what `head` or `below` has of it, then what `below` has of
+    its column: nothing needs sorting or merging.
     """
     from qwem.cooccurrence import kernels
 
     first, size = len(head), len(head) + len(below.starts)
+    width, after, before = channels
 
     def run(work: Callable[[Any], None], items: Sequence[Any]) -> None:
         list(pool.map(work, items))
 
     parts = cut_evenly(np.concatenate(([0], np.cumsum(below.lengths))), 4 * threads)
     found = np.zeros((len(parts), size), np.int64)
+    own = np.zeros(len(below.starts), np.int64)
     run(
-        lambda k: kernels.count_transposed(*below[:3], first, *parts[k], found[k]),
+        lambda k: kernels.count_channel(
+            *below[:3], width, first, after, before, *parts[k], own, found[k]
+        ),
         range(len(parts)),
     )
     transposed = found.sum(axis=0)
-    own = np.concatenate((np.count_nonzero(head, axis=1), below.lengths))
+    own = np.concatenate((np.count_nonzero(head, axis=1), own))
     indptr = row_ends(own + transposed)
     free = indptr[:-1] + own
     result = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], head.dtype)
@@ -86,9 +184,11 @@ def assemble(
         lambda rows: kernels.compress_rows(head, *rows, indptr[:-1], free, *result),
         cut_evenly(np.arange(first + 1), 4 * threads),
     )
-    run(lambda rows: kernels.place_rows(*below, first, *rows, indptr, *result), parts)
+    run(lambda rows: kernels.place_rows(*below, width, first, after, *rows, indptr, *result), parts)
     run(
-        lambda columns: kernels.place_columns(*below, first, *columns, free, *result),
+        lambda columns: kernels.place_columns(
+            *below, width, first, before, *columns, free, *result
+        ),
         cut_evenly(np.concatenate(([0], np.cumsum(transposed))), _COLUMN_BLOCKS),
     )
     matrix = sparse.csr_array((result[1], result[0], indptr), shape=(size, size))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from qwem.cooccurrence.slots import Slot
     from qwem.cooccurrence.subsampling import Subsampling
 
 SAMPLE_SHARE, SAMPLE_TOKENS = 1 / 32, 1 << 22
@@ -55,7 +56,7 @@ def expected_row_pairs(occurrences: NDArray[Any], reach: int) -> NDArray[np.floa
 
 def sampled_pairs(
     corpus: Corpus,
-    weights: Sequence[int],
+    slots: Sequence[Slot],
     subsampling: Subsampling | None = None,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
@@ -66,21 +67,22 @@ def sampled_pairs(
     sample is taken for the rest too, so the estimate errs on the large side.
     """
     known = _estimates.setdefault(corpus, {})
-    key = tuple(weights), subsampling
+    key = tuple(slots), subsampling
     if key not in known:
-        known[key] = _sampled_pairs(corpus, weights, subsampling, threads)
+        known[key] = _sampled_pairs(corpus, slots, subsampling, threads)
     return known[key]
 
 
 def _sampled_pairs(
     corpus: Corpus,
-    weights: Sequence[int],
+    slots: Sequence[Slot],
     subsampling: Subsampling | None,
     threads: int | None,
 ) -> NDArray[np.float64]:
     from qwem.cooccurrence.counting import count_pairs
 
-    most = available_memory() // (2 * len(weights) * _BYTES_PER_MEETING)
+    reach = sum(2 * len(slot.weights or ()) for slot in slots)
+    most = available_memory() // (reach * _BYTES_PER_MEETING)
     size = min(max(SAMPLE_TOKENS, int(SAMPLE_SHARE * corpus.tokens.size)), most)
     each = min(max(size // _BLOCKS, _LEAST_BLOCK), _MOST_BLOCK)
     parts = blocks(corpus.tokens.size, most=each)
@@ -89,15 +91,15 @@ def _sampled_pairs(
     for share in (size // 2, size):
         chosen = np.sort(order[: max(1, share // each)])
         sample = _sample(corpus, [parts[number] for number in chosen])
-        counts = count_pairs(sample, weights, subsampling, threads, rough=True)
-        found.append(_pairs_by_words(counts.pairs.tocsr()))
+        counts = count_pairs(sample, slots, subsampling, threads, rough=True)
+        found.append(np.sum([_pairs_by_words(pairs.tocsr()) for pairs in counts.pairs], axis=0))
         tokens.append(sample.tokens.size)
     half, whole = found
     if tokens[1] <= tokens[0]:
         return whole
     growth = np.log(np.maximum(whole, 1) / np.maximum(half, 1)) / np.log(tokens[1] / tokens[0])
     estimate = whole * (corpus.tokens.size / tokens[1]) ** growth.clip(0, 1)
-    return np.minimum(estimate, np.arange(len(whole), dtype=np.float64) ** 2)
+    return np.minimum(estimate, len(slots) * np.arange(len(whole), dtype=np.float64) ** 2)
 
 
 def _sample(corpus: Corpus, parts: Sequence[slice]) -> Corpus:
@@ -119,8 +121,5 @@ def _pairs_by_words(counts: Any) -> NDArray[np.float64]:
         sizes = np.diff(indptr[rows.start : rows.stop + 1])
         own = np.repeat(np.arange(rows.start, rows.stop), sizes)
         columns = counts.indices[indptr[rows.start] : indptr[rows.stop]]
-        for less, times in ((columns < own, 2), (columns == own, 1)):
-            found[1 + rows.start : 1 + rows.stop] += times * np.bincount(
-                own[less] - rows.start, minlength=sizes.size
-            )
+        found[1:] += np.bincount(np.maximum(own, columns), minlength=counts.shape[0])
     return found.cumsum()

@@ -161,13 +161,18 @@ def index_positions(stream: Any, start: Any, stop: Any, free: Any, positions: An
 
 @njit(nogil=True, cache=True)
 def count_rows_after(
-    stream: Any, positions: Any, starts: Any, weights: Any, first: Any, last: Any, counts: Any
-) -> None:
-    """Add, for each word from `first` to `last`, what follows it within the window."""
-    words = counts.shape[1]
-    window = len(weights)
+    stream: Any, positions: Any, starts: Any, weights: Any, spans: Any, first: Any, last: Any,
+    counts: Any,
+) -> None:  # fmt: skip
+    """Add, for each word from `first` to `last`, what follows it, to the counts of each slot.
+
+    ``weights[s, d]`` is what a pair at distance d + 1 counts for in slot s, and is zero unless d
+    lies in ``spans[s]``.
+    """
+    slots, words = len(counts), counts.shape[2]
+    window = weights.shape[1]
     indexed = len(positions)
-    row = np.zeros(words + 1, counts.dtype)
+    row = np.zeros((slots, words + 1), counts.dtype)
     for word in range(first, last):
         row[:] = 0
         for q in range(starts[word], starts[word + 1]):
@@ -175,10 +180,12 @@ def count_rows_after(
                 prefetch(stream, positions[q + AHEAD])
                 prefetch(stream, positions[q + AHEAD] + window)
             after = np.int64(positions[q]) + 1
-            for distance in range(window):
-                row[stream[after + distance]] += weights[distance]
-        for other in range(words):
-            counts[word, other] += row[other]
+            for slot in range(slots):
+                for distance in range(spans[slot, 0], spans[slot, 1]):
+                    row[slot, stream[after + distance]] += weights[slot, distance]
+        for slot in range(slots):
+            for other in range(words):
+                counts[slot, word, other] += row[slot, other]
 
 
 @njit(nogil=True, cache=True)
@@ -196,19 +203,24 @@ def add_transpose(counts: Any, first: Any, last: Any, tile: Any) -> None:
 
 @njit(nogil=True, cache=True)
 def count_rows_below(
-    stream: Any, positions: Any, starts: Any, weights: Any, head: Any, first: Any, last: Any,
-    row: Any, touched: Any, touched_words: Any,
+    stream: Any, positions: Any, starts: Any, weights: Any, spans: Any, sides: Any, channels: Any,
+    head: Any, first: Any, last: Any, row: Any, touched: Any, touched_words: Any,
     before_starts: Any, before_lengths: Any, before_columns: Any, before_values: Any,
     row_starts: Any, row_lengths: Any, columns: Any, values: Any, at: Any,
 ) -> None:  # fmt: skip
-    """Write, for rare words, what stands around each of them and is no rarer, from `at` on.
+    """Write each rare word's neighbours of equal or higher frequency, from `at` on.
 
-    Row r is that of word ``head + r``, and goes on from what was counted before. `row` and
-    `touched` are all zero on entry and on return. A byte of `touched` tells that one of the 8 cells
-    of a group has been added to, so that a rare word's row need not be searched from end to end;
-    `touched_words` is the same memory, read 8 bytes at a time.
+    Row r is that of word ``head + r``, and goes on from what was counted before. A neighbour has
+    `channels` columns, one for each slot and side: ``sides[s]`` are the channels of what comes
+    after the word and of what comes before it in slot s, which are the same if the slot is
+    symmetric. A word that follows itself is counted from its first place, and in a symmetric slot
+    from both.
+
+    `row` and `touched` are all zero on entry and on return. A byte of `touched` tells that one of
+    the 8 cells of a group has been added to, so that a rare word's row need not be searched from
+    end to end; `touched_words` is the same memory, read 8 bytes at a time.
     """
-    window = len(weights)
+    slots, window = weights.shape
     indexed = len(positions)
     for r in range(first, last):
         word = head + r
@@ -220,23 +232,33 @@ def count_rows_below(
                 prefetch(stream, positions[q + AHEAD] - window)
                 prefetch(stream, positions[q + AHEAD] + window)
             centre = np.int64(positions[q])
-            for distance in range(window):
-                for other in (stream[centre - 1 - distance], stream[centre + 1 + distance]):
+            for slot in range(slots):
+                after, before = sides[slot, 0], sides[slot, 1]
+                most = word + np.int64(after == before)
+                for distance in range(spans[slot, 0], spans[slot, 1]):
+                    other = np.int64(stream[centre - 1 - distance])
+                    if other < most:
+                        cell = other * channels + before
+                        row[cell] += weights[slot, distance]
+                        touched[cell >> 3] = 1
+                    other = np.int64(stream[centre + 1 + distance])
                     if other <= word:
-                        row[other] += weights[distance]
-                        touched[other >> 3] = 1
+                        cell = other * channels + after
+                        row[cell] += weights[slot, distance]
+                        touched[cell >> 3] = 1
         row_starts[r] = at
-        for many in range((word >> 6) + 1):
+        end = (word + 1) * channels
+        for many in range((end + 63) >> 6):
             if touched_words[many] == 0:
                 continue
             for group in range(8 * many, 8 * many + 8):
                 if touched[group] == 0:
                     continue
-                for other in range(8 * group, min(word + 1, 8 * group + 8)):
-                    if row[other]:
-                        columns[at] = other
-                        values[at] = row[other]
-                        row[other] = 0
+                for cell in range(8 * group, min(end, 8 * group + 8)):
+                    if row[cell]:
+                        columns[at] = cell
+                        values[at] = row[cell]
+                        row[cell] = 0
                         at += 1
             touched_words[many] = 0
         row_lengths[r] = at - row_starts[r]
@@ -271,46 +293,86 @@ def merge_rows(
 
 
 @njit(nogil=True, cache=True)
-def count_transposed(
-    row_starts: Any, row_lengths: Any, below: Any, head: Any, first: Any, last: Any,
-    occurrences: Any,
+def gather_columns(
+    indptr: Any, indices: Any, data: Any, first: Any, last: Any,
+    free: Any, columns: Any, values: Any,
 ) -> None:  # fmt: skip
-    """Count the entries of rows `first` to `last` below the diagonal by their column."""
+    """Write the columns `first` to `last` of a CSR matrix as rows, each from a `free` place on."""
+    for i in range(len(indptr) - 1):
+        k, stop = indptr[i], indptr[i + 1]
+        k += np.searchsorted(indices[k:stop], first)
+        while k < stop and indices[k] < last:
+            j = indices[k] - first
+            columns[free[j]] = i
+            values[free[j]] = data[k]
+            free[j] += 1
+            k += 1
+
+
+@njit(nogil=True, cache=True)
+def copy_rows(
+    starts: Any, lengths: Any, columns: Any, values: Any,
+    out_starts: Any, out_columns: Any, out_values: Any,
+) -> None:  # fmt: skip
+    """Copy each row to where it starts in other arrays."""
+    for r in range(len(starts)):
+        shift = out_starts[r] - starts[r]
+        for k in range(starts[r], starts[r] + lengths[r]):
+            out_columns[k + shift] = columns[k]
+            out_values[k + shift] = values[k]
+
+
+@njit(nogil=True, cache=True)
+def count_channel(
+    row_starts: Any, row_lengths: Any, below: Any, channels: Any, head: Any, after: Any,
+    before: Any, first: Any, last: Any, own: Any, transposed: Any,
+) -> None:  # fmt: skip
+    """Count the entries of rows `first` to `last` in one slot: by row and by column.
+
+    Entries of the channel `after` belong to their row, those of `before` to the row of their
+    column.
+    """
     for r in range(first, last):
+        found = 0
         for k in range(row_starts[r], row_starts[r] + row_lengths[r]):
-            if below[k] != head + r:
-                occurrences[below[k]] += 1
+            word = below[k] // channels
+            channel = below[k] - word * channels
+            found += channel == after
+            transposed[word] += channel == before and word != head + r
+        own[r] = found
 
 
 @njit(nogil=True, cache=True)
 def place_rows(
-    row_starts: Any, row_lengths: Any, below: Any, below_values: Any, head: Any,
-    first: Any, last: Any, indptr: Any, columns: Any, values: Any,
+    row_starts: Any, row_lengths: Any, below: Any, below_values: Any, channels: Any, head: Any,
+    after: Any, first: Any, last: Any, indptr: Any, columns: Any, values: Any,
 ) -> None:  # fmt: skip
-    """Write rows `first` to `last` to their places in CSR arrays."""
+    """Write one channel of rows `first` to `last` to their places in CSR arrays."""
     for r in range(first, last):
         at = indptr[head + r]
         for k in range(row_starts[r], row_starts[r] + row_lengths[r]):
-            columns[at] = below[k]
-            values[at] = below_values[k]
-            at += 1
+            word = below[k] // channels
+            if below[k] - word * channels == after:
+                columns[at] = word
+                values[at] = below_values[k]
+                at += 1
 
 
 @njit(nogil=True, cache=True)
 def place_columns(
-    row_starts: Any, row_lengths: Any, below: Any, below_values: Any, head: Any,
-    first: Any, last: Any, free: Any, columns: Any, values: Any,
+    row_starts: Any, row_lengths: Any, below: Any, below_values: Any, channels: Any, head: Any,
+    before: Any, first: Any, last: Any, free: Any, columns: Any, values: Any,
 ) -> None:  # fmt: skip
-    """Write the columns `first` to `last` of all rows, without the diagonal, as rows.
+    """Write one channel of columns `first` to `last` of all rows, without the diagonal, as rows.
 
     One block of columns at a time: the ends of so many growing rows fit in the cache.
     """
     for r in range(len(row_starts)):
         k, stop = row_starts[r], row_starts[r] + row_lengths[r]
-        k += np.searchsorted(below[k:stop], first)
-        while k < stop and below[k] < last:
-            j = below[k]
-            if j != head + r:
+        k += np.searchsorted(below[k:stop], first * channels)
+        while k < stop and below[k] < last * channels:
+            j = below[k] // channels
+            if below[k] - j * channels == before and j != head + r:
                 columns[free[j]] = head + r
                 values[free[j]] = below_values[k]
                 free[j] += 1

@@ -1,4 +1,4 @@
-"""A symmetric matrix of exact integer counts, dense or sparse inside."""
+"""A matrix of exact integer counts, dense or sparse inside."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import sparse
 
 from qwem._internal.blocks import blocks
 from qwem._internal.resources import require_memory, thread_count
-from qwem.cooccurrence.csr import Rows, compress, row_ends
+from qwem.cooccurrence.csr import Rows, add_transpose, compress, row_ends, symmetrize
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _BLOCK_ENTRIES = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Symmetric pair counts: unsigned integers that never wrap.
+    """Counts of ordered pairs: unsigned integers that never wrap.
 
     However a count came about (threads, chunks, sums of parts), equal counts have the same form:
     32 bits per entry where the largest fits and 64 where it doesn't, dense from a quarter of all
@@ -41,8 +41,11 @@ class PairCounts:
     """The counts: a read-only array, or a CSR matrix in canonical form."""
 
     @classmethod
-    def from_matrix(cls, matrix: Any) -> PairCounts:
-        """Check that `matrix`, dense or SciPy sparse, is a matrix of pair counts and take it."""
+    def from_matrix(cls, matrix: Any, *, symmetric: bool = True) -> PairCounts:
+        """Check that `matrix`, dense or SciPy sparse, is a matrix of pair counts and take it.
+
+        It must be symmetric, unless `symmetric` is False.
+        """
         values = matrix.data if sparse.issparse(matrix) else (matrix := np.asarray(matrix))
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise CountError(f"Pair counts must be a square matrix, not one of {matrix.shape}.")
@@ -59,20 +62,23 @@ class PairCounts:
         if sparse.issparse(matrix):
             rows = sparse.csr_array(matrix, dtype=np.uint64)
             rows.sum_duplicates()
-            symmetric = (rows != rows.T.tocsr()).nnz == 0
+            differs = symmetric and (rows != rows.T.tocsr()).nnz > 0
             counts = cls.from_exact(rows)
         else:
-            symmetric = np.array_equal(matrix, matrix.T)
+            differs = symmetric and not np.array_equal(matrix, matrix.T)
             counts = cls.from_exact(matrix.astype(np.uint64))
-        if not symmetric:
-            raise CountError("Pair counts must be symmetric; add the matrix to its transpose.")
+        if differs:
+            raise CountError(
+                "Pair counts must be symmetric; add the matrix to its transpose, or say that it is "
+                "directed."
+            )
         return counts
 
     @classmethod
     def from_exact(
         cls, matrix: NDArray[Any] | sparse.csr_array, threads: int | None = None
     ) -> PairCounts:
-        """Take a symmetric matrix of unsigned integers, which the caller gives up."""
+        """Take a square matrix of unsigned integers, which the caller gives up."""
         threads = thread_count(threads)
         if isinstance(matrix, np.ndarray):
             stored, largest = _survey(matrix, threads)
@@ -128,6 +134,18 @@ class PairCounts:
         return sums
 
     @cached_property
+    def column_sums(self) -> NDArray[np.uint64]:
+        """The sum of each column."""
+        sums = np.zeros(self.shape[0], np.uint64)
+        for rows in _row_blocks(self.matrix):
+            block: Any = self.matrix[rows]
+            if isinstance(block, np.ndarray):
+                sums += block.sum(axis=0, dtype=np.uint64)
+            else:
+                np.add.at(sums, block.indices, block.data.astype(np.uint64))
+        return sums
+
+    @cached_property
     def nnz(self) -> int:
         """The number of ordered pairs that occur."""
         if isinstance(self.matrix, np.ndarray):
@@ -144,6 +162,21 @@ class PairCounts:
     def __getitem__(self, pair: tuple[int, int]) -> int:
         i, j = pair
         return int(self.matrix[i, j])
+
+    def row(self, i: int) -> NDArray[Any]:
+        """Return row i as an array."""
+        row = self.matrix[i]
+        return row if isinstance(row, np.ndarray) else row.toarray()
+
+    def column(self, j: int) -> NDArray[Any]:
+        """Return column j as an array."""
+        matrix = self.matrix
+        if isinstance(matrix, np.ndarray):
+            return matrix[:, j]
+        found = np.zeros(self.shape[0], self.dtype)
+        entries = np.flatnonzero(matrix.indices == j)
+        found[np.searchsorted(matrix.indptr, entries, side="right") - 1] = matrix.data[entries]
+        return found
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PairCounts):
@@ -191,8 +224,27 @@ class PairCounts:
         """Return the counts among the first `size` words."""
         return self if size == self.shape[0] else self.from_exact(self.matrix[:size, :size].copy())
 
+    def moved(self, place: NDArray[np.int64], size: int) -> PairCounts:
+        """Return the counts with word i at ``place[i]`` among `size` words."""
+        entries = self.tocsr().tocoo()
+        moved = sparse.csr_array(
+            (entries.data, (place[entries.row], place[entries.col])), shape=(size, size)
+        )
+        return self.from_exact(moved)
+
+    def symmetrized(self, threads: int | None = None) -> PairCounts:
+        """Return the sum of these counts and their transpose."""
+        threads = thread_count(threads)
+        if not isinstance(self.matrix, np.ndarray):
+            dtype = _type_of_sum(self.matrix, self.matrix)
+            return self.from_exact(symmetrize(self.matrix, dtype, threads), threads)
+        total = self.matrix.astype(_type_of_sum(self.matrix, self.matrix))
+        with ThreadPoolExecutor(threads) as pool:
+            add_transpose(total, pool)
+        return self.from_exact(total, threads)
+
     def __add__(self, other: PairCounts) -> PairCounts:
-        """Return the sum; of counts of fewer words, the words are taken for the first ones."""
+        """Return the sum; a smaller matrix is aligned with the leading words."""
         if self.is_dense or other.is_dense:
             return self.from_exact(_dense_sum(self.matrix, other.matrix))
         return self.from_exact(sparse_sum(self.matrix, other.matrix))

@@ -19,6 +19,7 @@ from qwem.cooccurrence.cooccurrence import ARRAYS, KIND, WORDS, Cooccurrence
 from qwem.cooccurrence.csr import compress, row_ends
 from qwem.cooccurrence.estimating import expected_row_pairs
 from qwem.cooccurrence.pair_counts import PairCounts, sparse_sum
+from qwem.cooccurrence.slots import slots_as_json, slots_from_json
 from qwem.corpus import Vocabulary
 from qwem.errors import CountError
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from qwem.cooccurrence.slots import Slot
 
 
 ROWS_KIND = "rows of counts"
@@ -48,20 +51,24 @@ def add_saved(paths: Sequence[str | os.PathLike[str]], threads: int | None = Non
     """
     rest, files = _opened(paths)
     size, threads = len(rest.vocabulary), thread_count(threads)
-    total: Any
-    if None in map(_dense_shape, files):
-        total = _add_sparse(files, rest.word_counts, threads)
-    else:
-        total, largest = _add_dense(files, size, np.dtype(np.uint32), threads)
-        if largest >= 2**32:
-            total, _ = _add_dense(files, size, np.dtype(np.uint64), threads)
-    return replace(rest, pair_counts=PairCounts.from_exact(total, threads))
+    totals = []
+    for slot in range(len(rest.slots)):
+        total: Any
+        if None in [_dense_shape(file, slot) for file in files]:
+            total = _add_sparse(files, slot, rest.word_counts, threads)
+        else:
+            total, largest = _add_dense(files, slot, size, np.dtype(np.uint32), threads)
+            if largest >= 2**32:
+                total, _ = _add_dense(files, slot, size, np.dtype(np.uint64), threads)
+        totals.append(PairCounts.from_exact(total, threads))
+    return replace(rest, matrices=tuple(totals))
 
 
 class CountRows(NamedTuple):
     """Some rows of counts."""
 
-    pairs: sparse.csr_array[Any]
+    pairs: tuple[sparse.csr_array[Any], ...]
+    """The rows of each slot."""
     word_counts: NDArray[np.int64]
 
 
@@ -71,7 +78,7 @@ def saved_rows(paths: Sequence[str | os.PathLike[str]], first: int, last: int) -
     What was saved is whole counts of the same words, or just these rows of such.
     """
     parts = (_rows_at(path, first, last) for path in paths)
-    return reduce(lambda a, b: CountRows(sparse_sum(a[0], b[0]), a[1] + b[1]), parts)
+    return reduce(lambda a, b: CountRows(tuple(map(sparse_sum, a[0], b[0])), a[1] + b[1]), parts)
 
 
 def add_rows(
@@ -81,21 +88,31 @@ def add_rows(
     pairs, word_counts = saved_rows(paths, first, last)
     arrays = {
         "word_counts": word_counts,
-        **{f"pairs.{name}": getattr(pairs, name) for name in ("indptr", "indices", "data")},
+        **{
+            f"pairs.{slot}.{name}": getattr(rows, name)
+            for slot, rows in enumerate(pairs)
+            for name in ("indptr", "indices", "data")
+        },
     }
-    weights, sources = saved_sources(paths)
+    slots, sources = saved_sources(paths)
     with artefact.writing(output, ROWS_KIND) as directory:
         artefact.write_arrays(directory / ARRAYS, arrays)
-        fields = {"columns": pairs.shape[1], "weights": weights, "sources": sources}
+        fields = {
+            "columns": pairs[0].shape[1],
+            "slots": slots_as_json(slots),
+            "sources": sources,
+        }
         artefact.write_metadata(directory, ROWS_KIND, fields)
 
 
 def saved_sources(
     paths: Sequence[str | os.PathLike[str]],
-) -> tuple[list[int] | None, list[dict[str, Any]]]:
-    """Return the weights by distance of saved counts, or rows of such, and all their sources."""
+) -> tuple[tuple[Slot, ...], list[dict[str, Any]]]:
+    """Return the slots of saved counts, or rows of such, and all their sources."""
     saved = [artefact.opened(path).metadata for path in paths]
-    return saved[0]["weights"], [source for each in saved for source in each["sources"]]
+    return slots_from_json(saved[0]["slots"]), [
+        source for each in saved for source in each["sources"]
+    ]
 
 
 def _rows_at(path: str | os.PathLike[str], first: int, last: int) -> CountRows:
@@ -105,35 +122,41 @@ def _rows_at(path: str | os.PathLike[str], first: int, last: int) -> CountRows:
 
 
 def _whole_rows(saved: artefact.Saved) -> CountRows:
-    arrays = saved.arrays(ARRAYS)
-    data, indices, indptr = (arrays[f"pairs.{name}"] for name in ("data", "indices", "indptr"))
-    shape = len(indptr) - 1, int(saved.metadata["columns"])
-    check_csr(data, indices, indptr, *shape)
-    return CountRows(sparse.csr_array((data, indices, indptr), shape=shape), arrays["word_counts"])
+    arrays, pairs = saved.arrays(ARRAYS), []
+    for slot in range(len(saved.metadata["slots"])):
+        data, indices, indptr = (
+            arrays[f"pairs.{slot}.{name}"] for name in ("data", "indices", "indptr")
+        )
+        shape = len(indptr) - 1, int(saved.metadata["columns"])
+        check_csr(data, indices, indptr, *shape)
+        pairs.append(sparse.csr_array((data, indices, indptr), shape=shape))
+    return CountRows(tuple(pairs), arrays["word_counts"])
 
 
 def _some_rows(saved: artefact.Saved, first: int, last: int) -> CountRows:
     from safetensors import safe_open
 
-    file = saved.mapped_path(ARRAYS)
+    file, size = saved.mapped_path(ARRAYS), int(saved.metadata["vocab_size"])
     with safe_open(file, "numpy") as arrays:
         word_counts = arrays.get_slice("word_counts")[first:last]
-    return CountRows(_pairs_of(file, int(saved.metadata["vocab_size"]), first, last), word_counts)
+    slots = range(len(saved.metadata["slots"]))
+    return CountRows(tuple(_pairs_of(file, slot, size, first, last) for slot in slots), word_counts)
 
 
-def _pairs_of(file: Path, size: int, first: int, last: int) -> sparse.csr_array[Any]:
-    """Return some rows of the pairs in a file."""
+def _pairs_of(file: Path, slot: int, size: int, first: int, last: int) -> sparse.csr_array[Any]:
+    """Return some rows of the pairs of one slot in a file."""
     from safetensors import safe_open
 
+    name = f"pairs.{slot}"
     with safe_open(file, "numpy") as arrays:
-        if "pairs" in arrays.keys():  # noqa: SIM118
-            return compress(arrays.get_slice("pairs")[first:last], 1)
-        indptr = arrays.get_slice("pairs.indptr")[first : last + 1]
+        if name in arrays.keys():  # noqa: SIM118
+            return compress(arrays.get_slice(name)[first:last], 1)
+        indptr = arrays.get_slice(f"{name}.indptr")[first : last + 1]
         indptr, entries = indptr - indptr[0], slice(int(indptr[0]), int(indptr[-1]))
         if not indptr[-1]:  # safetensors refuses slices without an entry
             return sparse.csr_array((last - first, size), dtype=np.uint32)
         columns, values = (
-            arrays.get_slice(f"pairs.{name}")[entries] for name in ("indices", "data")
+            arrays.get_slice(f"{name}.{part}")[entries] for part in ("indices", "data")
         )
     check_csr(values, columns, indptr, last - first, size)
     return sparse.csr_array((values, columns, indptr), shape=(last - first, size))
@@ -152,33 +175,36 @@ def _described(saved: artefact.Saved) -> tuple[Cooccurrence, Path]:
     """Return saved counts without their pairs, and the file that has those."""
     from safetensors import safe_open
 
-    file, words, weights = saved.path(ARRAYS), saved.words(WORDS), saved.metadata["weights"]
+    file, words = saved.path(ARRAYS), saved.words(WORDS)
+    slots = slots_from_json(saved.metadata["slots"])
     with safe_open(file, "numpy") as arrays:
         occurrences = arrays.get_tensor("word_counts")
-    if _dense_shape(file) not in (None, [len(words)] * 2):
-        raise ValueError("its words and pairs don't match")
+    for slot in range(len(slots)):
+        if _dense_shape(file, slot) not in (None, [len(words)] * 2):
+            raise ValueError("its words and pairs don't match")
+    none = PairCounts.from_exact(sparse.csr_array((len(words), len(words)), dtype=np.uint32))
     counts = Cooccurrence(
         Vocabulary(words, occurrences),
-        PairCounts.from_exact(sparse.csr_array((len(words), len(words)), dtype=np.uint32)),
-        None if weights is None else tuple(weights),
+        (none,) * len(slots),
+        slots,
         tuple(saved.metadata["sources"]),
     )
     return counts, file
 
 
-def _dense_shape(file: Path) -> list[int] | None:
-    """Return the shape of the pairs in a file, or None where they are sparse."""
+def _dense_shape(file: Path, slot: int) -> list[int] | None:
+    """Return the shape of the pairs of one slot in a file, or None where they are sparse."""
     from safetensors import safe_open
 
     with safe_open(file, "numpy") as arrays:
         shape: list[int] | None = None
-        if "pairs" in arrays.keys():  # noqa: SIM118
-            shape = arrays.get_slice("pairs").get_shape()
+        if f"pairs.{slot}" in arrays.keys():  # noqa: SIM118
+            shape = arrays.get_slice(f"pairs.{slot}").get_shape()
         return shape
 
 
 def _add_sparse(
-    files: Sequence[Path], word_counts: NDArray[np.int64], threads: int
+    files: Sequence[Path], slot: int, word_counts: NDArray[np.int64], threads: int
 ) -> sparse.csr_array[Any]:
     """Return the sum of counts of which some are sparse."""
     size = len(word_counts)
@@ -186,7 +212,7 @@ def _add_sparse(
     runs = cut_evenly(ends, _RUNS * threads)
 
     def add_run(run: tuple[int, int]) -> sparse.csr_array[Any]:
-        return reduce(sparse_sum, (_pairs_of(file, size, *run) for file in files))
+        return reduce(sparse_sum, (_pairs_of(file, slot, size, *run) for file in files))
 
     with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(add_run, runs))
@@ -197,7 +223,7 @@ def _add_sparse(
 
 
 def _add_dense(
-    files: Sequence[Path], size: int, dtype: np.dtype[Any], threads: int
+    files: Sequence[Path], slot: int, size: int, dtype: np.dtype[Any], threads: int
 ) -> tuple[NDArray[Any], int]:
     """Return the sum of dense counts and its largest entry, which may not fit in the type."""
     from safetensors import safe_open
@@ -209,7 +235,7 @@ def _add_dense(
         block = np.zeros((rows.stop - rows.start, size), np.uint64)
         for file in files:
             with safe_open(file, "numpy") as arrays:
-                block += arrays.get_slice("pairs")[rows]
+                block += arrays.get_slice(f"pairs.{slot}")[rows]
         total[rows] = block
         largest.append(int(block.max(initial=0)))
 

@@ -31,7 +31,7 @@ def collocates(
         raise UnknownWordError(f"The counts do not have the word {word!r}.")
     row = counts.vocabulary.index(word)
     others, seen = _row(counts, row)
-    sums = counts.pair_counts.row_sums.astype(np.float64)
+    sums = counts.symmetric.row_sums.astype(np.float64)
     total = float(sums.sum())
     expected = sums[row] * sums[others] / total
     association = log_likelihood(seen, sums[row], sums[others], total)
@@ -78,7 +78,7 @@ def log_likelihood(
 
 
 def _row(counts: Cooccurrence, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    matrix = counts.pair_counts.matrix
+    matrix = counts.symmetric.matrix
     if isinstance(matrix, np.ndarray):
         others = np.flatnonzero(matrix[row])
         return others, matrix[row][others].astype(np.float64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qwem._internal.resources import available_memory
-from qwem.cooccurrence import Subsampling, sampled_pairs, window_weights
+from qwem.cooccurrence import Subsampling, sampled_pairs, window_slots
 from qwem.corpus import AUTO_MIN_COUNT
 from qwem.errors import CorpusError
 from qwem.model.settings import DIM, WINDOW
@@ -50,8 +50,8 @@ def cut_to_memory(corpus: Corpus, settings: ResolvedSettings) -> Corpus:
     subsampling = None
     if settings.subsample is not None:
         subsampling = Subsampling(settings.subsample, settings.seed, settings.draws)
-    weights = window_weights(settings.window, settings.weights)
-    fits = _PAIR_BYTES * sampled_pairs(corpus, weights, subsampling) <= budget
+    slots = window_slots(settings.window, settings.weights, "symmetric")
+    fits = _PAIR_BYTES * sampled_pairs(corpus, slots, subsampling) <= budget
     return corpus if fits.all() else corpus.restrict(max(1, int(fits.argmin()) - 1))
 
 

@@ -166,7 +166,7 @@ def _row(
         draws=draws if subsample else 1,
         threads=threads,
     )
-    row = counts.pair_counts.tocsr()[[size]].toarray()[0, :size].astype(np.int64)
+    row = counts.symmetric.tocsr()[[size]].toarray()[0, :size].astype(np.int64)
     return row if subsample else row * draws
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from qwem._internal.progress import Stopwatch
 from qwem._internal.results import listed
@@ -130,8 +129,7 @@ def _count(
     thinning = {name: source[name] for name in ("subsample", "seed", "draws") if name in source}
     return Cooccurrence.count(
         replace(corpus, first_document=first_document),
-        len(state.counts.weights),
-        state.counts.weights,
+        slots=state.counts.slots,
         threads=threads,
         **thinning,
     )
@@ -185,13 +183,13 @@ def _spread(corpus: Corpus, chosen: NDArray[np.int64], numbers: NDArray[np.int64
 
 def _sum(counts: Cooccurrence, more: Cooccurrence) -> Cooccurrence:
     """Add the counts of more text, whose words are those of the first, and maybe others after."""
-    counts.require_same_window(more, "added")
+    counts.require_same_slots(more, "added")
     occurrences = more.word_counts.copy()
     occurrences[: len(counts.vocabulary)] += counts.word_counts
     return replace(
         counts,
         vocabulary=Vocabulary(more.vocabulary.words, occurrences),
-        pair_counts=counts.pair_counts + more.pair_counts,
+        matrices=tuple(a + b for a, b in zip(counts.matrices, more.matrices, strict=True)),
         sources=counts.sources + more.sources,
     )
 
@@ -215,12 +213,10 @@ def _arranged(counts: Cooccurrence, words: tuple[str, ...]) -> Cooccurrence:
     place = Vocabulary(words, np.zeros(len(words), np.int64)).indices(counts.vocabulary)
     occurrences = np.zeros(len(words), np.int64)
     occurrences[place] = counts.word_counts
-    pairs, shape = counts.pair_counts.tocsr().tocoo(), (len(words), len(words))
-    matrix = sparse.csr_array((pairs.data, (place[pairs.row], place[pairs.col])), shape=shape)
     return replace(
         counts,
         vocabulary=Vocabulary(words, occurrences),
-        pair_counts=PairCounts.from_exact(matrix),
+        matrices=tuple(matrix.moved(place, len(words)) for matrix in counts.matrices),
     )
 
 
@@ -229,12 +225,12 @@ def _occurring(counts: Cooccurrence) -> Cooccurrence:
     left = np.flatnonzero(counts.word_counts > 0)
     if left.size == len(counts.vocabulary):
         return counts
-    matrix = counts.pair_counts.tocsr()[left][:, left]
+    matrices = (matrix.tocsr()[left][:, left] for matrix in counts.matrices)
     words = tuple(counts.vocabulary.words[row] for row in left)
     return replace(
         counts,
         vocabulary=Vocabulary(words, counts.word_counts[left]),
-        pair_counts=PairCounts.from_exact(matrix),
+        matrices=tuple(map(PairCounts.from_exact, matrices)),
     )
 
 

@@ -35,8 +35,8 @@ class Statistics(NamedTuple):
     @classmethod
     def of(cls, counts: Cooccurrence) -> Statistics:
         """Return the sums of counts."""
-        sums = counts.pair_counts.row_sums.astype(np.float64)
-        return cls(counts.word_counts, sums, sums, counts.pair_counts.nnz)
+        sums = counts.symmetric.row_sums.astype(np.float64)
+        return cls(counts.word_counts, sums, sums, counts.symmetric.nnz)
 
     @property
     def slots(self) -> int:
@@ -55,7 +55,7 @@ class ContextCounts(NamedTuple):
     @classmethod
     def of(cls, counts: Cooccurrence) -> ContextCounts:
         """Return the counts of every (word, slot) beside every word."""
-        matrix = counts.pair_counts.tocsr()
+        matrix = counts.symmetric.tocsr()
         return cls(matrix, matrix)
 
 

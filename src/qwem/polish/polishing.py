@@ -179,7 +179,7 @@ def _check_counts(spectrum: Spectrum, counts: Cooccurrence) -> None:
             f"The model has {len(spectrum.vocabulary):,} words and the counts have "
             f"{len(counts.vocabulary):,}, or others; polish needs the same words in the same order."
         )
-    if counts.pair_counts.total == 0 or counts.word_counts.min() < 1:
+    if counts.symmetric.total == 0 or counts.word_counts.min() < 1:
         raise CountError("polish needs counts in which every word occurs; restrict the vocabulary.")
     size, dim = spectrum.eigenvectors.shape
     require_memory(4 * 8 * size * dim, "polish", "restrict the vocabulary")

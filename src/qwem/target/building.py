@@ -69,9 +69,9 @@ def build(
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise SettingError(f"dtype must be float32 or float64, not {dtype}.")
-    size, _ = counts.pair_counts.shape
+    size, _ = counts.symmetric.shape
     if dense is None:
-        seen = counts.pair_counts.nnz
+        seen = counts.symmetric.nnz
         dense = size <= ALWAYS_DENSE_SIZE or seen >= DENSE_PRODUCT_SHARE * size * size
     pairs = reweighting.weighted_counts(counts)
     expected = reweighting.expected_counts(counts)
@@ -108,7 +108,7 @@ def build(
             "reweighting": reweighting.settings,
             "window": counts.window,
             "weights": None if counts.weights is None else list(counts.weights),
-            "pair_total": counts.pair_counts.total,
+            "pair_total": counts.symmetric.total,
             "sources": list(counts.sources),
         },
         rest=rest,

@@ -131,12 +131,12 @@ class Reweighting:
         """Return ΣC · P_i P_j times the negative-only part of Ψ⁻, as factors: E = left @ right."""
         probability = word_probability(counts)
         left, right = self._negative_terms(probability)
-        scale = np.sqrt(counts.pair_counts.total) * probability
+        scale = np.sqrt(counts.symmetric.total) * probability
         return np.ascontiguousarray(scale[:, None] * left), np.ascontiguousarray(right * scale)
 
     def weighted_counts(self, counts: Cooccurrence) -> NDArray[Any] | sparse.csr_array[Any]:
         """Return the pair counts times the positive-only part of Ψ⁺; without one, uncopied."""
-        matrix: Any = counts.pair_counts.matrix
+        matrix: Any = counts.symmetric.matrix
         for factor in self.factors:
             if factor.positive is not None:
                 matrix = factor.positive(matrix, counts)
@@ -157,10 +157,10 @@ class Reweighting:
     ) -> tuple[Vector, Vector, Vector]:
         """Return the positive-only, the negative-only and the common factor (with Setting 3.1)."""
         probability = word_probability(counts)
-        total = counts.pair_counts.total
+        total = counts.symmetric.total
         plain, weighted = (
             _dense_rows(matrix, rows)
-            for matrix in (counts.pair_counts.matrix, self.weighted_counts(counts))
+            for matrix in (counts.symmetric.matrix, self.weighted_counts(counts))
         )
         positive = np.divide(weighted, plain, out=np.ones_like(plain), where=plain > 0)
         left, right = self._negative_terms(probability)
@@ -326,10 +326,10 @@ def dynamic_window(mean_distance: NDArray[Any] | sparse.sparray) -> Reweighting:
                 "dynamic_window needs flat counts: counts with weights='flat', or "
                 "from_matrix(..., weights=[1, 1, …]); weighted ones contain its factor already."
             )
-        if mean_distance.shape != counts.pair_counts.shape:
+        if mean_distance.shape != counts.symmetric.shape:
             raise SettingError(
                 f"The mean distances have shape {mean_distance.shape} and the counts "
-                f"{counts.pair_counts.shape}; they need the same words in the same order."
+                f"{counts.symmetric.shape}; they need the same words in the same order."
             )
         longest = len(counts.weights)
         flat: Any = matrix * 1.0
@@ -342,7 +342,7 @@ def dynamic_window(mean_distance: NDArray[Any] | sparse.sparray) -> Reweighting:
             )
         if abs(weighted - weighted.T).max() > rounding:
             raise SettingError("Mean distances must be symmetric.")
-        result: Matrix = weighted * (counts.pair_counts.total / weighted.sum())
+        result: Matrix = weighted * (counts.symmetric.total / weighted.sum())
         return result
 
     distance: Any = mean_distance
@@ -360,7 +360,7 @@ def word_probability(counts: Cooccurrence) -> Vector:
             f"The word {word!r} never occurs, so nothing is expected of its pairs; leave it out "
             "of the vocabulary."
         )
-    if counts.pair_counts.total == 0:
+    if counts.symmetric.total == 0:
         raise SettingError("No pair of words occurs in these counts; count a longer text.")
     return occurrences / occurrences.sum()
 

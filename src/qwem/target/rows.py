@@ -48,7 +48,7 @@ def target_rows(
     >>> from qwem.target import mstar
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
     >>> target = mstar(counts, shrinkage=1.0)
-    >>> pairs = counts.pair_counts.tocsr()
+    >>> pairs = counts.symmetric.tocsr()
     >>> rows = target_rows(target.settings, counts.word_counts, pairs, counts.word_counts)
     >>> bool(np.allclose(rows, target.toarray()))
     True

@@ -89,9 +89,7 @@ def gradient_noise(
         shared = shared / (a * positive + b * negative)
     words = counts.word_counts.astype(np.float64)
     accept, drawn = (words.min() / words) ** flatten, words ** (1 - flatten)
-    pairs: Any = np.asarray(counts.pair_counts.toarray(), dtype=np.float64) * np.outer(
-        accept, accept
-    )
+    pairs: Any = np.asarray(counts.symmetric.toarray(), dtype=np.float64) * np.outer(accept, accept)
     contributions = along @ context.T + w @ context_along.swapaxes(1, 2)
     slopes = _slopes(loss, w @ context.T)
     total = np.zeros((len(along), len(along)))

@@ -64,7 +64,7 @@ def pair_weights(
     """Return the weights of all pairs under a reweighting."""
     if not (np.isfinite(shrinkage) and shrinkage >= 0):
         raise SettingError(f"shrinkage must be zero or a positive number, not {shrinkage}.")
-    total = float(counts.pair_counts.total)
+    total = float(counts.symmetric.total)
     evidence = shrinkage / 2 / total
     left, right = (side / np.sqrt(total) for side in reweighting.expected_counts(counts))
     if evidence:

@@ -233,7 +233,7 @@ def _checked_distances(
             "Minibatches need counts with known weights by distance and without subsampling; "
             "count with `subsample=None`, and use the reweighting subsampling() instead."
         )
-    if pair_weights.counts is not counts.pair_counts.matrix:
+    if pair_weights.counts is not counts.symmetric.matrix:
         raise SettingError(
             "Minibatches cannot use the reweighting dynamic_window; count with weights='dynamic' "
             "instead."
