@@ -39,13 +39,8 @@ from pyarrow import compute, parquet
 
 from qwem import Corpus, Embedding, Model, read_vectors
 from qwem.cli.demo_run import demo_documents
-from qwem.evaluation import (
-    BENCHMARKS,
-    available_benchmark,
-    benchmark_file,
-    evaluate_analogies,
-    evaluate_similarity,
-)
+from qwem.evaluation import evaluate_analogies, evaluate_similarity
+from qwem.evaluation.benchmarks import BENCHMARKS, available_benchmark, benchmark_file
 
 RUNS = {
     "qwem, paper's M*": ["--preset", "paper", "--min-count", "5"],

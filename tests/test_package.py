@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from qwem._internal.imports import require
 from qwem.errors import MissingExtraError
 
 ROOMS = sorted((Path(__file__).parents[1] / "docs" / "api").glob("*.md"))
+MOST_NAMES = 222
+MOST_WITHOUT_EXAMPLE = 70
 
 
 def test_importing_is_light() -> None:
@@ -43,6 +46,30 @@ def test_public_names_are_there(name: str) -> None:
     assert name in dir(qwem)
 
 
+def public_names() -> dict[int, tuple[str, object]]:
+    """Return all public names, each once, also if a room and the package both have it."""
+    modules = [qwem, *(import_module(f"qwem.{page.stem}") for page in ROOMS)]
+    named = [(f"{m.__name__}.{name}", getattr(m, name)) for m in modules for name in m.__all__]
+    return {id(value): (name, value) for name, value in named}
+
+
+def test_there_are_few_public_names() -> None:
+    assert len(public_names()) <= MOST_NAMES
+
+
+def test_public_names_have_an_example() -> None:
+    lacking = [
+        name
+        for name, value in public_names().values()
+        if callable(value) and not _is_error(value) and ">>>" not in (value.__doc__ or "")
+    ]
+    assert len(lacking) <= MOST_WITHOUT_EXAMPLE, lacking
+
+
+def _is_error(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Exception)
+
+
 @pytest.mark.parametrize("room", [page.stem for page in ROOMS])
 def test_rooms_are_imported_on_use(room: str) -> None:
     """Every room with an API page is an attribute, without a second import."""
@@ -52,7 +79,7 @@ def test_rooms_are_imported_on_use(room: str) -> None:
     assert room in dir(qwem)
 
 
-def test_other_names_are_not() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'qwem' has no attribute 'word2vec'"):
         qwem.word2vec  # noqa: B018
 

@@ -14,6 +14,7 @@ from qwem import paper
 from qwem.cli import reproduce as command
 from qwem.errors import QwemError, RankError, SettingError
 from qwem.paper import SCALES
+from qwem.paper.reproduction import RECIPES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,8 +59,8 @@ def test_the_page_is_written_without_a_figure_that_failed(
         raise RankError("There are no eigenvalues <left>.")
 
     monkeypatch.setitem(SCALES, "laptop", TINY)
-    broken = replace(paper.RECIPES["geometry"], make=fail)  # type: ignore[arg-type]
-    monkeypatch.setitem(paper.RECIPES, "geometry", broken)
+    broken = replace(RECIPES["geometry"], make=fail)  # type: ignore[arg-type]
+    monkeypatch.setitem(RECIPES, "geometry", broken)
     options = parse(
         text, "-o", tmp_path / "out", "--only", "geometry,categories", "--json",
         "--analogies", tmp_path / "questions.txt",

@@ -14,7 +14,8 @@ from qwem.dynamics import closed_form
 from qwem.errors import SettingError
 from qwem.model import Settings, resolve_auto
 from qwem.target import rank_one, setting31, word_probability
-from qwem.training import Trace, TrainingSettings, run_training
+from qwem.training import Trace
+from qwem.training.from_text import TrainingSettings, run_training
 
 if TYPE_CHECKING:
     from pathlib import Path

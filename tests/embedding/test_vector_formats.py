@@ -15,7 +15,8 @@ from hypothesis.extra.numpy import arrays
 from safetensors.numpy import load_file, save_file
 
 from qwem.corpus import Vocabulary
-from qwem.embedding import Embedding, Format, from_gensim, read_vectors, to_gensim, write_vectors
+from qwem.embedding import Embedding, from_gensim, read_vectors, to_gensim, write_vectors
+from qwem.embedding.formats import Format
 from qwem.errors import ArtefactError, DataError, SettingError
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from hypothesis.extra.numpy import arrays
 from qwem._internal.arrays import unit_rows
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
-from qwem.evaluation import AnalogyScore, AnalogySet, evaluate_analogies, read_analogies
-from qwem.evaluation.analogies import Formula
+from qwem.evaluation import AnalogySet, evaluate_analogies, read_analogies
+from qwem.evaluation.analogies import AnalogyScore, Formula
 from qwem.evaluation.answers import answer_questions
 
 if TYPE_CHECKING:

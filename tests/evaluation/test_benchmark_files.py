@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from qwem.errors import DataError
-from qwem.evaluation import BENCHMARKS, benchmark_file, read_analogies, read_similarity
-from qwem.evaluation.benchmarks import _BENCHMARKS
+from qwem.evaluation import read_analogies, read_similarity
+from qwem.evaluation.benchmarks import _BENCHMARKS, BENCHMARKS, benchmark_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,13 +10,9 @@ from scipy.stats import spearmanr
 
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
-from qwem.evaluation import (
-    RatedPair,
-    SimilaritySet,
-    benchmark_file,
-    evaluate_similarity,
-    read_similarity,
-)
+from qwem.evaluation import SimilaritySet, evaluate_similarity, read_similarity
+from qwem.evaluation.benchmarks import benchmark_file
+from qwem.evaluation.similarity_files import RatedPair
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,9 @@ import pytest
 
 from qwem.embedding import Embedding
 from qwem.errors import CoverageError, DataError, SettingError
-from qwem.evaluation import AnalogySet, available_benchmark, evaluate, evaluate_available
+from qwem.evaluation import AnalogySet, evaluate
+from qwem.evaluation.benchmarks import available_benchmark
+from qwem.evaluation.suite import evaluate_available
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from qwem import Cooccurrence, Corpus, Embedding, Spectrum, factorize, fit, mstar
 from qwem.dynamics import closed_form
 from qwem.errors import SettingError
-from qwem.interpretation import Feature, features
+from qwem.interpretation import features
 from qwem.target import rank_one, setting31
 from small_wiki import topic_words
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from qwem.interpretation.features import Feature
 
 SIZE = 40
 

@@ -19,12 +19,12 @@ from qwem.evaluation import AnalogySet, evaluate_analogies
 from qwem.interpretation import (
     Task,
     analyze_task,
-    dimension_grid,
     fit_marchenko_pastur,
     principal_axes,
     read_tasks,
     task_vectors,
 )
+from qwem.interpretation.task_vectors import dimension_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

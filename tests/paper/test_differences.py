@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from qwem.paper import SCALES, Scale, Size
+from qwem.paper import SCALES
 from qwem.paper.differences import differences
+from qwem.paper.scale import Scale, Size
 
 PAPER = SCALES["paper"]
 ALWAYS = {

@@ -11,13 +11,13 @@ import pytest
 
 from paper.families import TINY, family_text, write_families
 from qwem._internal.leftovers import temporary_name
-from qwem.paper import Size
 from qwem.paper.experiment import Experiment
+from qwem.paper.scale import Size
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qwem.paper import Scale
+    from qwem.paper.scale import Scale
 
 
 @pytest.fixture(scope="module")

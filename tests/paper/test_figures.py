@@ -12,7 +12,8 @@ from qwem import Cooccurrence, Embedding, factorize, mstar
 from qwem._internal.figures import COLOURS, save_figure
 from qwem.dynamics import closed_form
 from qwem.errors import SettingError
-from qwem.evaluation import AnalogySet, RatedPair, SimilaritySet, evaluate
+from qwem.evaluation import AnalogySet, SimilaritySet, evaluate
+from qwem.evaluation.similarity_files import RatedPair
 from qwem.interpretation import Task, analyze_task, features, overlaps
 from qwem.paper.ablation import ablation
 from qwem.paper.curves import over_seeds

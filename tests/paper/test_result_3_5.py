@@ -31,7 +31,8 @@ from qwem.dynamics import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qwem.dynamics import ClosedFormDynamics, Initial
+    from qwem.dynamics import ClosedFormDynamics
+    from qwem.dynamics.initial import Initial
 
     Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.target import Reweighting
-    from qwem.training import Loss
+    from qwem.training.losses import Loss
 
     Array = NDArray[np.float64]
 

@@ -15,7 +15,6 @@ from qwem.target import mstar
 from qwem.training import (
     LOGISTIC,
     QUARTIC,
-    Ensemble,
     population,
     stepwise,
     stochastic,
@@ -23,6 +22,7 @@ from qwem.training import (
     train_seeds,
     word2vec_reweighting,
 )
+from qwem.training.ensemble import Ensemble
 from training.cases import topical_text
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def run_demo(
 
     A model and report that were made from the same files by the same version are used again.
     """
-    from qwem.evaluation import evaluate_available
+    from qwem.evaluation.suite import evaluate_available
     from qwem.model import Model, fit
     from qwem.report import write_report
 

@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem evaluate``."""
-    from qwem.evaluation import benchmark_file, evaluate
+    from qwem.evaluation import evaluate
+    from qwem.evaluation.benchmarks import benchmark_file
 
     if not options.analogies and not options.similarity:
         raise SettingError("There is nothing to evaluate; give --analogies or --similarity.")

@@ -59,7 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run ``qwem export``."""
     from qwem._internal.output import require_writable
-    from qwem.embedding import format_of, write_vectors
+    from qwem.embedding import write_vectors
+    from qwem.embedding.formats import format_of
 
     require_writable(options.output)
     chosen = options.format or format_of(options.output)

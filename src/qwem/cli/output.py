@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qwem._internal.results import Result, ShownTable
-    from qwem.embedding import Neighbours
+    from qwem.embedding.embedding import Neighbours
 
 
 def emit(

@@ -131,7 +131,7 @@ def run(options: argparse.Namespace) -> None:
     """Run ``qwem train``."""
     from qwem.evaluation import evaluate_analogies, read_analogies
     from qwem.model import Settings, reject_fixed_settings
-    from qwem.training import TrainingSettings, run_training
+    from qwem.training.from_text import TrainingSettings, run_training
 
     names = [field.name for field in fields(TrainingSettings)]
     training = TrainingSettings(**given(options, names))

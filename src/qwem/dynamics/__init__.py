@@ -1,13 +1,12 @@
 """Theory of training: gradient flow in closed form, its conditions and its corrections."""
 
-from qwem.dynamics.closed_form import AsymmetricDynamics, ClosedFormDynamics, closed_form
+from qwem.dynamics.closed_form import ClosedFormDynamics, closed_form
 from qwem.dynamics.descent import descent_values, edge_of_stability, learning_steps
 from qwem.dynamics.flow import exact_flow
-from qwem.dynamics.initial import Initial, ScaleOf, entry_scale
+from qwem.dynamics.initial import entry_scale
 from qwem.dynamics.mixing import effective_target, mode_mixing, rank_one_part
 from qwem.dynamics.procrustes import requiv_distance
 from qwem.dynamics.vanishing import (
-    Peak,
     largest_init_scale,
     log_scale_bounds,
     off_diagonal,
@@ -18,11 +17,7 @@ from qwem.dynamics.vanishing import (
 )
 
 __all__ = [
-    "AsymmetricDynamics",
     "ClosedFormDynamics",
-    "Initial",
-    "Peak",
-    "ScaleOf",
     "closed_form",
     "descent_values",
     "edge_of_stability",

@@ -35,6 +35,12 @@ class ClosedFormDynamics:
     """Gradient flow dW/dt = −∇L/2g from a given start, solved mode by mode; see `closed_form`.
 
     Time t is the paper's. Methods take one time or an array of times, and ∞ is allowed.
+
+    >>> from qwem.spectrum import factorize
+    >>> spectrum = factorize(np.diag([4.0, 1.0]), dim=2, words=["a", "b"])
+    >>> run = ClosedFormDynamics(spectrum, np.array([0.1, 0.1]))
+    >>> run.learning_times.round(2)
+    array([1.5 , 4.61])
     """
 
     spectrum: Spectrum

@@ -9,7 +9,8 @@ import numpy as np
 from qwem.comparison import axis
 from qwem.embedding import Embedding
 from qwem.explorer.describing import plain
-from qwem.interpretation import Task, analyze_task, concept_test, dimension_grid
+from qwem.interpretation import Task, analyze_task, concept_test
+from qwem.interpretation.task_vectors import dimension_grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ import numpy as np
 from qwem import __version__
 from qwem._internal.output import writing_file
 from qwem.errors import QwemError, SettingError
-from qwem.evaluation import available_benchmark
+from qwem.evaluation.benchmarks import available_benchmark
 from qwem.explorer import comparing, concepts, describing, layout, words
 from qwem.explorer.collocates import collocates
 from qwem.explorer.pages import page_file

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from qwem._internal.inputs import read_lines
 from qwem.errors import DataError, SettingError
-from qwem.evaluation import benchmark_file, read_analogies
+from qwem.evaluation import read_analogies
+from qwem.evaluation.benchmarks import benchmark_file
 
 if TYPE_CHECKING:
     import os

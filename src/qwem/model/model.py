@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from qwem.corpus import Documents, Errors, Vocabulary
-    from qwem.embedding import StoredType
+    from qwem.embedding.storage import StoredType
     from qwem.model.new_words import Counts, NewVectors, NewWord
     from qwem.spectrum import Spectrum
 

@@ -1,6 +1,10 @@
 """The paper's tables and figures, from text to page."""
 
-from qwem.paper.reproduction import RECIPES, Reproduction, reproduce
-from qwem.paper.scale import SCALES, Scale, Size
+from qwem.paper.reproduction import Reproduction, reproduce
+from qwem.paper.scale import SCALES
 
-__all__ = ["RECIPES", "SCALES", "Reproduction", "Scale", "Size", "reproduce"]
+__all__ = [
+    "SCALES",
+    "Reproduction",
+    "reproduce",
+]

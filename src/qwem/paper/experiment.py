@@ -13,8 +13,10 @@ from qwem._internal.inputs import file_states
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import DataError
-from qwem.evaluation import benchmark_file, evaluate
-from qwem.interpretation import analyze_tasks, read_tasks
+from qwem.evaluation import evaluate
+from qwem.evaluation.benchmarks import benchmark_file
+from qwem.interpretation import read_tasks
+from qwem.interpretation.analysis import analyze_tasks
 from qwem.paper.runs import RUNS, Training, remove
 from qwem.spectrum import Spectrum, factorize
 from qwem.target import mstar, pmi, ppmi

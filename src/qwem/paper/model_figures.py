@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from qwem.evaluation import Evaluation
-    from qwem.interpretation import Feature
+    from qwem.interpretation.features import Feature
     from qwem.paper.experiment import Experiment
 
 PAPER_SCORES: dict[str, tuple[float, float, float]] = {

@@ -52,7 +52,11 @@ RECIPES = {
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A finished reproduction: its page, and for each recipe its record and its duration."""
+    """A finished reproduction: its page, and for each recipe its record and its duration.
+
+    >>> found = reproduce("wiki.parquet", "out", only=["fig2"])  # doctest: +SKIP
+    >>> found.records["fig2"]["numbers"]["small"]["mean_error"]  # doctest: +SKIP
+    """
 
     page: Path
     records: dict[str, dict[str, Any]]
@@ -88,6 +92,8 @@ def reproduce(
     analogies, similarity
         Benchmark files or names. By default Google's analogies, and those of MEN and WordSim353
         that are available.
+
+    >>> reproduce("wiki.parquet", "out", only=["fig2", "table1"]).page  # doctest: +SKIP
     """
     names = _checked(only)
     if isinstance(scale, str):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
-from qwem.interpretation import analyze_tasks, read_tasks
+from qwem.interpretation import read_tasks
+from qwem.interpretation.analysis import analyze_tasks
 from qwem.paper.recipe import Outcome, recipe
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from qwem.corpus import Corpus
     from qwem.paper.scale import Scale, Size
     from qwem.spectrum import Spectrum
-    from qwem.training import Stepwise, Trace, Trainer
+    from qwem.training import Trace, Trainer
+    from qwem.training.schedule import Stepwise
 
 logger = logging.getLogger(__name__)
 
@@ -150,7 +151,8 @@ class Training:
         return sorted({min(moment, until) for moment in moments})
 
     def _trainer(self, rate: float | Stepwise) -> Trainer:
-        from qwem.training import population, precision_for, stochastic
+        from qwem.training import population, stochastic
+        from qwem.training.trainer import precision_for
 
         loss, weighting = self._objective()
         # Where theory is laid over a run, modes that have yet to grow are far below float32's

@@ -12,7 +12,8 @@ from qwem.paper.recipe import Outcome, recipe
 from qwem.paper.task_spectra import categories
 
 if TYPE_CHECKING:
-    from qwem.interpretation import MarchenkoPasturFit, TaskAnalysis
+    from qwem.interpretation import TaskAnalysis
+    from qwem.interpretation.marchenko_pastur import MarchenkoPasturFit
     from qwem.paper.experiment import Experiment
 
 _TASK = "gram7-past-tense"

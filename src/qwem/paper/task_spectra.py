@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from qwem.interpretation import MarchenkoPasturFit, SpikedModel, TaskAnalysis
+    from qwem.interpretation import SpikedModel, TaskAnalysis
+    from qwem.interpretation.marchenko_pastur import MarchenkoPasturFit
 
 _BARS_IN_BULK = 9
 _COLUMNS = 2

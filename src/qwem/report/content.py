@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from qwem.dynamics import ClosedFormDynamics
     from qwem.embedding import Embedding
-    from qwem.interpretation import Feature
+    from qwem.interpretation.features import Feature
 
 REPLAYED_AXES = 16
 """How many features the replay can show. Each costs two bytes per word."""

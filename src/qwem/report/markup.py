@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from qwem.dynamics import ClosedFormDynamics
-    from qwem.evaluation import AnalogyResult, Evaluation, SimilarityResult
-    from qwem.interpretation import Feature
+    from qwem.evaluation import Evaluation
+    from qwem.evaluation.analogies import AnalogyResult
+    from qwem.evaluation.similarity import SimilarityResult
+    from qwem.interpretation.features import Feature
     from qwem.model import Model
 
 _ANALOGIES = (("man", "king", "woman"), ("man", "woman", "boy"), ("good", "better", "bad"))

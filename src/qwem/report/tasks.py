@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem.errors import CoverageError
-from qwem.evaluation import BENCHMARKS, available_benchmark
-from qwem.interpretation import analyze_tasks, read_tasks
+from qwem.evaluation.benchmarks import BENCHMARKS, available_benchmark
+from qwem.interpretation import read_tasks
+from qwem.interpretation.analysis import analyze_tasks
 
 if TYPE_CHECKING:
     import os

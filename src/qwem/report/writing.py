@@ -14,7 +14,7 @@ from qwem import __version__
 from qwem._internal.output import writing_file
 from qwem.comparison import Stability
 from qwem.errors import SettingError
-from qwem.evaluation import evaluate_available
+from qwem.evaluation.suite import evaluate_available
 from qwem.report.assets import asset, join_modules
 from qwem.report.content import spectrum_data, words_data
 from qwem.report.markup import (

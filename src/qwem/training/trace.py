@@ -43,6 +43,14 @@ class Trace:
     each left singular vector with the eigenvector of the same rank. `subspace_alignment` is the
     part ‖V*_{:k}ᵀ V_{:k}‖²/k of the first k vectors that lies in the span of the first k
     eigenvectors. Both are 1 in the theory, and neither depends on how time is measured.
+
+    >>> from qwem import Cooccurrence
+    >>> from qwem.training import population, train
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> trainer = population(counts, dim=1, rate=0.5)
+    >>> trace = train(trainer, trainer.init(0.1), steps=20, record_every=10)
+    >>> trace.steps, trace.singular_values.shape
+    (array([ 0, 10, 20]), (3, 1))
     """
 
     vocabulary: Vocabulary

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qwem.dynamics import ScaleOf, entry_scale
+from qwem.dynamics import entry_scale
 from qwem.errors import SettingError
 from qwem.target import Reweighting, setting31
 from qwem.training.objective import Descent, Objective, Parameters, gradient_norm, move
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Vocabulary
+    from qwem.dynamics.initial import ScaleOf
     from qwem.training.losses import Loss
 
 Method = Literal["sgd", "rk4"]
@@ -68,7 +69,16 @@ class Info(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trainer:
-    """Training algorithm, made by `population` or `stochastic`."""
+    """Training algorithm, made by `population` or `stochastic`.
+
+    >>> from qwem import Cooccurrence
+    >>> from qwem.training import population
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> trainer = population(counts, dim=1, rate=0.1)
+    >>> state, info = trainer.step(trainer.init(init_scale=0.1))
+    >>> state.step
+    1
+    """
 
     vocabulary: Vocabulary
     dim: int
