@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
 
 from qwem.errors import SettingError
-from qwem.interpretation import MarchenkoPastur, SpikedModel, spiked_model
+from qwem.interpretation import (
+    MarchenkoPastur,
+    SpikedModel,
+    fit_marchenko_pastur,
+    spiked_model,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +72,8 @@ def test_the_density_is_the_histogram_of_a_large_matrix(name: str) -> None:
     values = np.concatenate([eigenvalues_of(draw(noise, np.zeros(DIM), seed)) for seed in range(3)])
     cuts = np.quantile(values, [0, 0.2, 0.4, 0.6, 0.8, 1])
     for low, high in pairwise(cuts):
-        mass = quad(lambda x: float(model.density([x])[0]), low, high, limit=100, epsabs=1e-4)[0]
-        assert mass == pytest.approx(0.2, abs=0.01)
+        grid = np.linspace(low, high, 200)
+        assert np.trapezoid(model.density(grid), grid) == pytest.approx(0.2, abs=0.01)
 
 
 @settings(max_examples=40, deadline=None)
@@ -133,3 +137,65 @@ def test_what_is_no_model_is_refused() -> None:
         SpikedModel(5, np.ones(3), np.zeros(3))
     with pytest.raises(SettingError, match="at least 2 task vectors"):
         spiked_model(np.ones((1, 3)))
+
+
+PAIRS = np.where(np.arange(COUNT) % 4 == 0, 3.0, 1 / 3)  # a quarter of the pairs, thrice as noisy
+
+
+@pytest.mark.parametrize("name", VARIANCES)
+@pytest.mark.parametrize("times", [0.3, 3.0])
+def test_pairs_of_unequal_noise_move_edge_and_spike(name: str, times: float) -> None:
+    noise, unit = VARIANCES[name], direction("all")
+    threshold = SpikedModel(COUNT, unit, noise, pair_noise=PAIRS).threshold
+    mean = unit * np.sqrt(times * threshold * DIM / COUNT)
+    model = SpikedModel(COUNT, mean, noise, pair_noise=PAIRS)
+    draws = [
+        mean + (draw(noise, np.zeros(DIM), seed) * np.sqrt(PAIRS)[:, None]) for seed in range(4)
+    ]
+    found = np.mean([eigenvalues_of(vectors)[-1] for vectors in draws])
+    # The largest eigenvalue of a finite bulk stays below its edge (Tracy and Widom).
+    assert found == pytest.approx(model.spike, rel=0.03 if times > 1 else 0.06)
+    assert model.edge > 1.1 * SpikedModel(COUNT, mean, noise).edge
+    values = np.concatenate([eigenvalues_of(vectors)[:-1] for vectors in draws])
+    grid = np.linspace(*np.quantile(values, [0.3, 0.9]), 200)
+    assert np.trapezoid(model.density(grid), grid) == pytest.approx(0.6, abs=0.01)
+
+
+def test_the_atom_at_zero_is_not_in_the_density() -> None:
+    model = SpikedModel(300, np.zeros(100), np.ones(100))
+    assert model.atom == pytest.approx(2 / 3)
+    assert model.density([1e-4, 0.1]) == pytest.approx([0, 0], abs=1e-3)
+    grid = np.linspace(0, model.edge, 801)
+    assert np.trapezoid(model.density(grid), grid) == pytest.approx(1 / 3, abs=5e-3)
+
+
+@pytest.mark.parametrize("kind", ["features", "pairs", "both"])
+def test_unequal_noise_of_features_or_pairs_lowers_the_effective_dimension(kind: str) -> None:
+    count, dim = 120, 400
+    features = np.ones(dim) if kind == "pairs" else np.geomspace(20, 0.05, dim)
+    pairs = None if kind == "features" else np.random.default_rng(0).gamma(2, 0.5, count)
+    model = SpikedModel(count, np.zeros(dim), features, pair_noise=pairs)
+    scale = np.ones(count) if pairs is None else pairs / pairs.mean()
+    found = []
+    for seed in range(8):
+        noise = np.random.default_rng(seed).normal(size=(count, dim)) * np.sqrt(features)
+        vectors = noise * np.sqrt(scale)[:, None]
+        mean = 6 * np.sqrt(features.mean())  # a spike, which the fit leaves out
+        gram = (vectors + mean) @ (vectors + mean).T
+        found.append(fit_marchenko_pastur(gram, dim).effective_dim)
+    assert model.effective_dim < 0.8 * dim
+    assert np.mean(found) == pytest.approx(model.effective_dim, rel=0.1)
+
+
+def test_lengths_that_differ_by_chance_are_not_taken_for_unequal_noise() -> None:
+    rng = np.random.default_rng(0)
+    even = spiked_model(rng.normal(size=(60, 40)))
+    if even.pair_noise is not None:
+        assert np.std(even.pair_noise) < 0.1
+    pairs = rng.gamma(2, 0.5, 60)
+    uneven = spiked_model(rng.normal(size=(60, 400)) * np.sqrt(pairs)[:, None])
+    assert uneven.pair_noise is not None
+    assert np.corrcoef(uneven.pair_noise, pairs)[0, 1] > 0.98
+    assert spiked_model(rng.normal(size=(60, 40)), equal_pairs=True).pair_noise is None
+    with pytest.raises(SettingError, match="pair_noise"):
+        SpikedModel(3, np.zeros(4), np.ones(4), pair_noise=np.ones(2))

@@ -209,11 +209,11 @@ def fit_marchenko_pastur(gram: ArrayLike, dim: int) -> MarchenkoPasturFit:
     if variance <= np.finfo(np.float64).eps * np.trace(matrix):
         raise SettingError("The task vectors are all the same, so there is no noise to fit.")
     eigenvalues = np.maximum(np.linalg.eigvalsh(matrix), 0.0) / dim
-    gamma = _nearest_gamma(eigenvalues[:-1] / variance)
+    gamma = nearest_gamma(eigenvalues[:-1] / variance)
     return MarchenkoPasturFit(MarchenkoPastur(gamma, float(variance)), eigenvalues)
 
 
-def _nearest_gamma(bulk: Array) -> float:
+def nearest_gamma(bulk: Array) -> float:
     """Return the γ whose law of unit variance is nearest to sorted eigenvalues."""
     from scipy.optimize import minimize_scalar
 

@@ -1,14 +1,19 @@
-"""Spiked model of task vectors: one shared direction plus noise that differs between features.
+"""Spiked model of task vectors: one shared direction plus noise that differs by feature and pair.
 
-N task vectors r_n = m + Σ^½ z_n share the mean m, and z_n is white noise. Let σ_k² be the variance
-on feature k, b_k = Nσ_k²/d, and p_k = N m_k²/d the strength of the mean there. As N and d grow, the
-spectrum of G/d has (docs/theory/spiked-model.md)
+N task vectors r_n = m + √a_n Σ^½ z_n share the mean m, and z_n is white noise. Let σ_k² be the
+variance on feature k, a_n the variance of pair n relative to the mean one, and p_k = N m_k²/d the
+strength of the mean on feature k. As N and d grow, the spectrum of G/d is that of a separable
+covariance (docs/theory/spiked-model.md): with
 
-    a bulk      whose Stieltjes transform s(z) solves  z = −1/s + (1/N) Σ_k b_k/(1 + b_k s),
-    an edge     at the minimum of z(s) over −1/max b < s < 0,
-    a spike     at z(s) for the s between the edge's and 0 with  −s Σ_k p_k/(1 + b_k s) = 1.
+    A(w) = (1/d) Σ_n a_n/(1 − w a_n),    B(y) = (1/d) Σ_k σ_k²/(1 − y σ_k²)
 
-Where no such s exists the mean is too weak to show: that is the transition of Baik, Ben Arous and
+each y between 0 and 1/max σ² has one w with w A(w) = y B(y), and a place λ(y) = A(w)/y.
+
+    an edge     is the smallest λ(y),
+    a spike     is λ(y) for the y below the edge's with  ⟨1/(1 − w a_n)⟩ Σ_k p_k/(1 − yσ_k²) = λ(y),
+    a bulk      lies below the edge; its density follows from the same equations at complex λ.
+
+Where no such y exists the mean is too weak to show: that is the transition of Baik, Ben Arous and
 Péché. With equal variances the bulk is Marchenko and Pastur's law.
 """
 
@@ -22,6 +27,7 @@ import numpy as np
 
 from qwem._internal.results import Plain
 from qwem.errors import SettingError
+from qwem.interpretation.marchenko_pastur import nearest_gamma
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,6 +37,8 @@ if TYPE_CHECKING:
 # Newton's steps on the way from far above the real axis down to it, and how far above it ends.
 _DESCENT = 30
 _HEIGHT = 1e-5
+# Intervals of the bulk over which its density is added up.
+_GRID = 1_500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +57,7 @@ class SpikedModel(Plain):
         "spike",
         "signal_in_mean",
         "snr",
+        "effective_dim",
     )
     count: int
     """N, the number of task vectors."""
@@ -58,6 +67,8 @@ class SpikedModel(Plain):
     """σ_k², the variance of the task vectors on each feature."""
     bias: Array | None = field(default=None, repr=False)
     """What to subtract from m_k², where the mean is estimated: σ_k²/N. None subtracts nothing."""
+    pair_noise: Array | None = field(default=None, repr=False)
+    """a_n, the variance of each task vector relative to their mean; None if all are equal."""
 
     def __post_init__(self) -> None:
         shapes = {np.shape(self.mean), np.shape(self.noise)}
@@ -65,6 +76,9 @@ class SpikedModel(Plain):
             raise SettingError(f"mean and noise must have one number per feature, not {shapes}.")
         if self.count < 2 or np.min(self.noise) < 0 or np.max(self.noise) <= 0:
             raise SettingError("A spiked model needs two task vectors and some noise.")
+        pairs = np.ones(self.count) if self.pair_noise is None else np.asarray(self.pair_noise)
+        if pairs.shape != (self.count,) or np.min(pairs) < 0 or np.max(pairs) <= 0:
+            raise SettingError(f"pair_noise must be a variance for each of {self.count} pairs.")
 
     def __repr__(self) -> str:
         return (
@@ -90,7 +104,7 @@ class SpikedModel(Plain):
     @cached_property
     def edge(self) -> float:
         """λ₊, the upper edge of the bulk."""
-        return float(self._place(self._edge_transform))
+        return self._place(self._edge_place)
 
     @cached_property
     def threshold(self) -> float:
@@ -98,7 +112,7 @@ class SpikedModel(Plain):
 
         For equal variances it is σ²√γ with γ = N/d (Baik, Ben Arous and Péché).
         """
-        at_edge = self._response(self._edge_transform)
+        at_edge = self._response(self._edge_place)
         return self.strength / at_edge if min(at_edge, self.strength) > 0 else np.inf
 
     @cached_property
@@ -108,8 +122,8 @@ class SpikedModel(Plain):
             return self.edge
         from scipy.optimize import brentq
 
-        found = brentq(lambda s: self._response(s) - 1.0, self._edge_transform, 0.0, xtol=1e-300)
-        return float(self._place(found))
+        lowest = 1e-12 * self._edge_place
+        return self._place(brentq(lambda y: self._response(y) - 1.0, lowest, self._edge_place))
 
     @property
     def has_spike(self) -> bool:
@@ -126,10 +140,13 @@ class SpikedModel(Plain):
         """The paper's signal-to-noise ratio λ_max·rank/Tr of G that the model predicts."""
         return self.spike * min(self.count, self.dim) / self.trace
 
-    def density(self, eigenvalues: ArrayLike) -> Array:
-        """Return the density of the bulk at each of these, −Im s(λ + i0)/π up to its sign.
+    @property
+    def atom(self) -> float:
+        """The fraction of the eigenvalues of G/d that is exactly zero, which there is for d < N."""
+        return max(0.0, 1.0 - np.count_nonzero(self.noise) / self.count)
 
-        The eigenvalues that are exactly zero, which there are where d < N, are not in it.
+    def density(self, eigenvalues: ArrayLike) -> Array:
+        """Return the density of the bulk at each of these, Im s(λ + i0)/π, without the atom.
 
         >>> white = SpikedModel(15, mean=np.zeros(60), noise=np.ones(60))
         >>> white.density([1.0]).round(3)
@@ -138,13 +155,24 @@ class SpikedModel(Plain):
         values = np.asarray(eigenvalues, dtype=np.float64)
         inside = (values > 0) & (values < self.edge)
         density = np.zeros_like(values)
-        density[inside] = self._transform(values[inside]).imag / np.pi
+        density[inside] = np.maximum(self._transform(values[inside]).imag, 0) / np.pi
         return density
 
-    @property
-    def _variances(self) -> Array:
-        """b_k = Nσ_k²/d."""
-        return self.count * np.asarray(self.noise, np.float64) / self.dim
+    @cached_property
+    def effective_dim(self) -> float:
+        """d_eff, the dimension of the equal noise whose bulk is nearest to this one.
+
+        The bulk is that of the model, so that this is what a fit of Marchenko and Pastur's law to
+        measured eigenvalues is predicted to find.
+        """
+        grid = self.edge * np.linspace(0, 1, _GRID + 1) ** 2
+        middle = (grid[1:] + grid[:-1]) / 2
+        mass = self.density(middle) * np.diff(grid)
+        below = self.atom + (1 - self.atom) * np.cumsum(mass) / mass.sum()
+        places = (np.arange(self.count - 1) + 0.5) / (self.count - 1)
+        bulk = np.where(places <= self.atom, 0.0, np.interp(places, below, middle))
+        variance = float(np.sum(self.noise)) / self.dim
+        return self.count / nearest_gamma(bulk / variance)
 
     @property
     def _powers(self) -> Array:
@@ -152,48 +180,89 @@ class SpikedModel(Plain):
         squares = np.square(np.asarray(self.mean, np.float64))
         return self.count * (squares if self.bias is None else squares - self.bias) / self.dim
 
-    def _place(self, s: float) -> float:
-        """Return z(s) on the real axis."""
-        b = self._variances
-        return float(-1 / s + np.mean(b / (1 + b * s)) * self.dim / self.count)
-
-    def _response(self, s: float) -> float:
-        """Return −s Σ_k p_k/(1 + b_k s), which is 1 at the spike."""
-        return float(-s * np.sum(self._powers / (1 + self._variances * s)))
+    @cached_property
+    def _features(self) -> Array:
+        return np.asarray(self.noise, np.float64)
 
     @cached_property
-    def _edge_transform(self) -> float:
-        """The s at which z(s) has its minimum between −1/max b and 0."""
+    def _pairs(self) -> Array:
+        """a_n, with the mean one: their scale belongs to the noise."""
+        if self.pair_noise is None:
+            return np.ones(self.count)
+        pairs = np.asarray(self.pair_noise, np.float64)
+        return pairs / pairs.mean()
+
+    def _partner(self, y: float) -> float:
+        """Return the w with w A(w) = y B(y)."""
         from scipy.optimize import brentq
 
-        b = self._variances
-        lowest = -1 / b.max()
+        wanted = y * np.sum(self._features / (1 - y * self._features))
+        if self.pair_noise is None:
+            return float(wanted / (self.count + wanted))
+        most = 1 / self._pairs.max()
 
-        def slope(s: float) -> float:  # s² times z′(s), which is increasing
-            return float(1 - np.sum(np.square(b * s / (1 + b * s))) / self.count)
+        def excess(w: float) -> float:
+            return float(w * np.sum(self._pairs / (1 - w * self._pairs)) - wanted)
 
-        return float(brentq(slope, lowest * (1 - 1e-12), lowest * 1e-12))
+        return float(brentq(excess, 0.0, most * (1 - 1e-14), xtol=1e-15 * most))
+
+    def _place(self, y: float) -> float:
+        """Return λ(y)."""
+        w = self._partner(y)
+        return float(np.sum(self._pairs / (1 - w * self._pairs)) / (self.dim * y))
+
+    def _response(self, y: float) -> float:
+        """Return ⟨1/(1 − w a_n)⟩ Σ_k p_k/(1 − yσ_k²)/λ(y), which is 1 at the spike."""
+        pairs = np.mean(1 / (1 - self._partner(y) * self._pairs))
+        return float(pairs * np.sum(self._powers / (1 - y * self._features)) / self._place(y))
+
+    @cached_property
+    def _edge_place(self) -> float:
+        """The y at which λ(y) has its minimum."""
+        from scipy.optimize import minimize_scalar
+
+        most = 1 / self._features.max()
+        found = minimize_scalar(
+            lambda log: self._place(most * np.exp(-np.exp(log))),
+            bounds=(-30.0, 5.0),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        return float(most * np.exp(-np.exp(found.x)))
 
     def _transform(self, values: Array) -> NDArray[np.complex128]:
-        """Return s(λ + i0) by Newton's method, followed from far above the real axis down to it."""
-        b = self._variances[self._variances > 0]
-        scale = self.edge
-        s = -1 / (values + 1j * scale)
+        """Return s(λ + i0) + atom/λ, followed from far above the real axis down to it.
+
+        s = ⟨1/(−z(1 + va_n))⟩, where u = (1/d) Σ_n a_n/(−z(1 + va_n)) and
+        v = (1/d) Σ_k σ_k²/(−z(1 + uσ_k²)) are found by Newton's method.
+        """
+        scale, a, b = self.edge, self._pairs, self._features[self._features > 0]
+        z = values + 1j * scale
+        u, v = -a.sum() / (self.dim * z), -b.sum() / (self.dim * z)
         for height in np.geomspace(scale, _HEIGHT * scale, _DESCENT):
             z = values + 1j * height
-            for _ in range(3):
-                ratio = b / (1 + b * s[:, None])
-                value = -1 / s + ratio.sum(axis=1) / self.count - z
-                slope = 1 / s**2 - np.square(ratio).sum(axis=1) / self.count
-                s = s - value / slope
-        return np.asarray(s)
+            for _ in range(4):
+                over_a, over_b = a / (1 + v[:, None] * a), b / (1 + u[:, None] * b)
+                first = u + over_a.sum(axis=1) / (self.dim * z)
+                second = v + over_b.sum(axis=1) / (self.dim * z)
+                by_v = -np.square(over_a).sum(axis=1) / (self.dim * z)
+                by_u = -np.square(over_b).sum(axis=1) / (self.dim * z)
+                determinant = 1 - by_u * by_v
+                u, v = (
+                    u - (first - by_v * second) / determinant,
+                    v - (second - by_u * first) / determinant,
+                )
+        return np.asarray(-np.mean(1 / (1 + v[:, None] * a), axis=1) / z + self.atom / z)
 
 
-def spiked_model(vectors: ArrayLike, eigenvalues: ArrayLike | None = None) -> SpikedModel:
+def spiked_model(
+    vectors: ArrayLike, eigenvalues: ArrayLike | None = None, *, equal_pairs: bool = False
+) -> SpikedModel:
     """Return the spiked model of task vectors, one row each, from their first two moments.
 
     The mean and the variances are those of the task vectors; the noise in their mean, σ_k²/N, is
-    subtracted from its strength.
+    subtracted from its strength. The variances of pairs are shrunk towards each other by as much as
+    they would differ by chance.
 
     Parameters
     ----------
@@ -202,6 +271,8 @@ def spiked_model(vectors: ArrayLike, eigenvalues: ArrayLike | None = None) -> Sp
     eigenvalues
         λ_k of M*. Where they are given, the noise is read off the spectrum: σ_k² = νλ_k with one ν
         for all features, since the eigenvectors of M* spread their noise evenly over words.
+    equal_pairs
+        Whether all pairs have the same variance.
 
     >>> rng = np.random.default_rng(0)
     >>> R = 1.0 + rng.normal(size=(40, 80))
@@ -216,4 +287,24 @@ def spiked_model(vectors: ArrayLike, eigenvalues: ArrayLike | None = None) -> Sp
     if eigenvalues is not None:
         shape = np.abs(np.asarray(eigenvalues, dtype=np.float64)[: rows.shape[1]])
         noise = shape * noise.sum() / shape.sum()
-    return SpikedModel(len(rows), rows.mean(axis=0), noise, noise / len(rows))
+    pairs = None if equal_pairs else _pair_noise(rows)
+    return SpikedModel(len(rows), rows.mean(axis=0), noise, noise / len(rows), pairs)
+
+
+def _pair_noise(rows: Array) -> Array | None:
+    """Return the variance of each task vector relative to their mean; None if they don't differ.
+
+    A squared length differs by chance by 2 Tr Σ²/(Tr Σ)² of its square, which is what a sum of
+    independent squares of the features' variances has.
+    """
+    centred = rows - rows.mean(axis=0)
+    lengths = np.square(centred).sum(axis=1)
+    if not lengths.any():
+        return None
+    relative = lengths / lengths.mean()
+    variances = centred.var(axis=0)
+    by_chance = 2 * np.sum(variances**2) / variances.sum() ** 2
+    found = relative.var(ddof=1)
+    if found <= by_chance:
+        return None
+    return np.asarray(1 + np.sqrt(1 - by_chance / found) * (relative - 1))
