@@ -157,7 +157,8 @@ def test_pairs_of_unequal_noise_move_edge_and_spike(name: str, times: float) -> 
     assert found == pytest.approx(model.spike, rel=0.03 if times > 1 else 0.06)
     assert model.edge > 1.1 * SpikedModel(COUNT, mean, noise).edge
     values = np.concatenate([eigenvalues_of(vectors)[:-1] for vectors in draws])
-    grid = np.linspace(*np.quantile(values, [0.3, 0.9]), 200)
+    low, high = np.quantile(values, [0.3, 0.9])
+    grid = np.linspace(low, high, 200)
     assert np.trapezoid(model.density(grid), grid) == pytest.approx(0.6, abs=0.01)
 
 
