@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from qwem import Cooccurrence, Corpus, Model, read_vectors
-from qwem.cli import main
+from qwem.cli import GROUPS, main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ def test_counts_of_parts_add_up(text: Path, tmp_path: Path, capsys: Capture) -> 
 
 
 def test_each_stage_can_be_handed_in(text: Path, tmp_path: Path, capsys: Capture) -> None:
-    json_of(capsys, "encode", text, "-o", tmp_path / "corpus")
+    json_of(capsys, "count", text, "--corpus", tmp_path / "corpus")
     assert len(Corpus.load(tmp_path / "corpus")) == 12
     json_of(capsys, "count", tmp_path / "corpus", "-o", tmp_path / "counts", "--window", 4)
     vectors = []
@@ -112,7 +112,9 @@ def test_each_stage_can_be_handed_in(text: Path, tmp_path: Path, capsys: Capture
 def test_neighbours_and_analogies(model: Path, capsys: Capture) -> None:
     found = json_of(capsys, "similar", model, "king", "road", "-n", 3)
     assert [len(found[word]) for word in ("king", "road")] == [3, 3]
-    answers = json_of(capsys, "analogy", model, "king", "men", "queen", "-n", 2)["answers"]
+    answers = json_of(capsys, "similar", model, "--analogy", "king", "men", "queen", "-n", 2)[
+        "answers"
+    ]
     assert len(answers) == 2
     assert not {"king", "men", "queen"} & {answer["word"] for answer in answers}
 
@@ -204,3 +206,32 @@ def test_the_command_itself(model: Path) -> None:
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
     assert "nosuchword" in result.stderr
+
+
+def test_info_says_what_a_thing_is_and_how_it_was_made(
+    model: Path, text: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    corpus, vectors, result = tmp_path / "corpus", tmp_path / "v.npz", tmp_path / "result.json"
+    json_of(capsys, "count", text, "--corpus", corpus, "-o", tmp_path / "counts")
+    json_of(capsys, "export", model, "-o", vectors)
+    found = json_of(capsys, "axis", model, "--positive", "king", "--negative", "queen")
+    result.write_text(json.dumps(found))
+    paths = [model, corpus, tmp_path / "counts", vectors, result]
+    facts = json_of(capsys, "info", *paths)
+    kinds = ["model", "corpus", "cooccurrence", "word vectors", "result"]
+    assert [facts[str(path)]["kind"] for path in paths] == kinds
+    assert facts[str(model)]["intact"]
+    assert facts[str(model)]["tokenizer"] == "letters"
+    assert facts[str(vectors)]["dim"] == Model.load(model).wv.vector_size
+    assert main(["info", str(model)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith(" MB, intact")
+
+
+def test_commands_are_few_and_listed_by_purpose(capsys: Capture) -> None:
+    assert sum(map(len, GROUPS.values())) <= 17
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.endswith(":")][-len(GROUPS) :] == [
+        f"{group}:" for group in GROUPS
+    ]

@@ -1,4 +1,4 @@
-"""`qwem concept`: one concept in detail, or a file of many, one row each."""
+"""`qwem evaluate --concepts`: one concept in detail, or a file of many, one row each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def shifted(tmp_path: Path) -> Path:
 
 
 def json_of(capture: Capture, *arguments: object) -> Any:
-    assert main(["concept", *map(str, arguments), "--json"]) == 0
+    model, pairs, *more = map(str, arguments)
+    assert main(["evaluate", model, "--concepts", pairs, *more, "--json"]) == 0
     return json.loads(capture.readouterr().out)
 
 
@@ -53,7 +54,7 @@ def test_it_reports_what_the_library_finds(model: Path, shifted: Path, capsys: C
 def test_it_tells_people_what_the_verdict_means(
     model: Path, shifted: Path, capsys: Capture
 ) -> None:
-    assert main(["concept", str(model), str(shifted), "--draws", "99"]) == 0
+    assert main(["evaluate", str(model), "--concepts", str(shifted), "--draws", "99"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("shifted")
     assert "relation: a shared direction" in lines[0]
@@ -70,18 +71,19 @@ def test_categories_have_a_row_each(model: Path, tmp_path: Path, capsys: Capture
     verdicts = {concept["task"]: concept["verdict"] for concept in found["concepts"]}
     assert verdicts == {"shifted": "relation", "random": "none"}
     assert list(found["refused"]) == ["unknown"]
-    assert main(["concept", str(model), str(file), "--draws", "99"]) == 0
+    assert main(["evaluate", str(model), "--concepts", str(file), "--draws", "99"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["concept", "shifted", "random", "unknown"]
 
 
 def test_a_negative_seed_is_refused(model: Path, shifted: Path, capsys: Capture) -> None:
-    assert main(["concept", str(model), str(shifted), "--seed", "-1"]) == 2
-    assert "`seed` must be a whole number of at least 0, not -1" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(model), "--concepts", str(shifted), "--seed", "-1"])
+    assert "--seed takes a whole number of at least 0, not '-1'" in capsys.readouterr().err
 
 
 def test_too_few_known_pairs(model: Path, tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "few.tsv"
     file.write_text("w1\tw2\nw3\telsewhere\n")
-    assert main(["concept", str(model), str(file)]) == 2
+    assert main(["evaluate", str(model), "--concepts", str(file)]) == 2
     assert "needs 3" in capsys.readouterr().err

@@ -28,7 +28,7 @@ def failing(error: BaseException) -> int:
     def command() -> None:
         raise error
 
-    return run_command(command, ["min_count"])
+    return run_command(command, lambda: ["min_count"])
 
 
 @pytest.mark.parametrize(
@@ -158,5 +158,5 @@ def test_values_of_options_are_explained(
 
 def test_bad_bytes_name_the_option(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xff")
-    assert main(["encode", str(tmp_path / "a.txt"), "-o", str(tmp_path / "c")]) == 2
+    assert main(["count", str(tmp_path / "a.txt"), "--corpus", str(tmp_path / "c")]) == 2
     assert "pass --errors replace to put U+FFFD there" in capsys.readouterr().err

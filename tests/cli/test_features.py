@@ -36,8 +36,8 @@ def test_it_prints_the_table_of_the_library(model: Path, capsys: Capture) -> Non
     table = features(Model.load(model), 3, topn=4)
     asked = (model, "--count", 3, "--topn", 4)
     assert output(capsys, *asked) == table.to_text()
-    assert output(capsys, *asked, "--markdown") == table.to_markdown()
-    assert output(capsys, *asked, "--html") == table.to_html()
+    assert output(capsys, *asked, "--format", "markdown") == table.to_markdown()
+    assert output(capsys, *asked, "--format", "html") == table.to_html()
     assert json.loads(output(capsys, *asked, "--json")) == json.loads(json.dumps(table.to_dict()))
 
 

@@ -27,7 +27,7 @@ def fingerprint(tmp_path: Path) -> str:
 
 
 def test_standard_input(tmp_path: Path, fingerprint: str) -> None:
-    command = [sys.executable, "-m", "qwem.cli", "encode", "-", "-o", str(tmp_path / "corpus")]
+    command = [sys.executable, "-m", "qwem.cli", "count", "-", "--corpus", str(tmp_path / "corpus")]
     subprocess.run(command, input=TEXT.encode(), check=True, capture_output=True)
     assert Corpus.load(tmp_path / "corpus").fingerprint == fingerprint
 
@@ -37,18 +37,18 @@ def test_a_named_pipe(tmp_path: Path, fingerprint: str) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=(TEXT,))
     writer.start()
-    assert main(["encode", str(pipe), "-o", str(tmp_path / "corpus")]) == 0
+    assert main(["count", str(pipe), "--corpus", str(tmp_path / "corpus")]) == 0
     writer.join()
     assert Corpus.load(tmp_path / "corpus").fingerprint == fingerprint
 
 
 def test_a_directory_is_read_without_its_own_results(tmp_path: Path, fingerprint: str) -> None:
     for _ in range(2):
-        assert main(["encode", str(tmp_path), "-o", str(tmp_path / "corpus")]) == 0
+        assert main(["count", str(tmp_path), "--corpus", str(tmp_path / "corpus")]) == 0
         assert Corpus.load(tmp_path / "corpus").fingerprint == fingerprint
 
 
-@pytest.mark.parametrize("command", ["fit", "encode", "count"])
+@pytest.mark.parametrize("command", ["fit", "count"])
 def test_an_empty_name_is_not_the_current_directory(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

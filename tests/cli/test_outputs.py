@@ -17,7 +17,6 @@ Capture = pytest.CaptureFixture[str]
 # No input exists, so that any reading before the check would be the error that is shown.
 COMMANDS = (
     ["fit", "missing.txt"],
-    ["encode", "missing.txt"],
     ["count", "missing.txt"],
     ["train", "missing.txt"],
     ["reproduce", "missing.txt"],
@@ -48,7 +47,7 @@ def test_a_path_below_a_file(
     assert [path.name for path in directory.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("command", COMMANDS[:6], ids=lambda command: command[0])
+@pytest.mark.parametrize("command", COMMANDS[:5], ids=lambda command: command[0])
 def test_a_file_where_a_directory_is_needed(
     command: list[str], directory: Path, capsys: Capture
 ) -> None:

@@ -45,7 +45,7 @@ def test_options_of_other_programs(option: str, meant: str, capsys: Capture) -> 
     ("arguments", "sentence"),
     [
         ("fit a -o b --epochs 3", "qwem fit: there is no option --epochs; see qwem fit --help."),
-        ("check a --threads 3", "qwem check: there is no option --threads; see qwem check --help."),
+        ("info a --threads 3", "qwem info: there is no option --threads; see qwem info --help."),
         ("evalute m", "qwem: there is no command 'evalute'; did you mean evaluate?"),
         ("xyz", "qwem: there is no command 'xyz'; see qwem --help."),
         (
@@ -63,7 +63,7 @@ def test_options_of_other_programs(option: str, meant: str, capsys: Capture) -> 
         ("fit a -o b --draws 1000000000", "--draws takes a whole number from 1 to 10,000, not"),
         ("fit a -o b --weights 3,x", "--weights takes dynamic, flat, or whole numbers such as"),
         ("fit a -o b --preset word", "--preset takes practical or paper, not 'word';"),
-        ("similar model", "the following arguments are required: WORD;"),
+        ("axis model", "the following arguments are required: --positive, --negative;"),
         ("demo -o", "-o/--output expected one argument;"),
     ],
 )

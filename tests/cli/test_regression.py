@@ -66,7 +66,7 @@ def test_an_encoded_corpus_has_its_columns_elsewhere(
     speeches: str, tmp_path: Path, capsys: Capture
 ) -> None:
     corpus, model = str(tmp_path / "corpus"), str(tmp_path / "model")
-    assert main(["encode", speeches, "-o", corpus]) == 0
+    assert main(["count", speeches, "--corpus", corpus]) == 0
     assert main(["fit", corpus, "-o", model, "--dim", "3", "--no-polish"]) == 0
     asked = ["--words", "wa", "--covariates", "year"]
     found = json_of(

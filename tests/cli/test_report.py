@@ -51,7 +51,7 @@ def test_it_writes_one_page(
 
 def test_a_model_of_counts_is_told_its_corpus(text: Path, tmp_path: Path) -> None:
     corpus, counts, model, page = (str(tmp_path / name) for name in "abcd")
-    assert main(["encode", str(text), "-o", corpus]) == 0
+    assert main(["count", str(text), "--corpus", corpus]) == 0
     assert main(["count", corpus, "-o", counts]) == 0
     assert main(["fit", counts, "-o", model, "--dim", "1"]) == 0
     assert main(["report", model, "-o", page, "--corpus-stats", corpus]) == 0

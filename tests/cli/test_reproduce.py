@@ -11,7 +11,7 @@ import pytest
 
 from paper.families import TINY, write_families
 from qwem import paper
-from qwem.cli import reproduce as command
+from qwem.cli.share import reproduce as command
 from qwem.errors import QwemError, RankError, SettingError
 from qwem.paper import SCALES
 from qwem.paper.reproduction import RECIPES

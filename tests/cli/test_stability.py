@@ -1,4 +1,4 @@
-"""`qwem stability`: a model with replicates, and the commands that show them."""
+"""`qwem fit --folds`: a model with replicates, and the commands that show them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stable(tmp_path_factory: pytest.TempPathFactory) -> str:
     (directory / "text.txt").write_text("\n".join(lines))
     output = str(directory / "stable")
     text = str(directory / "text.txt")
-    assert main(["stability", text, "-o", output, "--folds", "5", "--dim", "3"]) == 0
+    assert main(["fit", text, "-o", output, "--folds", "5", "--dim", "3"]) == 0
     return output
 
 
@@ -39,21 +39,21 @@ def json_of(capture: Capture, *arguments: str) -> Any:
 def test_neighbours_and_their_stability(stable: str, capsys: Capture) -> None:
     loaded = Stability.load(stable)
     assert len(loaded.replicates) == 5
-    found = json_of(capsys, "similar", stable, "wa", "-n", "3", "--stability")
+    found = json_of(capsys, "similar", stable, "wa", "-n", "3")
     assert found["wa"] == json.loads(json.dumps(plain(loaded.neighbours("wa", 3))))
-    assert main(["similar", stable, "wa", "-n", "3", "--stability"]) == 0
+    assert main(["similar", stable, "wa", "-n", "3"]) == 0
     *lines, first, second = capsys.readouterr().out.splitlines()
     assert lines == loaded.neighbours("wa", 3).lines()
     assert first.startswith("± is the standard error of a pair chosen beforehand.")
     assert second == "these documents, and are less near in others."
-    without = json_of(capsys, "similar", stable, "wa", "-n", "3")
+    without = json_of(capsys, "similar", f"{stable}/model", "wa", "-n", "3")
     assert [each["word"] for each in without["wa"]] == [
         each["word"] for each in found["wa"]["neighbours"]
     ]
 
 
 def test_projections_and_their_errors(stable: str, capsys: Capture) -> None:
-    ends = ["--positive", "wa", "--negative", "wb", "--stability"]
+    ends = ["--positive", "wa", "--negative", "wb"]
     found = json_of(capsys, "axis", stable, "wc", "wd", *ends)
     expected = Stability.load(stable).projections(["wc", "wd"], ["wa"], ["wb"])
     assert [each["error"] for each in found["estimates"]] == pytest.approx(expected.errors)
@@ -62,15 +62,15 @@ def test_projections_and_their_errors(stable: str, capsys: Capture) -> None:
 
 def test_answers_of_an_analogy_and_their_stability(stable: str, capsys: Capture) -> None:
     loaded = Stability.load(stable)
-    found = json_of(capsys, "analogy", stable, "wa", "wb", "wc", "-n", "3", "--stability")
+    found = json_of(capsys, "similar", stable, "--analogy", "wa", "wb", "wc", "-n", "3")
     expected = loaded.analogy("wa", "wb", "wc", 3)
     assert found == json.loads(json.dumps(plain(expected)))
-    assert main(["analogy", stable, "wa", "wb", "wc", "-n", "3", "--stability"]) == 0
+    assert main(["similar", stable, "--analogy", "wa", "wb", "wc", "-n", "3"]) == 0
     assert capsys.readouterr().out.splitlines() == expected.lines()
 
 
 def test_association_tests_and_their_errors(stable: str, capsys: Capture) -> None:
-    attributes = ["--attributes", "we,wf", "wg,wh", "--stability"]
+    attributes = ["--attributes", "we,wf", "wg,wh"]
     found = json_of(capsys, "weat", stable, "--targets", "wa,wb", "wc,wd", *attributes)
     test = weat(Stability.load(stable), ["wa", "wb"], ["wc", "wd"], (["we", "wf"], ["wg", "wh"]))
     assert test.over_documents is not None
@@ -86,15 +86,15 @@ def test_association_tests_and_their_errors(stable: str, capsys: Capture) -> Non
 def test_intervals_can_be_drawn(stable: str, tmp_path: Path, capsys: Capture) -> None:
     pytest.importorskip("matplotlib", reason="figures need the plot extra")
     figure = tmp_path / "figure.png"
-    assert main(["similar", stable, "wa", "--stability", "--figure", str(figure)]) == 0
+    assert main(["similar", stable, "wa", "--figure", str(figure)]) == 0
     assert figure.read_bytes().startswith(b"\x89PNG")
-    ends = ["--positive", "wa", "--negative", "wb", "--stability"]
+    ends = ["--positive", "wa", "--negative", "wb"]
     assert main(["axis", stable, "wc", *ends, "--figure", str(tmp_path / "axis.svg")]) == 0
     assert (tmp_path / "axis.svg").read_text("utf-8").startswith("<?xml")
     for arguments, reason in (
-        (["similar", stable, "wa", "--figure", str(figure)], "add --stability"),
-        (["similar", stable, "wa", "wb", "--stability", "--figure", str(figure)], "of one word"),
-        (["similar", stable, "wa", "--stability", "--figure", "a.bmp"], "ends in .png, .pdf or"),
+        (["similar", f"{stable}/model", "wa", "--figure", str(figure)], "qwem fit --folds"),
+        (["similar", stable, "wa", "wb", "--figure", str(figure)], "of one word"),
+        (["similar", stable, "wa", "--figure", "a.bmp"], "ends in .png, .pdf or"),
     ):
         assert main(arguments) == 2
         assert reason in capsys.readouterr().err
@@ -106,11 +106,12 @@ def test_a_report_says_how_sure_it_is(stable: str, tmp_path: Path) -> None:
     assert '<section id="stability">' in page.read_text("utf-8")
 
 
-def test_other_models_are_refused(stable: str, capsys: Capture) -> None:
-    assert main(["similar", f"{stable}/model", "wa", "--stability"]) == 2
-    assert "has no replicates" in capsys.readouterr().err
-    assert main(["similar", stable, "wa", "--stability", "--dim", "2"]) == 2
-    assert "can't be combined" in capsys.readouterr().err
+def test_options_of_replicates_need_folds(stable: str, tmp_path: Path, capsys: Capture) -> None:
+    text = str(tmp_path / "text.txt")
+    assert main(["fit", text, "-o", str(tmp_path / "m"), "--method", "bootstrap"]) == 2
+    assert "--method is for replicates; add --folds 20" in capsys.readouterr().err
+    assert main(["fit", text, "-o", str(tmp_path / "m"), "--folds", "5", "--keep-counts"]) == 2
+    assert "leave out --keep-counts" in capsys.readouterr().err
 
 
 def test_documents_of_one_author_stay_together(tmp_path: Path, capsys: Capture) -> None:
@@ -124,7 +125,7 @@ def test_documents_of_one_author_stay_together(tmp_path: Path, capsys: Capture) 
             for text, author in zip(texts, authors, strict=True)
         )
     )
-    arguments = ["stability", str(file), "--folds", "3", "--dim", "2", "--no-polish"]
+    arguments = ["fit", str(file), "--folds", "3", "--dim", "2", "--no-polish"]
     arguments += ["-o", str(tmp_path / "stable")]
     assert main([*arguments, "--group-column", "author"]) == 0
     labels = [-1 if author is None else author for author in authors]

@@ -76,7 +76,7 @@ def test_the_four_of_the_ablation(
 
 def test_the_same_command_goes_on(text: Path, tmp_path: Path, capsys: Capture) -> None:
     """A run made longer equals one that was long from the start; minibatches included."""
-    options = (*SMALL, "--gradient", "stochastic", "--batch-size", "50", "--untied")
+    options = (*SMALL, "--gradient", "stochastic", "--batch-size", "50", "--no-tied")
     for steps in (6, 12):
         trained(capsys, text, "-o", tmp_path / "grown", *options, "--steps", steps)
     trained(capsys, text, "-o", tmp_path / "long", *options, "--steps", 12)
@@ -127,7 +127,7 @@ def test_the_rate_drops_at_three_quarters(
 
 
 def test_word2vecs_own_start_and_decay(text: Path, tmp_path: Path, capsys: Capture) -> None:
-    options = (*SMALL, "--loss", "logistic", "--reweighting", "word2vec", "--untied")
+    options = (*SMALL, "--loss", "logistic", "--reweighting", "word2vec", "--no-tied")
     how = ("--init-scale", "word2vec", "--schedule", "linear", "--steps", "30")
     report = trained(capsys, text, "-o", tmp_path / "run", *options, *how)
     trace = Trace.load(report["trace"])
@@ -155,7 +155,7 @@ def test_people_are_told_what_to_do_next(text: Path, tmp_path: Path, capsys: Cap
         (("--steps", "5", "--until", "1.0"), "Give either steps or until"),
         (("--rate", "1e6", "--steps", "60"), "diverged"),
         (("--rate", "0"), "must be positive"),
-        (("--schedule", "linear", "--until", "1.0"), "give steps"),
+        (("--schedule", "linear", "--until", "1.0"), "give --steps"),
         (("--init-scale", "1e-12", "--precision", "float32"), "lost in float32"),
         (("--gradient", "stochastic", "--shrinkage", "10"), "have no shrinkage"),
     ],
@@ -178,7 +178,7 @@ def test_minibatches_need_text(text: Path, tmp_path: Path, capsys: Capture) -> N
 
 def test_settings_are_checked_in_python_too(tmp_path: Path) -> None:
     wrong: Any = {"loss": "cubic"}
-    with pytest.raises(SettingError, match="loss must be one of quartic, logistic, not 'cubic'"):
+    with pytest.raises(SettingError, match="`loss` must be 'quartic' or 'logistic', not 'cubic'"):
         TrainingSettings(**wrong)
     with pytest.raises(SettingError, match="target mstar, not pmi"):
         run_training(["a b"], tmp_path, TrainingSettings(), Settings(target="pmi"))

@@ -73,7 +73,7 @@ def test_counting_on_a_cluster(memory: Any, tmp_path: Path) -> None:
 def test_the_command_line(memory: Any, tmp_path: Path) -> None:
     from qwem.cli import main
 
-    assert main(["encode", "memory://text/a.txt", "-o", str(tmp_path / "corpus")]) == 0
+    assert main(["count", "memory://text/a.txt", "--corpus", str(tmp_path / "corpus")]) == 0
     expected = Corpus.from_files("memory://text/a.txt").fingerprint
     assert Corpus.load(tmp_path / "corpus").fingerprint == expected
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs limits of Linux")
 
 COMMANDS = {
-    "encode": ("encode", "TEXT", "-o", "OUT/result"),
+    "encode": ("count", "TEXT", "--corpus", "OUT/result"),
     "count": ("count", "TEXT", "-o", "OUT/result"),
     "fit": ("fit", "TEXT", "-o", "OUT/result", "--dim", "30"),
     "export": ("export", "MODEL", "-o", "OUT/result.txt"),

@@ -40,7 +40,7 @@ class Command:
 
 
 COMMANDS = {
-    "encode": Command(("encode", "TEXT", "-o", "OUT/corpus"), "corpus"),
+    "encode": Command(("count", "TEXT", "--corpus", "OUT/corpus"), "corpus"),
     "count": Command(("count", "TEXT", "-o", "OUT/counts", "--window", "9"), "counts"),
     "fit": Command(("fit", "TEXT", "-o", "OUT/model", "--dim", "30"), "model"),
     "export": Command(("export", "MODEL", "-o", "OUT/vectors.txt"), "vectors.txt"),

@@ -129,13 +129,13 @@ def test_checking_from_the_command_line(
 ) -> None:
     intact, load = loaders
     paths = [str(intact / name) for name in sorted(load)]
-    assert main(["check", *paths]) == 0
+    assert main(["info", *paths]) == 0
     assert capsys.readouterr().out.count(", intact\n") == len(paths)
     shutil.copytree(intact / "model", tmp_path / "model")
     flip_a_bit(tmp_path / "model" / "spectrum" / "spectrum.safetensors", random.Random(1))
-    assert main(["check", str(tmp_path / "model")]) == 2
+    assert main(["info", str(tmp_path / "model")]) == 2
     assert "spectrum.safetensors is damaged" in capsys.readouterr().err
-    assert main(["check", str(tmp_path)]) == 2
+    assert main(["info", str(tmp_path)]) == 2
     assert "is not a saved" in capsys.readouterr().err
 
 

@@ -120,9 +120,9 @@ class Option:
     words: Mapping[str, Any] = field(default_factory=dict)
     """Values beside these, by the words for them on the command line."""
     auto: Auto | None = None
+    means: str = ""
+    """What the default stands for, where its value does not say so."""
     stage: Stage = ""
-    several: bool = False
-    """Whether there may be more than one value on the command line."""
 
     def read(self, text: str) -> Any:
         """Return the value that is written on the command line, or raise `ValueError`."""
@@ -175,10 +175,13 @@ def setting(
     metavar: str | None = None,
     words: Mapping[str, Any] | None = None,
     auto: Auto | None = None,
+    means: str = "",
 ) -> Any:
     """Return a field of a dataclass of settings; see `Option` for the parameters."""
     words = {**(words or {}), **({"auto": "auto"} if auto else {})}
-    option = Option(help=about, takes=takes, metavar=metavar, words=words, auto=auto, stage=stage)
+    option = Option(
+        help=about, takes=takes, metavar=metavar, words=words, auto=auto, means=means, stage=stage
+    )
     return field(default=default, metadata={"option": option})
 
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.progress import STAGES
-from qwem.cli.options import RUNNING, add_options
-from qwem.cli.output import command, cost_rows, costs, emit
+from qwem.cli.options import THREADS, add_options
+from qwem.cli.output import cost_rows, costs, emit, program
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="qwem-demo", metavar="DIRECTORY",
         help="where to write the model and the report (default: qwem-demo)",
     )  # fmt: skip
-    add_options(parser, {"threads": RUNNING["threads"]})
+    add_options(parser, {"threads": THREADS})
 
 
 def run(options: argparse.Namespace) -> None:
@@ -73,9 +73,9 @@ def run(options: argparse.Namespace) -> None:
         ("model", f"{demo.model_path}{'  (made before, from the same text)' * demo.reused}"),
         ("report", f"{demo.report_path}  (open it in a browser)"),
         ("", ""),
-        ("try next", f"{command()} similar {demo.model_path} freedom"),
-        ("", f"{command()} analogy {demo.model_path} man king woman"),
-        ("", f"{command()} features {demo.model_path}"),
+        ("try next", f"{program()} similar {demo.model_path} freedom"),
+        ("", f"{program()} similar {demo.model_path} --analogy man king woman"),
+        ("", f"{program()} features {demo.model_path}"),
     ]
     emit(options, report, rows)
 
@@ -108,7 +108,7 @@ def _stages_shown() -> Iterator[None]:
 
 def _score_rows(evaluation: Evaluation, model: str) -> list[tuple[str, str]]:
     if not evaluation:
-        fetch = f"{command()} evaluate {model} --analogies google"
+        fetch = f"{program()} evaluate {model} --analogies google"
         return [("scores", f"no benchmark file here; this fetches one: {fetch}")]
     rows = []
     if (answered := evaluation.analogies) is not None:

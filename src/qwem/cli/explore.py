@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models",
         metavar="MODEL",
         nargs="+",
-        help="a fitted model, what qwem stability wrote, or a file of word vectors; more than one "
+        help="a fitted model, with or without replicates, or a file of word vectors; more than one "
         "to compare",
     )
     parser.add_argument("--port", type=whole, default=0, metavar="P", help="port (default: any)")

@@ -41,10 +41,12 @@ class Stopped(KeyboardInterrupt):
         self.number = number
 
 
-def run_command(command: Callable[[], None], known: Collection[str] = ()) -> int:
+def run_command(
+    command: Callable[[], None], known: Callable[[], Collection[str]] = lambda: ()
+) -> int:
     """Run a command and return its exit status: 0, 2 for bad input, or 128 plus a signal.
 
-    Errors name the settings that are `known` options of the command as it does.
+    Errors name the settings that are `known` options as the command line does.
     """
     before = {number: signal.signal(number, _stop) for number in _signals()}
     try:
@@ -57,7 +59,7 @@ def run_command(command: Callable[[], None], known: Collection[str] = ()) -> int
     except BrokenPipeError:
         _discard_output()  # whoever read it has gone
     except QwemError as error:
-        return _say(in_options(str(error), known), INPUT_AT_FAULT)
+        return _say(in_options(str(error), known()), INPUT_AT_FAULT)
     except MemoryError:
         return _say(
             "memory ran out; use fewer words (--vocab-size), or a machine with more memory.",

@@ -1,162 +1,230 @@
-"""Options of the command line: their declaration, and those that several commands share."""
+"""Commands and their options: how they are declared, and the options that are made of settings."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from qwem._internal import settings
+from qwem._internal.settings import Number, Switch, Text, Whole
 from qwem.model import PRESETS, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from qwem._internal.settings import Stage
+    from qwem._internal.settings import BaseSettings, Stage
+
+    Run: TypeAlias = Callable[[argparse.Namespace], None]
+
+GROUPS = {
+    "read": "reading",
+    "count": "counting",
+    "target": "target",
+    "factorize": "factorization",
+    "polish": "polish",
+}
+"""The titles of stages in the help."""
 
 
 class Option(NamedTuple):
-    """Option of a command. It has no default: the function that it is passed to has one.
+    """Option or argument of a command.
 
-    Parameters
-    ----------
-    takes
-        What converts the value, the choices there are, or `bool` for a switch.
-    help
-        What it does, in a few words, and its default.
-    metavar
-        What the value is called in the help.
-    several
-        Whether there may be more than one value.
+    It has no default, as a rule: the function that it is passed to has one.
     """
 
-    takes: Callable[[str], Any] | tuple[str, ...]
+    takes: Callable[[str], Any] | settings.Values | type[bool]
+    """What converts the value, which values there are, or `bool` for a switch."""
     help: str
-    metavar: str | None = None
+    metavar: str | tuple[str, ...] | None = None
     several: bool = False
+    """Whether there may be more than one value."""
+    flags: tuple[str, ...] = ()
+    """By default the name with two dashes; an argument without dashes has its metavar here."""
+    nargs: str | int | None = None
+    required: bool = False
+    default: Any = None
+
+
+class Command(NamedTuple):
+    """Command: what runs it, and its options."""
+
+    run: Run
+    options: Mapping[str, Option]
+    settings: tuple[tuple[str, Mapping[str, Option]], ...]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the options, and the settings in groups that have titles."""
+        add_options(parser, self.options)
+        for title, options in self.settings:
+            add_options(parser, options, title)
+
+
+def command(*stages: Stage, **options: Option) -> Callable[[Run], Command]:
+    """Make a command of a function that has these options, and the settings of these stages."""
+
+    def make(run: Run) -> Command:
+        shared = {"preset": PRESET, **setting_options(""), "threads": THREADS} if stages else {}
+        groups = tuple((GROUPS[stage], setting_options(stage)) for stage in stages)
+        return Command(run, {**options, **shared}, groups)
+
+    return make
+
+
+def argument(metavar: str, about: str, nargs: str | None = None) -> Option:
+    """Return an argument that has no dashes."""
+    return Option(str, about, metavar, flags=(metavar,), nargs=nargs)
 
 
 def add_options(
     parser: argparse.ArgumentParser, options: Mapping[str, Option], title: str | None = None
-) -> argparse._ActionsContainer:
-    """Add options, by the names of their settings, and return the group that has this title."""
+) -> None:
+    """Add options, by the names of their settings, in a group with this title."""
     group = parser if title is None else parser.add_argument_group(title)
     for name, option in options.items():
-        more: dict[str, Any] = {"help": option.help}
-        if name in Settings.options():
-            more["default"] = argparse.SUPPRESS
-        if option.takes is bool:
+        more: dict[str, Any] = {"help": option.help.replace("%", "%%"), "default": option.default}
+        if option.takes is bool or isinstance(option.takes, Switch):
             more["action"] = argparse.BooleanOptionalAction
         elif isinstance(option.takes, tuple):
             more["choices"] = option.takes
         else:
-            more |= {"type": option.takes, "metavar": option.metavar}
+            more |= {"type": _reader(option.takes), "metavar": option.metavar}
         if option.several:
             more |= {"nargs": "+", "action": "extend"}
-        group.add_argument("--" + name.replace("_", "-"), **more)
-    return group
+        if option.nargs is not None:
+            more["nargs"] = option.nargs
+        if option.flags and not option.flags[0].startswith("-"):
+            group.add_argument(name, **more)
+            continue
+        if option.required:
+            more["required"] = True
+        flags = option.flags or ("--" + name.replace("_", "-"),)
+        group.add_argument(*flags, dest=name, **more)
 
 
-def add_settings(parser: argparse.ArgumentParser, *titles: str) -> None:
-    """Add the settings of these stages of a fit, and how to run it."""
-    add_options(parser, RUNNING)
-    for title in titles:
-        add_options(parser, STAGES[title], title)
-
-
-def given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Return the options that were given on the command line, and no others."""
-    known = Settings.options()  # None may be given
-    return {
-        name: value
-        for name in names
-        if name in options and ((value := getattr(options, name)) is not None or name in known)
-    }
-
-
-def whole(text: str) -> int:
-    """Return a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"takes a whole number, not {text!r}") from None
-
-
-def number(text: str) -> float:
-    """Return a number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"takes a number, not {text!r}") from None
-
-
-def _from_settings(*stages: Stage) -> dict[str, Option]:
-    """Return the settings of some stages of a fit as options."""
-    return {
-        name: Option(_takes(setting), help_of(name, setting), setting.metavar)
-        for name, setting in Settings.options(*stages).items()
-    }
-
-
-def _takes(setting: settings.Option) -> Callable[[str], Any] | tuple[str, ...]:
-    if isinstance(setting.takes, settings.Switch):
-        return bool
-    if isinstance(setting.takes, tuple):
-        return setting.takes
+def _reader(takes: Any) -> Callable[[str], Any]:
+    """Return what converts a value, and says what it takes if it can't."""
+    if isinstance(takes, Whole | Number | Text):
+        takes = settings.Option(help="", takes=takes).read
+    if isinstance(takes, type):
+        return takes
 
     def read(text: str) -> Any:
         try:
-            return setting.read(text)
+            return takes(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return read
 
 
-def help_of(name: str, setting: settings.Option) -> str:
-    """Return what the command line says about a setting: what it does, and its defaults."""
-    default = next(field.default for field in fields(Settings) if field.name == name)
-    said = setting.auto.meaning if setting.auto else setting.write(default)
-    if name in PRESETS["paper"]:
-        said += f"; the paper: {setting.write(PRESETS['paper'][name])}"
-    return f"{setting.help.partition('. ')[0].rstrip('.')} (default: {said})".replace("`", "")
+def given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return the options that were given on the command line, and no others."""
+    known = Settings.options()
+    may_be_none = {name for name in known if None in known[name].words.values()}
+    return {
+        name: value
+        for name in names
+        if name in options
+        and ((value := getattr(options, name)) is not None or name in may_be_none)
+    }
 
 
-READING = _from_settings("read")
-COUNTING = _from_settings("count")
-TARGET = {name: option for name, option in _from_settings("target").items() if name != "target"}
-EMBEDDING = _from_settings("factorize", "target", "polish")
-RUNNING = {
-    "preset": Option(
-        tuple(PRESETS),
-        "practical (default), or paper: the paper's model; the other options change it",
-    ),
-    "seed": _from_settings("")["seed"],
-    "threads": Option(whole, "number of threads (default: all cores)", "N"),
-}
-GROUPING = {
-    "group_column": Option(
-        str, "keep documents with the same value of this column, such as author, together", "NAME"
-    ),
-}
-KEEPING = {
-    "keep_counts": Option(bool, "keep the counts, so that the model can be updated (default: no)"),
-}
+def given_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that were given on the command line, and no others."""
+    return given(options, Settings.options())
+
+
+def setting_options(
+    *stages: Stage,
+    of: type[BaseSettings] = Settings,
+    names: Iterable[str] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> dict[str, Option]:
+    """Return the settings of some stages, or those of these names, as options.
+
+    The help shows the default, or the one of `defaults`, and the paper's.
+    """
+    values = {each.name: each.default for each in fields(of)} | dict(defaults or {})
+    made = {}
+    for name, about in of.options(*stages).items():
+        if names is not None and name not in names:
+            continue
+        said = about.means or about.write(values[name])
+        if about.auto and values[name] == "auto":
+            said = about.auto.meaning
+        if name in PRESETS["paper"] and of is Settings and not defaults:
+            said += f"; the paper: {about.write(PRESETS['paper'][name])}"
+        text = about.help.partition(". ")[0].rstrip(".").replace("`", "")
+        takes: Any = about.takes if isinstance(about.takes, tuple | Switch) else about.read
+        if isinstance(takes, tuple):
+            takes += tuple(about.words)
+        default = argparse.SUPPRESS if of is Settings else None
+        made[name] = Option(takes, f"{text} (default: {said})", about.metavar, default=default)
+    return made
+
+
+def whole(text: str) -> int:
+    """Return a whole number."""
+    return int(settings.Option(help="", takes=Whole()).read(text))
+
+
+def number(text: str) -> float:
+    """Return a number."""
+    return float(settings.Option(help="", takes=Number()).read(text))
+
+
+def word_list(text: str) -> list[str]:
+    """Return the words of ``a,b,c``, or of the file that ``@FILE`` names, one per line."""
+    if text.startswith("@"):
+        try:
+            words = Path(text[1:]).read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"can't read {text[1:]}: {error}") from error
+    else:
+        words = text.split(",")
+    found = [word.strip() for word in words if word.strip()]
+    if not found:
+        raise ValueError(f"takes words separated by commas, not {text!r}")
+    return found
+
+
+def topn(what: str, default: int | None = 10) -> Option:
+    """Return the option -n, the number of words to list."""
+    return Option(
+        Whole(1), f"number of {what} (default: {default or '10, of analogies 5'})", "N",
+        flags=("-n", "--topn"), default=default,
+    )  # fmt: skip
+
+
+MODEL = argument("MODEL", "a fitted model, or a file of word vectors")
+INPUTS = argument("INPUT", "text (- is standard input), one encoded corpus, or saved counts", "+")
+DIM = Option(Whole(1), "use only the first D dimensions of a model", "D")
+PRESET = Option(
+    tuple(PRESETS), "practical (default), or paper: the paper's model; the other options change it"
+)
+THREADS = Option(whole, "number of threads (default: all cores)", "N")
+GROUP_COLUMN = Option(
+    str, "keep documents with the same value of this column, such as author, together", "NAME"
+)
 CLUSTER = {
     "cluster": Option(
         str, "work on the Dask cluster at this address, such as tcp://host:8786", "ADDRESS"
     ),
     "local_cluster": Option(whole, "work in N processes on this machine", "N"),
 }
-STAGES = {
-    "embedding": EMBEDDING,
-    "reading": READING,
-    "counting": COUNTING,
-    "keeping": KEEPING,
-    "cluster": CLUSTER,
-}
+REPEATS = Whole(0, 1_000_000)
+"""Numbers of random draws, permutations and replicates that can be waited for."""
 
 
-def given_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings that were given on the command line, and no others."""
-    return given(options, Settings.options())
+def output(metavar: str, about: str = "directory to write", **more: Any) -> Option:
+    """Return the option -o."""
+    return Option(
+        str, about, metavar, flags=("-o", "--output"), **{"required": True, **more}
+    )  # fmt: skip
+
+
+def figure(what: str) -> Option:
+    """Return the option --figure."""
+    return Option(str, f"draw {what} to a file: PNG, PDF or SVG, by its name", "FILE")

@@ -1,4 +1,4 @@
-"""Printing of results: tables for people, JSON for programs."""
+"""What commands show: tables for people, JSON for programs, figures."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from qwem._internal.resources import peak_memory
 from qwem._internal.results import as_plain
 from qwem._internal.text import printable, text_table
+from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from qwem._internal.results import Result, ShownTable
-    from qwem.embedding.embedding import Neighbours
+
+_FORMATS = (".png", ".pdf", ".svg")
 
 
 def emit(
@@ -60,7 +62,7 @@ def emit_run(
     report = {"output": options.output, **report, **costs(seconds)}
     rows = [*rows, *cost_rows(report), ("written", options.output)]
     if next_step:
-        rows.append(("next", f"{command()} {next_step}"))
+        rows.append(("next", f"{program()} {next_step}"))
     emit(options, report, rows)
 
 
@@ -77,7 +79,7 @@ def emit_page(options: argparse.Namespace, page: Path) -> None:
     )
 
 
-def command() -> str:
+def program() -> str:
     """Return how to call this program again: by name, or by path if the shell can't find it."""
     called = sys.argv[0]
     if Path(called).name == "qwem" and shutil.which("qwem") is None:
@@ -102,11 +104,33 @@ def cost_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     return [("time", stages), ("memory", f"{report['peak_memory_bytes'] / 1e9:.2f} GB at most")]
 
 
-def scored_words(neighbours: Neighbours) -> list[dict[str, Any]]:
-    """Return words and their similarities for JSON."""
-    return [{"word": word, "similarity": round(score, 6)} for word, score in neighbours]
+def check_figure(options: argparse.Namespace, *replicates: object) -> None:
+    """Raise before the work if the figure that is asked for can't be drawn or written.
+
+    One that shows intervals needs `replicates` that are not None.
+    """
+    if options.figure is None:
+        return
+    if None in replicates:
+        raise SettingError(
+            "--figure draws intervals over documents, which need a model with replicates; make one "
+            "by qwem fit --folds."
+        )
+    from qwem._internal.imports import require
+    from qwem._internal.output import require_writable_file
+
+    if Path(options.figure).suffix.lower() not in _FORMATS:
+        raise SettingError(
+            f"--figure takes a file whose name ends in {', '.join(_FORMATS[:-1])} or "
+            f"{_FORMATS[-1]}, not {options.figure}."
+        )
+    require("matplotlib", "plot")
+    require_writable_file(options.figure)
 
 
-def scored_rows(neighbours: Neighbours) -> list[tuple[str, str]]:
-    """Return words and their similarities as rows of a table."""
-    return [(word, f"{score:.3f}") for word, score in neighbours]
+def draw(options: argparse.Namespace, result: Any, *arguments: str) -> None:
+    """Draw a result by its method `plot`, if a figure is asked for."""
+    if options.figure is not None:
+        from qwem._internal.figures import write_figure
+
+        write_figure(result.plot(*arguments), options.figure)

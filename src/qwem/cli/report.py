@@ -44,7 +44,7 @@ OPTIONS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``qwem report``."""
     parser.add_argument(
-        "model", metavar="MODEL", help="a fitted model, or what qwem stability wrote"
+        "model", metavar="MODEL", help="a fitted model, or one with replicates (qwem fit --folds)"
     )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="page to write")
     add_options(parser, OPTIONS)
@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--results", nargs="+", default=(), metavar="FILE",
-        help="results to show: what qwem weat, axis, changes, regression or update, or similar "
-        "--stability, printed with --json",
+        help="results to show: what qwem weat, axis, compare, regression, update or similar "
+        "printed with --json",
     )  # fmt: skip
 
 

@@ -113,7 +113,7 @@ def load_models(
     Parameters
     ----------
     paths
-        Saved models or what `qwem stability` wrote, saved embeddings, or files of word vectors.
+        Saved models or models with replicates, saved embeddings, or files of word vectors.
     counts
         Saved counts of the first model's text, for collocates.
     trace

@@ -44,7 +44,7 @@ def read_results(paths: Sequence[str | os.PathLike[str]]) -> dict[str, ShownTabl
         if not tables:
             raise DataError(
                 f"{path} has no result to show; write it with qwem weat, axis, changes, regression "
-                "or update, or similar --stability, and --json."
+                "update or similar, and --json."
             )
         title = Path(path).stem.replace("-", " ").replace("_", " ")
         for name, table in tables.items():

@@ -1,20 +1,23 @@
 """Training of word2vec and QWEM in JAX: losses, exact and stochastic gradients, traces."""
 
-from qwem._internal.imports import require
+from __future__ import annotations
 
-require("jax", "train")
+from typing import TYPE_CHECKING, Any
 
-from qwem.training.ensemble import train_seeds  # noqa: E402
-from qwem.training.exact import population  # noqa: E402
-from qwem.training.losses import LOGISTIC, QUARTIC, contrastive  # noqa: E402
-from qwem.training.minibatch import stochastic  # noqa: E402
-from qwem.training.noise import gradient_noise, mode_plateau  # noqa: E402
-from qwem.training.run import train  # noqa: E402
-from qwem.training.schedule import stepwise  # noqa: E402
-from qwem.training.stability import stable_rate  # noqa: E402
-from qwem.training.trace import Trace  # noqa: E402
-from qwem.training.trainer import Trainer  # noqa: E402
-from qwem.training.weighting import word2vec_reweighting  # noqa: E402
+from qwem._internal.imports import lazy_names, require
+
+if TYPE_CHECKING:
+    from qwem.training.ensemble import train_seeds
+    from qwem.training.exact import population
+    from qwem.training.losses import LOGISTIC, QUARTIC, contrastive
+    from qwem.training.minibatch import stochastic
+    from qwem.training.noise import gradient_noise, mode_plateau
+    from qwem.training.run import train
+    from qwem.training.schedule import stepwise
+    from qwem.training.stability import stable_rate
+    from qwem.training.trace import Trace
+    from qwem.training.trainer import Trainer
+    from qwem.training.weighting import word2vec_reweighting
 
 __all__ = [
     "LOGISTIC",
@@ -32,3 +35,26 @@ __all__ = [
     "train_seeds",
     "word2vec_reweighting",
 ]
+
+_get, __dir__ = lazy_names(
+    __name__,
+    {
+        "ensemble": ("train_seeds",),
+        "exact": ("population",),
+        "losses": ("LOGISTIC", "QUARTIC", "contrastive",),
+        "minibatch": ("stochastic",),
+        "noise": ("gradient_noise", "mode_plateau",),
+        "run": ("train",),
+        "schedule": ("stepwise",),
+        "stability": ("stable_rate",),
+        "trace": ("Trace",),
+        "trainer": ("Trainer",),
+        "weighting": ("word2vec_reweighting",),
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        require("jax", "train")
+    return _get(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from qwem._internal.artefact import require_replaceable
 from qwem._internal.imports import require
@@ -37,60 +37,9 @@ if TYPE_CHECKING:
 
     from qwem.embedding import Embedding
     from qwem.training.losses import Loss
+    from qwem.training.settings import TrainingSettings
     from qwem.training.trace import Trace
     from qwem.training.trainer import Optimizer, Trainer
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingSettings:
-    """Settings of a training run, in addition to `qwem.Settings`.
-
-    The defaults are QWEM, the paper's model, with the exact gradient. ``loss="logistic"`` with
-    ``reweighting="word2vec"`` is word2vec. The other two combinations are those of the paper's
-    ablation.
-    """
-
-    loss: Literal["quartic", "logistic"] = "quartic"
-    reweighting: Literal["setting31", "word2vec", "none"] = "setting31"
-    exponent: float = 0.75
-    """The power of word frequency from which word2vec draws negatives."""
-    normalization: Literal["samples", "words"] = "samples"
-    """The normalization of word2vec's negatives; ``words`` is the paper's formula."""
-    gradient: Literal["population", "stochastic"] = "population"
-    optimizer: Literal["sgd", "rk4", "adam"] = "sgd"
-    rate: float | None = None
-    """By default 0.05 for Adam, otherwise half of the largest stable rate."""
-    schedule: Literal["constant", "stepwise", "linear"] = "constant"
-    """``stepwise`` is the paper's: a tenth of the rate after three quarters of the run, measured in
-    time t if the run ends at `until`, otherwise in steps, as in the authors' code. ``linear`` falls
-    to zero, as in word2vec."""
-    init_scale: float | Literal["word2vec"] = 1e-2
-    scale_of: Literal["entry", "vector", "mode"] = "entry"
-    """The random start; see `Trainer.init`."""
-    steps: int | None = None
-    until: float | None = None
-    """The end of the run: a number of steps, by default 1,000, or the paper's time t."""
-    tied: bool = True
-    precision: Literal["auto", "float32", "float64"] = "auto"
-    """``auto`` is float64 for starts too small for float32."""
-    # minibatches
-    batch_size: int = 100_000
-    flatten: float = 0.0
-    # records
-    record_every: int = 10
-    snapshot_every: int | None = None
-    checkpoint_every: int = 100
-
-    def __post_init__(self) -> None:
-        for name, hint in get_type_hints(TrainingSettings).items():
-            value = getattr(self, name)
-            if get_origin(hint) is Literal and value not in get_args(hint):
-                choices = ", ".join(get_args(hint))
-                raise SettingError(f"{name} must be one of {choices}, not {value!r}.")
-        if self.gradient == "stochastic" and self.optimizer == "rk4":
-            raise SettingError("rk4 needs the exact gradient; use sgd or adam for minibatches.")
-        if self.schedule == "linear" and self.until is not None:
-            raise SettingError("The linear schedule needs the number of steps; give steps instead.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""``qwem embed``."""
+"""``qwem similar --from``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_new_word_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[st
     qwem.fit(topic_documents(), dim=8, polish=False).save(model)
     text = tmp_path / "text.txt"
     text.write_text("the bread of a hot pan with butter\nsalt and flour in hot pan, sugar\n")
-    arguments = ["embed", str(model), "--word", "hot pan", "--from", str(text), "-n", "3"]
+    arguments = ["similar", str(model), "hot pan", "--from", str(text), "-n", "3"]
     assert main([*arguments, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["occurrences"] == 2
@@ -31,5 +31,5 @@ def test_a_new_word_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out.splitlines()
     assert shown[0] == "hot pan  found 2 times"
     assert "±" in shown[1]
-    assert main(["embed", str(model), "--word", "zzz", "--from", str(text)]) == 2
+    assert main(["similar", str(model), "zzz", "--from", str(text)]) == 2
     assert "'zzz' does not occur" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`qwem changes`: what the library finds, from the command line."""
+"""`qwem compare` of texts: what the library finds, from the command line."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def test_changes_between_two_texts(tmp_path: Path, capsys: pytest.CaptureFixture
         texts[name] = tmp_path / f"{name}.txt"
         texts[name].write_text("\n".join(lines))
     arguments = [*map(str, texts.values()), "--folds", "2", "--permutations", "3", "--dim", "2"]
-    assert main(["changes", *arguments, "--json"]) == 0
+    assert main(["compare", *arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     expected = compare_corpora(texts, folds=2, permutations=3, dim=2)
     assert found == json.loads(json.dumps(plain(expected)))
-    assert main(["changes", *arguments, "-n", "2"]) == 0
+    assert main(["compare", *arguments, "-n", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["word", "change", "q", "old", "new"]
     assert len(lines) == 3
@@ -44,18 +44,18 @@ def test_paths_along_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         texts[name].write_text("\n".join(lines))
     arguments = [*map(str, texts.values()), "--folds", "2", "--dim", "2"]
     path = ["--path", "wa,wb", "--positive", "wc", "--negative", "wd,we"]
-    assert main(["changes", *arguments, *path, "--json"]) == 0
+    assert main(["compare", *arguments, *path, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     compared = compare_corpora(texts, folds=2, permutations=0, dim=2)
     expected = compared.path(["wa", "wb"], ["wc"], ["wd", "we"])
     assert found == json.loads(json.dumps(plain(expected)))
-    assert main(["changes", *arguments, *path, "--figure", str(tmp_path / "path.png")]) == 0
+    assert main(["compare", *arguments, *path, "--figure", str(tmp_path / "path.png")]) == 0
     assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
-    assert main(["changes", *arguments, "--figure", str(tmp_path / "path.png")]) == 2
+    assert main(["compare", *arguments, "--figure", str(tmp_path / "path.png")]) == 2
     assert "needs --path, --positive and --negative" in capsys.readouterr().err
 
 
 def test_one_text_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "old.txt").write_text("a b\n")
-    assert main(["changes", str(tmp_path / "old.txt")]) == 2
+    assert main(["compare", str(tmp_path / "old.txt")]) == 2
     assert "two different texts" in capsys.readouterr().err

@@ -1,0 +1,398 @@
+"""Commands that learn: fit, update, count and train."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from qwem._internal.settings import Whole
+from qwem.cli.inputs import (
+    groups_of,
+    on_cluster,
+    source_of,
+    text_of,
+    text_paths,
+    wants_cluster,
+)
+from qwem.cli.options import (
+    CLUSTER,
+    GROUP_COLUMN,
+    INPUTS,
+    THREADS,
+    Command,
+    Option,
+    argument,
+    command,
+    given,
+    given_settings,
+    output,
+    setting_options,
+    topn,
+)
+from qwem.cli.output import cost_rows, costs, emit, emit_run, plain, program
+from qwem.errors import SettingError
+from qwem.model import PRESETS, Settings
+from qwem.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    import argparse
+
+    from qwem._internal.progress import Stopwatch
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.model import Model
+
+FOLDS = {
+    "folds": Option(
+        Whole(2, 100_000),
+        "fit replicates too, each without one of K random parts of the documents, so that other "
+        "commands show standard errors",
+        "K",
+    ),
+    "method": Option(
+        ("jackknife", "bootstrap"), "leave out each fold (default), or weight folds at random"
+    ),
+    "replicates": Option(
+        Whole(2, 100_000), "number of replicates of the bootstrap (default: 50)", "N"
+    ),
+}
+
+
+@command(
+    "factorize", "target", "polish", "read", "count",
+    inputs=INPUTS,
+    output=output("MODEL"),
+    keep_counts=Option(bool, "keep the counts, so that the model can be updated (default: no)"),
+    **FOLDS,
+    group_column=GROUP_COLUMN,
+    **CLUSTER,
+)  # fmt: skip
+def fit(options: argparse.Namespace) -> None:
+    """Learn word embeddings from text.
+
+    The defaults give the best vectors that are known for the text; --preset paper is the paper's
+    model, and --no-polish the pure closed form. With --folds the result has replicates, and
+    similar, axis, weat, report and explore say how much results depend on the documents.
+    """
+    from qwem._internal.artefact import require_replaceable
+
+    dealt = [name for name in ("method", "replicates", "group_column") if getattr(options, name)]
+    if options.folds is None and dealt:
+        raise SettingError(f"`{dealt[0]}` is for replicates; add `folds=20`.")
+    require_replaceable(options.output, "model" if options.folds is None else "stability")
+    replicates = None
+    if options.folds is not None:
+        model, replicates = _fit_folds(options)
+    elif wants_cluster(options):
+        model = _fit_on_cluster(options)
+    else:
+        from qwem.model import fit
+
+        model = fit(
+            source_of(options.inputs),
+            preset=options.preset,
+            threads=options.threads,
+            **given(options, ["keep_counts"]),
+            **given_settings(options),
+        )
+    if replicates is None:
+        model.save(options.output)
+    spectrum = model.spectrum
+    report = {
+        "vocab_size": len(model.vocabulary),
+        "dim": spectrum.dim,
+        "chosen": model.chosen,
+        "converged": spectrum.converged,
+        "settings": model.settings,
+        "corpus": model.corpus,
+        **(replicates or {}),
+    }
+    values = spectrum.eigenvalues
+    rows = [
+        ("chosen", model.chosen),
+        ("spectrum", f"{len(values)} eigenvalues from {values[0]:.4g} to {values[-1]:.4g}"),
+    ]
+    if replicates:
+        rows.append(("replicates", f"{replicates['replicates']} ({replicates['method']})"))
+    emit_run(options, report, rows, model.seconds, next_step=f"similar {options.output} WORD")
+
+
+def _fit_folds(options: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
+    """Fit a model with replicates, save it, and return what is said about the replicates."""
+    from qwem.comparison import stability
+
+    if options.keep_counts or wants_cluster(options):
+        raise SettingError("Replicates need the text here; leave out --keep-counts and clusters.")
+    found = stability(
+        text_of(options.inputs, "to deal into folds"),
+        preset=options.preset,
+        threads=options.threads,
+        groups=groups_of(options.inputs, options.group_column),
+        **given(options, FOLDS),
+        **given_settings(options),
+    )
+    found.save(options.output)
+    return found.model, {"method": found.method, "replicates": len(found.replicates)}
+
+
+def _fit_on_cluster(options: argparse.Namespace) -> Model:
+    from qwem.cluster import fit_files
+
+    if options.keep_counts:
+        raise SettingError(
+            "A model that is fitted on a cluster does not keep its counts; leave out --keep-counts."
+        )
+    settings = Settings.of(options.preset, **given_settings(options))
+    with on_cluster(options) as there:
+        return fit_files(*there, settings, threads=options.threads)
+
+
+@command(
+    model=argument("MODEL", "a model fitted with --keep-counts"),
+    inputs=argument(
+        "INPUT", "text to add (- is standard input), one encoded corpus, or saved counts", "*"
+    ),
+    remove=Option(str, "text to take away, or its counts", "INPUT", nargs="+"),
+    output=output("MODEL", "directory to write (default: the model itself)", required=False),
+    topn=topn("words that moved most"),
+    **setting_options("read", names=("documents", "text_column", "errors")),
+    threads=THREADS,
+)
+def update(options: argparse.Namespace) -> None:
+    """Add text to a model, or take some away, without another fit.
+
+    The model must have been fitted with --keep-counts. What moved is printed: features, words and
+    neighbours.
+    """
+    from qwem._internal.artefact import require_replaceable, updating
+    from qwem._internal.text import text_table
+    from qwem.comparison import what_moved
+    from qwem.model import Model
+
+    options.output = options.output or options.model
+    require_replaceable(options.output, "model")
+    with updating(options.output):
+        before = Model.load(options.model)
+        after = before.update(
+            source_of(options.inputs) if options.inputs else None,
+            remove=source_of(options.remove) if options.remove else None,
+            threads=options.threads,
+            **given_settings(options),
+        )
+        moved = what_moved(before, after, topn=options.topn)
+        after.save(options.output, names_from=options.model)
+    report = {"output": options.output, "moved": plain(moved), **costs(after.seconds)}
+    rows = [*cost_rows(report), ("written", options.output)]
+    emit(options, report, moved.to_text() + text_table(rows))
+
+
+@command(
+    "read", "count",
+    inputs=argument("INPUT", "text (- is standard input), encoded corpora, or saved counts", "+"),
+    output=output("COUNTS", required=False),
+    corpus=Option(
+        str,
+        "write the encoded text to this directory too, or only that without -o, to be counted or "
+        "trained on later",
+        "CORPUS",
+    ),
+    **CLUSTER,
+)  # fmt: skip
+def count(options: argparse.Namespace) -> None:
+    """Count how often words occur together, or add up saved counts.
+
+    The inputs are text files, encoded corpora, or saved counts. Saved counts are added; their
+    vocabularies are aligned where they differ.
+    """
+    from qwem._internal.artefact import require_replaceable
+    from qwem._internal.progress import Stopwatch
+
+    watch = Stopwatch()
+    report: dict[str, Any] = {}
+    rows: list[tuple[str, str]] = []
+    if options.output is None and options.corpus is None:
+        raise SettingError("There is nothing to write; name the counts by -o, or a --corpus.")
+    for path, kind in ((options.output, "cooccurrence"), (options.corpus, "corpus")):
+        if path is not None:
+            require_replaceable(path, kind)
+    if options.corpus is not None:
+        _encode(options, watch, report, rows)
+    if options.output is None:
+        options.output = options.corpus
+    else:
+        counts = _count(options, watch)
+        with watch.stage("save"):
+            counts.save(options.output)
+        pairs, words = counts.symmetric, int(counts.word_counts.sum())
+        report |= {
+            "vocab_size": len(counts.vocabulary),
+            "words": words,
+            "pairs": pairs.nnz,
+            "total": pairs.total,
+            "window": counts.window,
+        }
+        found = f"{pairs.nnz:,} within {counts.window} words, {pairs.total:,} in total weight"
+        rows += [
+            ("vocabulary", f"{len(counts.vocabulary):,} words, {words:,} occurrences"),
+            ("pairs", found),
+        ]
+    emit_run(options, report, rows, watch.seconds)
+
+
+def _encode(
+    options: argparse.Namespace,
+    watch: Stopwatch,
+    report: dict[str, Any],
+    rows: list[tuple[str, str]],
+) -> None:
+    """Write the text as an encoded corpus, which is then the input."""
+    from qwem._internal.artefact import kind_of
+    from qwem.model import read
+
+    if wants_cluster(options) or any(kind_of(item) for item in options.inputs):
+        raise SettingError("--corpus encodes text on this machine; give text, and no cluster.")
+    settings = Settings.of(options.preset, **given_settings(options))
+    with watch.stage("read"):
+        corpus = read(text_paths(options.inputs), settings, options.threads)
+        corpus.save(options.corpus)
+    report |= {
+        "corpus": options.corpus,
+        "documents": len(corpus),
+        "tokens": len(corpus.tokens),
+        "vocab_size": len(corpus.vocabulary),
+        "fingerprint": corpus.fingerprint,
+    }
+    rows.append(("corpus", f"{len(corpus):,} documents, {len(corpus.tokens):,} words"))
+    if options.output is None:
+        rows.append(("vocabulary", f"{len(corpus.vocabulary):,} words"))
+    options.inputs = [options.corpus]
+    for name in Settings.options("read"):
+        if name in options:
+            delattr(options, name)
+
+
+def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
+    from qwem._internal.artefact import kind_of
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.corpus import Corpus
+    from qwem.model import count, read, reject_fixed_settings
+
+    kinds = {kind_of(item) for item in options.inputs}
+    if len(kinds) > 1 or kinds - {None, "cooccurrence", "corpus"}:
+        found = ", ".join(sorted(kind or "text" for kind in kinds))
+        raise SettingError(f"The inputs must all be text, all corpora or all counts, not {found}.")
+    changes = given_settings(options)
+    if wants_cluster(options):
+        from qwem.cluster import count_files
+
+        with watch.stage("count"), on_cluster(options) as there:
+            return count_files(*there, Settings.of(options.preset, **changes))
+    if kinds == {"cooccurrence"}:
+        if changes or options.preset:
+            raise SettingError(
+                "Saved counts can only be added up; give text to count with other settings."
+            )
+        with watch.stage("read"):
+            parts = [Cooccurrence.load(item) for item in options.inputs]
+        with watch.stage("merge"):
+            return Cooccurrence.merge(parts)
+    settings = Settings.of(options.preset, **changes)
+    with watch.stage("read"):
+        if kinds == {"corpus"}:
+            corpora = [Corpus.load(item) for item in options.inputs]
+            reject_fixed_settings(corpora[0], changes)
+        else:
+            corpora = [read(text_paths(options.inputs), settings, options.threads)]
+    with watch.stage("count"):
+        return Cooccurrence.merge([count(corpus, settings, options.threads) for corpus in corpora])
+
+
+PAPER_MODEL = {
+    name: value
+    for name, value in PRESETS["paper"].items()
+    if name in Settings.options("count", "target", "factorize") and name != "dim"
+}
+"""The target that is trained towards if no preset is given: the paper's."""
+
+
+def _train(options: argparse.Namespace) -> None:
+    """Train word2vec or QWEM by gradient descent, and write a trace and a model.
+
+    The defaults are QWEM, the paper's model, with the exact gradient; --preset practical takes the
+    model of qwem fit instead. word2vec is --loss logistic --reweighting word2vec --optimizer adam.
+    The same command continues an interrupted run; with a later end, it continues a finished one.
+    """
+    from qwem._internal.imports import require
+    from qwem.evaluation import evaluate_analogies, read_analogies
+    from qwem.model import reject_fixed_settings
+
+    require("jax", "train")
+    from qwem.training.from_text import run_training
+
+    training = TrainingSettings(**given(options, TrainingSettings.options()))
+    source, changes = source_of(options.inputs), given_settings(options)
+    # word2vec's reweighting has its own use for the threshold of subsampling.
+    own = {"subsample"} if training.reweighting == "word2vec" else set()
+    reject_fixed_settings(source, [name for name in changes if name not in own])
+    questions = None if options.analogies is None else read_analogies(options.analogies)
+    done = run_training(
+        source,
+        options.output,
+        training,
+        Settings.of(options.preset, **{**({} if options.preset else PAPER_MODEL), **changes}),
+        accuracy=None
+        if questions is None
+        else lambda embedding: evaluate_analogies(embedding, questions).accuracy,
+        threads=options.threads,
+    )
+    trace = done.trace
+    report = {
+        "trace": str(done.trace_path),
+        "model": str(done.model_path),
+        "steps": int(trace.steps[-1]),
+        "time": _number(trace.times[-1]),
+        "loss": _number(trace.losses[-1]),
+        "accuracy": _number(trace.accuracy[-1]),
+        "settings": dict(trace.settings),
+        **costs(done.seconds),
+    }
+    reached = "" if report["time"] is None else f", t = {report['time']:.4g}"
+    rows = [
+        ("trained", f"{report['steps']:,} steps{reached}, loss {report['loss']:.6g}"),
+        *([("analogies", f"{report['accuracy']:.1%}")] if questions is not None else []),
+        *cost_rows(report),
+        ("written", f"{done.trace_path} and {done.model_path}"),
+        ("next", f"{program()} similar {done.model_path} WORD"),
+    ]
+    emit(options, report, rows)
+
+
+def _number(value: float) -> float | None:
+    """Return a number for JSON, in which NaN is null."""
+    return float(value) if value == value else None
+
+
+train = Command(
+    _train,
+    {
+        "inputs": INPUTS,
+        "output": output("DIRECTORY"),
+        "preset": Option(
+            tuple(PRESETS),
+            "target to train towards: that of the paper (default), all of the paper's settings "
+            "with those of reading (paper), or that of qwem fit (practical)",
+        ),
+        "analogies": Option(str, "record accuracy on a file of analogies, or on google", "FILE"),
+        **setting_options("", defaults=PAPER_MODEL),
+        "threads": THREADS,
+    },
+    (
+        ("training", setting_options(of=TrainingSettings)),
+        (
+            "target",
+            setting_options(
+                names=("dim", "negatives", "shrinkage", "coupling"), defaults=PAPER_MODEL
+            ),
+        ),
+        ("reading", setting_options("read", defaults=PAPER_MODEL)),
+        ("counting", setting_options("count", defaults=PAPER_MODEL)),
+    ),
+)

@@ -1,0 +1,402 @@
+"""Commands that test and compare: evaluate, weat, compare and regression."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qwem._internal.settings import Whole
+from qwem.cli.ask import ENDS
+from qwem.cli.inputs import (
+    groups_of,
+    load_embedding,
+    load_spectrum,
+    load_stability,
+    load_vectors,
+    source_of,
+    text_of,
+)
+from qwem.cli.options import (
+    DIM,
+    GROUP_COLUMN,
+    MODEL,
+    REPEATS,
+    Option,
+    argument,
+    command,
+    figure,
+    given,
+    given_settings,
+    topn,
+    word_list,
+)
+from qwem.cli.output import check_figure, draw, emit, emit_result
+from qwem.errors import DataError, SettingError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+
+    from qwem.embedding import Embedding
+    from qwem.interpretation import ConceptTest
+
+FORMULAS = {
+    "method": Option(
+        ("cosine", "candidate"),
+        "in 3CosAdd, scale all vectors to length one (default, and the paper's), or only the "
+        "candidate's",
+    ),
+    "pairs": Option(
+        ("file", "all"),
+        "ask the questions of the file (default), or all ordered pairs of its word pairs",
+    ),
+    "measure": Option(
+        ("cosine", "inner"), "similarity of rated pairs: cosine (default) or inner product"
+    ),
+}
+CONCEPT = {
+    "draws": Option(REPEATS, "random draws of a test of concepts (default: 999)", "N"),
+    "seed": Option(Whole(), "seed of these draws (default: 0)", "N"),
+}
+
+
+@command(
+    model=MODEL,
+    analogies=Option(str, "file of analogy questions, or google or msr", "F"),
+    similarity=Option(
+        str,
+        "files of rated word pairs, or names: wordsim353, simlex999, men, rareword, simverb3500, "
+        "mturk771",
+        "F",
+        several=True,
+    ),
+    **FORMULAS,
+    concepts=Option(
+        str,
+        "test whether each concept is one direction: a file with two words per line, separated by "
+        "a tab, or of analogy questions (or google or msr), each category of which is a concept",
+        "F",
+    ),
+    **CONCEPT,
+    dim=DIM,
+)
+def evaluate(options: argparse.Namespace) -> None:
+    """Score a model on analogies and rated word pairs, or test whether it represents concepts."""
+    from qwem.evaluation import evaluate
+    from qwem.evaluation.benchmarks import benchmark_file
+
+    scored = options.analogies or options.similarity
+    if not scored and not options.concepts:
+        raise SettingError(
+            "There is nothing to evaluate; give --analogies, --similarity or --concepts."
+        )
+    if options.concepts:
+        if scored:
+            raise SettingError("--concepts are tested by themselves; leave out the benchmarks.")
+        _test_concepts(options)
+        return
+    result = evaluate(
+        load_embedding(options),
+        options.analogies and benchmark_file(options.analogies),
+        [benchmark_file(item) for item in options.similarity or ()],
+        **given(options, FORMULAS),
+    )
+    emit(options, result.to_dict(), result.to_text())
+
+
+MEANINGS = {
+    "relation": "a shared direction, and the right pairs fit it better than wrong ones",
+    "groups": "a shared direction between two kinds of words, whichever is paired with which",
+    "association": "partners are near each other, but share no direction",
+    "none": "no more in common than random words of similar frequency",
+}
+SHOWN_PAIRS, SHOWN_FEATURES, SHOWN_WORDS, FREQUENT = 5, 5, 4, 4000
+
+
+def _test_concepts(options: argparse.Namespace) -> None:
+    from qwem.embedding import Embedding
+    from qwem.interpretation import concept_test, principal_axes, read_tasks
+
+    source = load_spectrum(options)
+    # The test takes the first d dimensions of the embedding as its features.
+    embedding = principal_axes(source) if isinstance(source, Embedding) else source.embedding()
+    tests: dict[str, ConceptTest] = {}
+    refused: dict[str, str] = {}
+    tasks = read_tasks(options.concepts)
+    for task in tasks:
+        try:
+            tests[task.name] = concept_test(embedding, task, **given(options, CONCEPT))
+        except DataError as error:  # too few known pairs, which stops the others only if alone
+            if len(tasks) == 1:
+                raise
+            refused[task.name] = str(error)
+    report: dict[str, Any] = {
+        "concepts": [test.to_dict() for test in tests.values()],
+        "refused": refused,
+    }
+    rows: list[tuple[str, ...]]
+    if len(tasks) == 1:
+        rows = list(_concept_details(embedding, tests[tasks[0].name]))
+    else:
+        rows = [("concept", "verdict", "direction", "pairing", "clearest in", "pairs")]
+        rows += [_concept_summary(test) for test in tests.values()]
+        rows += [(name, "too few known pairs", "", "", "", "") for name in refused]
+    emit(options, report, rows)
+
+
+def _concept_summary(test: ConceptTest) -> tuple[str, ...]:
+    return (
+        test.task.name,
+        test.verdict,
+        f"p = {test.p_value:.3g}",
+        f"p = {test.pairing_p_value:.3g}",
+        f"dimension {test.best_dim}",
+        f"{len(test.task)} of {len(test.task) + len(test.task.dropped)}",
+    )
+
+
+def _concept_details(embedding: Embedding, test: ConceptTest) -> Iterator[tuple[str, str]]:
+    import numpy as np
+
+    name, verdict, direction, pairing, best, pairs = _concept_summary(test)
+    yield name, f"{verdict}: {MEANINGS[verdict]}"
+    yield "direction", f"{direction}, clearest in {best}"
+    yield "pairing", pairing
+    yield "pairs", f"{pairs} have known words"
+    yield "fit worst", _fits(test.pairs[:SHOWN_PAIRS])
+    yield "fit best", _fits(reversed(test.pairs[-SHOWN_PAIRS:]))
+    for feature in test.features[:SHOWN_FEATURES]:
+        axis = np.zeros(embedding.vector_size)
+        axis[feature.rank - 1] = 1
+        ends = " — ".join(
+            " ".join(word for word, _ in embedding.most_similar([end], None, SHOWN_WORDS, FREQUENT))
+            for end in (axis, -axis)
+        )
+        yield f"feature {feature.rank}", f"{feature.share:.0%} of the direction: {ends}"
+
+
+def _fits(fits: Iterable[Any]) -> str:
+    return ", ".join(f"{fit.source}–{fit.target} {fit.cosine:.2f}" for fit in fits)
+
+
+WEAT = {
+    "alternative": Option(
+        ("greater", "less", "two-sided"),
+        "what is tested for (default: greater for --targets, two-sided for --words)",
+    ),
+    "draws": Option(
+        REPEATS, "random splits, if there are too many to count all (default: 9999)", "N"
+    ),
+    "seed": Option(Whole(), "seed of the random splits (default: 0)", "N"),
+}
+
+
+@command(
+    model=MODEL,
+    attributes=Option(
+        word_list, "two lists of words, such as pleasant and unpleasant ones",
+        ("A", "B"), nargs=2, required=True,
+    ),
+    targets=Option(
+        word_list, "two lists of words to compare, such as flowers and insects", ("X", "Y"), nargs=2
+    ),
+    words=Option(word_list, "words to test one by one", "WORDS"),
+    **WEAT,
+    dim=DIM,
+)  # fmt: skip
+def weat(options: argparse.Namespace) -> None:
+    """Test whether words are associated with one attribute rather than another.
+
+    With two lists of --targets this is the word embedding association test (WEAT). With --words it
+    is the single-category test, for each word. Lists of words are separated by commas, or in a file
+    of one word per line: @FILE. For a model with replicates (qwem fit --folds) the statistic has
+    its standard error and 95 % interval over documents beside the p-value over words.
+    """
+    from qwem.comparison import AssociationTests, sc_weat, weat
+
+    if bool(options.targets) == bool(options.words):
+        raise SettingError("Give two lists of --targets, or --words.")
+    vectors = load_stability(options) or load_embedding(options)
+    attributes = options.attributes[0], options.attributes[1]
+    settings = given(options, WEAT)
+    if options.targets:
+        first, second = options.targets
+        emit_result(options, weat(vectors, first, second, attributes, **settings))
+        return
+    tests = {word: sc_weat(vectors, word, attributes, **settings) for word in options.words}
+    emit_result(options, AssociationTests(tests))
+
+
+COMPARING = {
+    "folds": Option(
+        Whole(2, 100_000), "number of random parts of the documents (default: 10)", "K"
+    ),
+    "permutations": Option(
+        REPEATS, "random assignments for the p-values, 0 for none (default: 199)", "N"
+    ),
+    "alignment": Option(
+        ("compass", "procrustes"),
+        "one set of contexts for all texts (default), or separate fits that are rotated",
+    ),
+}
+SHOWN_DIMS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+SHOWN_MATCHES = 10
+VECTOR_FILES = (".bin", ".npz", ".npy", ".safetensors", ".vec", ".kv")
+
+
+@command(
+    "factorize", "target", "polish", "read", "count",
+    inputs=argument("INPUT", "two models or files of word vectors, or two texts or more", "+"),
+    topn=topn("words", 20),
+    **COMPARING,
+    group_column=GROUP_COLUMN,
+    path=Option(word_list, "words to place on an axis in each text", "WORDS"),
+    **ENDS,
+    figure=figure("the paths of these words"),
+)  # fmt: skip
+def compare(options: argparse.Namespace) -> None:
+    """List the words that texts use differently, or compare the features of two models.
+
+    Each text is a file, a directory or an encoded corpus; give them in the order of time, if they
+    have one. Differences are listed between the first and the last, the surest first. With --path
+    the command shows where words lie on an axis instead, in one text after another. Two models may
+    differ in origin and dimension; --dim D compares their first D features.
+    """
+    vectors = [_holds_vectors(item) for item in options.inputs]
+    if all(vectors) and len(vectors) == 2:
+        _compare_models(options)
+        return
+    if any(vectors):
+        raise SettingError("compare needs two models or files of vectors, or texts alone.")
+    from qwem.comparison import compare_corpora
+
+    ends = options.positive, options.negative
+    if any((options.path, options.figure, *ends)) and not all((options.path, *ends)):
+        raise SettingError("A path along an axis needs --path, --positive and --negative.")
+    check_figure(options)
+    if options.path and options.permutations is None:
+        options.permutations = 0  # no p-value is shown
+    names = [Path(item).stem for item in options.inputs]
+    if len(set(names)) < len(names):
+        names = options.inputs
+    if len(set(names)) < max(2, len(names)):
+        raise SettingError("compare needs two different texts or more.")
+    texts = dict(zip(names, options.inputs, strict=True))
+    groups = {name: groups_of([item], options.group_column) for name, item in texts.items()}
+    found = compare_corpora(
+        {name: source_of([item]) for name, item in texts.items()},
+        groups=None if options.group_column is None else groups,  # type: ignore[arg-type]
+        preset=options.preset,
+        threads=options.threads,
+        **given(options, COMPARING),
+        **given_settings(options),
+    )
+    if options.path:
+        path = found.path(options.path, *ends)
+        emit_result(options, path)
+        draw(options, path, *(", ".join(words) for words in ends))
+        return
+    emit_result(options, found, found.shown(options.topn))
+
+
+def _holds_vectors(path: str) -> bool:
+    """Return whether a path has a model or vectors rather than text."""
+    from qwem._internal.artefact import kind_of
+
+    if kind := kind_of(path):
+        return kind in ("model", "stability", "embedding")
+    file = Path(path)
+    if Path(path.removesuffix(".gz")).suffix in VECTOR_FILES:
+        return True
+    if not file.is_file() or file.suffix not in ("", ".txt"):
+        return False
+    with file.open("rb") as opened:
+        first = opened.readline(1 << 16).split()
+    try:
+        numbers = [float(item) for item in first[1:]]
+    except ValueError:
+        return False
+    header = len(first) == 2 and all(item.isdigit() for item in first)
+    return header or len(numbers) >= 10  # word2vec, GloVe
+
+
+def _compare_models(options: argparse.Namespace) -> None:
+    from qwem.interpretation import overlaps
+
+    one, other = map(load_vectors, options.inputs)
+    found = overlaps(one, other, **given(options, ["dim"]))
+    dims = [*(d for d in SHOWN_DIMS if d < found.dim), found.dim]
+    matches = (
+        f"{k + 1}→{found.match[k] + 1} {found.matched[k]:.2f}"
+        for k in range(min(SHOWN_MATCHES, found.dim))
+    )
+    similarity = found.subspace_similarity
+    rows = [
+        ("words", f"{len(found.words):,} shared"),
+        *((f"first {d}" if d > 1 else "first", f"{similarity[d - 1]:.3f} in common") for d in dims),
+        ("matched", f"{found.matched.mean():.3f} on average: {', '.join(matches)} …"),
+    ]
+    emit(options, found.to_dict(), rows)
+
+
+REGRESSION = {
+    "permutations": Option(
+        REPEATS, "random assignments for the p-values, 0 for none (default: 999)", "N"
+    ),
+    "drop_missing": Option(bool, "leave out documents without some covariate (default: no)"),
+}
+
+
+@command(
+    "factorize", "target", "polish", "read", "count",
+    inputs=argument("INPUT", "Parquet or JSON files, or one encoded corpus", "+"),
+    words=Option(
+        word_list, "a word or phrase, or several that are taken together", "WORDS", required=True
+    ),
+    covariates=Option(str, "columns to regress on", "COLUMN", nargs="+", required=True),
+    clusters=Option(
+        str, "documents with the same value belong together (default: each is by itself)", "COLUMN"
+    ),
+    table=Option(
+        str, "Parquet or JSON files with the columns, one row per document (default: INPUT)",
+        "FILE", nargs="+",
+    ),
+    model=Option(str, "vectors of words (default: those of a fit to the text)", "MODEL"),
+    **REGRESSION,
+    figure=figure("the coefficients"),
+)  # fmt: skip
+def regression(options: argparse.Namespace) -> None:
+    """Regress the use of a word on what is known about documents, such as party, year or author.
+
+    Covariates are columns of the Parquet or JSON files that the text is read from, or of --table.
+    Numbers enter as they are, and text as categories. Lists of words are separated by commas, or in
+    a file of one word per line: @FILE.
+    """
+    from qwem.comparison import context_regression
+    from qwem.corpus import Corpus, read_columns
+    from qwem.model import PRESETS
+
+    check_figure(options)
+    source = text_of(options.inputs, "to compare")
+    if isinstance(source, Corpus) and options.table is None:
+        raise SettingError("An encoded corpus has no columns; name the files with them by --table.")
+    names = [*options.covariates, *([options.clusters] if options.clusters else [])]
+    columns = read_columns(options.table or source, names)
+    changes: dict[str, Any] = {
+        **(PRESETS[options.preset] if options.preset else {}),
+        **given(options, REGRESSION),
+        **given_settings(options),
+    }
+    if options.model:
+        changes["embedding"] = load_vectors(options.model)
+    if options.clusters:
+        changes["clusters"] = columns[options.clusters]
+    found = context_regression(
+        source,
+        options.words,
+        {name: columns[name] for name in options.covariates},
+        threads=options.threads,
+        **changes,
+    )
+    emit_result(options, found)
+    draw(options, found)
