@@ -40,6 +40,7 @@ def failing(error: BaseException) -> int:
             2,
             "model: No space left on device; free some space",
         ),
+        (ModuleNotFoundError(name="jax"), 2, "this needs jax, which is not installed: pip"),
         (MemoryError(), 2, "memory ran out; use fewer words"),
         (RuntimeError("can't start new thread"), 2, "no more threads can be started; use fewer"),
         (KeyboardInterrupt(), 130, "interrupted."),

@@ -15,7 +15,8 @@ from qwem.errors import SettingError
 from qwem.model import Settings, resolve_auto
 from qwem.target import rank_one, setting31, word_probability
 from qwem.training import Trace
-from qwem.training.from_text import TrainingSettings, run_training
+from qwem.training.from_text import run_training
+from qwem.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

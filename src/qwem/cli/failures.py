@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 INPUT_AT_FAULT = 2
 _SIGNALS = ("SIGTERM", "SIGHUP")
+_OF_TRAINING = ("jax", "jaxlib", "optax")
 _REMEDIES = {
     errno.ENOSPC: "free some space, or choose another disk (TMPDIR, for temporary files)",
     errno.EDQUOT: "free some space, or choose another disk (TMPDIR, for temporary files)",
@@ -60,6 +61,13 @@ def run_command(
         _discard_output()  # whoever read it has gone
     except QwemError as error:
         return _say(in_options(str(error), known()), INPUT_AT_FAULT)
+    except ModuleNotFoundError as error:
+        if error.name not in _OF_TRAINING:
+            raise
+        return _say(
+            f"this needs {error.name}, which is not installed: pip install 'qwem[train]'.",
+            INPUT_AT_FAULT,
+        )
     except MemoryError:
         return _say(
             "memory ran out; use fewer words (--vocab-size), or a machine with more memory.",

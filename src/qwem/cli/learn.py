@@ -320,11 +320,8 @@ def _train(options: argparse.Namespace) -> None:
     model of qwem fit instead. word2vec is --loss logistic --reweighting word2vec --optimizer adam.
     The same command continues an interrupted run; with a later end, it continues a finished one.
     """
-    from qwem._internal.imports import require
     from qwem.evaluation import evaluate_analogies, read_analogies
     from qwem.model import reject_fixed_settings
-
-    require("jax", "train")
     from qwem.training.from_text import run_training
 
     training = TrainingSettings(**given(options, TrainingSettings.options()))

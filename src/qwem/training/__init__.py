@@ -41,9 +41,16 @@ _get, __dir__ = lazy_names(
     {
         "ensemble": ("train_seeds",),
         "exact": ("population",),
-        "losses": ("LOGISTIC", "QUARTIC", "contrastive",),
+        "losses": (
+            "LOGISTIC",
+            "QUARTIC",
+            "contrastive",
+        ),
         "minibatch": ("stochastic",),
-        "noise": ("gradient_noise", "mode_plateau",),
+        "noise": (
+            "gradient_noise",
+            "mode_plateau",
+        ),
         "run": ("train",),
         "schedule": ("stepwise",),
         "stability": ("stable_rate",),
