@@ -78,11 +78,11 @@ def copied(corpus: str, times: int, directory: str) -> list[Path]:
 
 
 def count_there(
-    client: Any, files: list[Path], work: Path, settings: Settings, piece_bytes: int
+    client: Any, files: list[Path], work: Path, settings: Settings, shard_bytes: int
 ) -> tuple[Cooccurrence, float, Stages]:
     with stages() as seen:
         start = time.perf_counter()
-        found = count_files(client, files, work, settings, piece_bytes=piece_bytes)
+        found = count_files(client, files, work, settings, shard_bytes=shard_bytes)
         seconds = time.perf_counter() - start
     return found, seconds, seen
 
@@ -123,7 +123,7 @@ def _overhead(
         flush=True,
     )
     before = _processor_seconds(client)
-    found, seconds, seen = count_there(client, files, work, settings, options.piece_bytes)
+    found, seconds, seen = count_there(client, files, work, settings, options.shard_bytes)
     used_there = _processor_seconds(client) - before
     shutil.rmtree(work)
     assert found == expected
@@ -143,13 +143,13 @@ def constants(options: argparse.Namespace, settings: Settings, directory: str) -
     with connected(workers=workers) as client:
         client.run(_warm)
         once, seconds, seen = count_there(
-            client, copied(options.corpus, 1, directory), work, settings, options.piece_bytes
+            client, copied(options.corpus, 1, directory), work, settings, options.shard_bytes
         )
         size = sum(file.stat().st_size for file in work.rglob("*") if file.is_file())
         words = int(once.word_counts.sum())
         pairs = once.symmetric.nnz
         print(f"{workers} workers, {words:,} words that are kept, {pairs:,} pairs")
-        print(f"once: {seconds:.1f} s, {size / 1e6:,.0f} MB of pieces", flush=True)
+        print(f"once: {seconds:.1f} s, {size / 1e6:,.0f} MB of shards", flush=True)
         for stage, taken in seen.seconds.items():
             print(f"    {stage:16}{taken:7.2f} s  {seen.tasks[stage]:5} tasks")
         text = seen.seconds["reading"] + seen.seconds["counting"]
@@ -163,7 +163,7 @@ def constants(options: argparse.Namespace, settings: Settings, directory: str) -
         runs = []
         for times in (2, options.times):
             files = copied(options.corpus, times, directory)
-            runs.append(count_there(client, files, work, settings, options.piece_bytes))
+            runs.append(count_there(client, files, work, settings, options.shard_bytes))
             shutil.rmtree(work)
         (_, _, twice), (_, taken, more) = runs
         predicted = _predicted(seconds, seen, twice, more.tasks, options.times, workers)
@@ -233,19 +233,19 @@ def _warm() -> None:
     from tempfile import TemporaryDirectory
 
     from qwem import Cooccurrence
-    from qwem.corpus import Reading, RecodedPieces, Vocabulary, cut_files, encode_piece
+    from qwem.corpus import Corpus, Reading, Vocabulary
+    from qwem.corpus._shards import encode_shard, split_files
 
     with TemporaryDirectory() as directory:
-        text, piece = Path(directory, "text.txt"), Path(directory, "piece")
+        text, saved = Path(directory, "text.txt"), Path(directory, "shard")
         words = [a + b for a in "abcdefghijklmnopqrst" for b in "abcdefghijklmnopqrst"]
         text.write_text(" ".join(words))
         reading = Reading(tokenizer="ascii")
-        encoded = [encode_piece(cut_files(text, "line", 10_000)[0], "line", reading, piece)]
+        shard = encode_shard(split_files(text, "line", 10_000)[0], "line", reading, saved)
         for chosen in (words[:2], words):  # few words are counted in a dense matrix, many in rows
             vocabulary = Vocabulary.from_counts(dict.fromkeys(chosen, 1))
-            pieces = RecodedPieces(encoded, vocabulary, "drop")
-            for source in (pieces, pieces.corpus()):
-                Cooccurrence.count(source, subsample=0.5, threads=1)
+            corpus = Corpus.concatenate([shard], vocabulary)
+            Cooccurrence.count(corpus, subsample=0.5, threads=1)
 
 
 def _peak() -> int:
@@ -264,7 +264,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--vocab-size", type=int, default=10_000)
-    parser.add_argument("--piece-bytes", type=int, default=1 << 28)
+    parser.add_argument("--shard-bytes", type=int, default=1 << 28)
     parser.add_argument("--constants", action="store_true")
     options = parser.parse_args()
     settings = Settings(vocab_size=options.vocab_size, tokenizer="ascii", min_tokens=500)

@@ -13,8 +13,8 @@ import pytest
 
 from cluster.processes import kill_workers, served
 from qwem import Cooccurrence, Corpus
-from qwem.cluster import connected, connecting, count_files, counting, fit_files, pieces
-from qwem.cluster.tasks import run_all, thread_total
+from qwem.cluster import _results, connected, connecting, count_files, counting, fit_files
+from qwem.cluster._tasks import run_all, thread_total
 from qwem.errors import (
     ClusterError,
     CorpusError,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytest.importorskip("distributed", reason="needs Dask's distributed")
-PIECE = 4_000  # bytes
+SHARD = 4_000  # bytes
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +70,9 @@ def assert_same(found: Cooccurrence, expected: Cooccurrence) -> None:
 def test_counts_are_those_of_one_machine(
     client: Any, text: Path, settings: Settings, tmp_path: Path
 ) -> None:
-    found = count_files(client, text, tmp_path, settings, piece_bytes=PIECE)
+    found = count_files(client, text, tmp_path, settings, shard_bytes=SHARD)
     assert_same(found, count(read(str(text), settings), settings))
-    assert len(list(tmp_path.glob("text-*"))) > (2 if settings.documents == "file" else 10)
+    assert len(list(tmp_path.glob("shard-*"))) > (2 if settings.documents == "file" else 10)
     assert len(list(tmp_path.glob("counts-*"))) == 2
 
 
@@ -82,14 +82,14 @@ def test_many_tasks_are_added_in_trees_of_rows(
     """Several levels of them, and no more than two files at a time."""
     monkeypatch.setattr(counting, "TASKS", 4)
     monkeypatch.setattr(counting, "FAN_IN", 2)
-    monkeypatch.setattr(pieces, "FAN_IN", 2)
+    monkeypatch.setattr(_results, "FAN_IN", 2)
     settings = Settings(subsample=0.01)
-    found = count_files(client, text, tmp_path, settings, piece_bytes=PIECE)
+    found = count_files(client, text, tmp_path, settings, shard_bytes=SHARD)
     expected = count(read(str(text), settings), settings)
     assert found == expected
     assert len(list(tmp_path.glob("counts-*"))) == 8
     assert len(list(tmp_path.glob("sum-*"))) == 2 * (4 + 2)
-    model = fit_files(client, text, tmp_path, settings, piece_bytes=PIECE)
+    model = fit_files(client, text, tmp_path, settings, shard_bytes=SHARD)
     assert np.array_equal(model.embedding().vectors, fit(str(text), settings).embedding().vectors)
 
 
@@ -97,19 +97,19 @@ def test_a_run_goes_on_from_its_files(
     client: Any, text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What is missing or damaged is made again, and nothing else; and that is said."""
-    first = count_files(client, text, tmp_path, piece_bytes=PIECE)
+    first = count_files(client, text, tmp_path, shard_bytes=SHARD)
     assert "going on" not in caplog.text
     times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     lost, cut_short = sorted(tmp_path.glob("counts-*"))
     shutil.rmtree(lost)
     (cut_short / "metadata.json").write_text("{")
-    damaged = sorted(tmp_path.glob("text-*"))[3]
+    damaged = sorted(tmp_path.glob("shard-*"))[3]
     with (damaged / "tokens.bin").open("r+b") as file:
         file.write(b"\xff")
-    again = count_files(client, text, tmp_path, piece_bytes=PIECE)
+    again = count_files(client, text, tmp_path, shard_bytes=SHARD)
     assert_same(again, first)
-    pieces = len(list(tmp_path.glob("text-*")))
-    assert f"going on from {pieces} of {pieces} pieces of text in {tmp_path}" in caplog.text
+    shards = len(list(tmp_path.glob("shard-*")))
+    assert f"going on from {shards} of {shards} shards of text in {tmp_path}" in caplog.text
     changed = {path for path in tmp_path.iterdir() if path.stat().st_mtime_ns != times.get(path)}
     assert changed == {lost, cut_short, damaged}
 
@@ -127,7 +127,7 @@ def test_killed_workers_change_nothing(client: Any, text: Path, tmp_path: Path) 
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        found = count_files(client, text, tmp_path, piece_bytes=PIECE // 4)
+        found = count_files(client, text, tmp_path, shard_bytes=SHARD // 4)
     finally:
         over.set()
         killer.join()
@@ -147,49 +147,49 @@ def test_a_scheduler_is_killed(text: Path, tmp_path: Path, monkeypatch: pytest.M
             return run_all(client, work, tasks, description, *rest)
 
         monkeypatch.setattr(counting, "run_all", lose)
-        with pytest.raises(ClusterError, match=r"was lost; the pieces that are finished are kept"):
-            count_files(client, text, work, piece_bytes=PIECE)
+        with pytest.raises(ClusterError, match=r"was lost; the results that are finished are kept"):
+            count_files(client, text, work, shard_bytes=SHARD)
         with pytest.raises(ClusterError, match="was lost"):  # also between two stages
             thread_total(client)
-    finished = {path: path.stat().st_mtime_ns for path in work.glob("text-*")}
+    finished = {path: path.stat().st_mtime_ns for path in work.glob("shard-*")}
     assert finished
     monkeypatch.undo()
     with connected(workers=1) as client:
-        found = count_files(client, text, work, piece_bytes=PIECE)
+        found = count_files(client, text, work, shard_bytes=SHARD)
     assert_same(found, count(read(str(text), Settings()), Settings()))
-    assert finished == {path: path.stat().st_mtime_ns for path in work.glob("text-*")}
+    assert finished == {path: path.stat().st_mtime_ns for path in work.glob("shard-*")}
 
 
 def test_errors_of_the_text_reach_the_caller(client: Any, tmp_path: Path) -> None:
     broken = tmp_path / "broken.txt"
     broken.write_bytes(b"some words \xff here\n" * 1000)
     with pytest.raises(CorpusError, match=r"broken\.txt"):
-        count_files(client, broken, tmp_path / "work", piece_bytes=PIECE)
+        count_files(client, broken, tmp_path / "work", shard_bytes=SHARD)
     short = tmp_path / "short.txt"
     short.write_text("a few words\n" * 10)
     with pytest.raises(EmptyCorpusError, match="none of the text has 500 words"):
         count_files(client, short, tmp_path / "work", Settings(min_tokens=500))
 
 
-def test_a_text_whose_pieces_do_not_fit_is_refused_early(
+def test_a_text_whose_shards_do_not_fit_is_refused_early(
     client: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As soon as one piece shows how large the others will be."""
+    """As soon as one shard shows how large the others will be."""
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=9_000))
-    with pytest.raises(DiskLimitError, match=r"the other pieces of this text would need .* GB mor"):
-        count_files(client, text, tmp_path, piece_bytes=PIECE)
-    finished = len(list(tmp_path.glob("text-*")))
+    with pytest.raises(DiskLimitError, match=r"the other shards of this text would need .* GB mor"):
+        count_files(client, text, tmp_path, shard_bytes=SHARD)
+    finished = len(list(tmp_path.glob("shard-*")))
     monkeypatch.undo()
-    count_files(client, text, tmp_path, piece_bytes=PIECE)
-    assert finished < len(list(tmp_path.glob("text-*")))
+    count_files(client, text, tmp_path, shard_bytes=SHARD)
+    assert finished < len(list(tmp_path.glob("shard-*")))
 
 
 def test_an_error_of_a_task_is_not_taken_for_a_lost_cluster(client: Any) -> None:
     def wait() -> None:  # workers can't import this module, so the function travels whole
         raise TimeoutError("too slow")
 
-    with pytest.raises(ClusterError, match=r"A worker could not do its work: too slow; the pieces"):
+    with pytest.raises(ClusterError, match=r"A worker could not do its work: too slow; the"):
         run_all(client, wait, [()], "waiting")
 
 
@@ -200,8 +200,8 @@ def test_workers_that_share_no_directory(
         tasks[0][0].unlink()  # what this process wrote is not there for workers
         return run_all(client, work, tasks, description)
 
-    monkeypatch.setattr(pieces, "PATIENCE", 0.2)
-    monkeypatch.setattr(pieces, "run_all", hide)
+    monkeypatch.setattr(_results, "PATIENCE", 0.2)
+    monkeypatch.setattr(_results, "run_all", hide)
     with pytest.raises(ClusterError, match=r"Workers don't see what is written to .*/work, where"):
         count_files(client, text, tmp_path / "work")
     assert not (tmp_path / "work").exists()
@@ -217,7 +217,7 @@ def test_no_cluster_there(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connecting, "PATIENCE", 1.0)
-    monkeypatch.setattr(connecting, "SILENCE", 0.1)
+    monkeypatch.setattr(connecting, "LOG_AFTER", 0.1)
     with (
         pytest.raises(ClusterError, match=r"no cluster at tcp://127\.0\.0\.1:1; start"),
         connected("tcp://127.0.0.1:1"),
@@ -226,18 +226,19 @@ def test_no_cluster_there(
     assert "waiting for the cluster at tcp://127.0.0.1:1, 1 seconds at most" in caplog.text
 
 
-@pytest.mark.parametrize("piece_bytes", [1, 7, 50, 10_000])
-def test_pieces_have_every_line_once(piece_bytes: int, tmp_path: Path) -> None:
-    from qwem.corpus import Reading, cut_files, encode_piece
+@pytest.mark.parametrize("shard_bytes", [1, 7, 50, 10_000])
+def test_shards_have_every_line_once(shard_bytes: int, tmp_path: Path) -> None:
+    from qwem.corpus import Reading
+    from qwem.corpus._shards import encode_shard, split_files
 
     text = tmp_path / "text.txt"
     text.write_text("one\n\ntwo three\nfour five six seven eight\n\n\nnine")
-    pieces = cut_files(text, "line", piece_bytes)
+    shards = split_files(text, "line", shard_bytes)
     words: list[list[str]] = []
-    for number, piece in enumerate(pieces):
-        encoded = encode_piece(piece, "line", Reading(), tmp_path / str(number)).stream()
+    for number, shard in enumerate(shards):
+        encoded = encode_shard(shard, "line", Reading(), tmp_path / str(number))
         for first, last in zip(encoded.offsets, encoded.offsets[1:], strict=False):
-            words.append([encoded.words[i] for i in encoded.tokens[first:last]])
+            words.append([encoded.vocabulary.words[i] for i in encoded.tokens[first:last]])
     assert [line for line in words if line] == [
         ["one"], ["two", "three"], ["four", "five", "six", "seven", "eight"], ["nine"]
     ]  # fmt: skip
@@ -257,15 +258,15 @@ def test_recoding_equals_encoding_with_these_words(text: Path) -> None:
 def test_the_command_line(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from qwem.cli import main
 
-    output, pieces = tmp_path / "counts", tmp_path / "counts-pieces"
+    output, shards = tmp_path / "counts", tmp_path / "counts-shards"
     arguments = ["count", str(text), "-o", str(output), "--local-cluster", "1"]
     assert main(arguments) == 0
     assert_same(Cooccurrence.load(output), count(read(str(text), Settings()), Settings()))
-    assert not pieces.exists()
-    pieces.mkdir()
-    (pieces / "notes.txt").write_text("mine")
+    assert not shards.exists()
+    shards.mkdir()
+    (shards / "notes.txt").write_text("mine")
     assert main(arguments) == 0
-    assert [entry.name for entry in pieces.iterdir()] == ["notes.txt"], "files of the user stay"
+    assert [entry.name for entry in shards.iterdir()] == ["notes.txt"], "files of the user stay"
     assert main([*arguments, "--cluster", "tcp://127.0.0.1:1"]) == 2
     assert "--cluster and --local-cluster name two clusters;" in capsys.readouterr().err
     assert main(["count", str(output), "-o", str(output), "--local-cluster", "1"]) == 2

@@ -1,4 +1,4 @@
-"""Phrases in pieces of text: those of one machine, and counted as there."""
+"""Phrases in shards of text: those of one machine, and counted as there."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_phrases_are_those_of_one_machine(
     client: Any, text: Path, tmp_path: Path, passes: int
 ) -> None:
     settings = Settings(phrases=passes, oov="mask", vocab_size=60, polish=False, dim=5)
-    model = fit_files(client, text, tmp_path, settings, piece_bytes=8_000)
+    model = fit_files(client, text, tmp_path, settings, shard_bytes=8_000)
     corpus = read(str(text), settings)
     assert model.phrases is not None
     assert corpus.phrases is not None
@@ -45,15 +45,15 @@ def test_phrases_are_those_of_one_machine(
     assert model.phrases.settings == corpus.phrases.settings
     assert np.array_equal(model.phrases.scores, corpus.phrases.scores)
     assert model.vocabulary.words == corpus.vocabulary.words
-    found = count_files(client, text, tmp_path, settings, piece_bytes=8_000)
+    found = count_files(client, text, tmp_path, settings, shard_bytes=8_000)
     assert found == count(corpus, settings)
 
 
 def test_phrases_that_are_given(client: Any, text: Path, tmp_path: Path) -> None:
-    """Other phrases make other pieces, even if as many begin alike."""
+    """Other phrases make other shards, even if as many begin alike."""
     corpus = Corpus.from_files(text, min_count=1)
     for threshold in (0.2, 0.8):
         phrases = Phrases.learn(corpus, threshold=threshold)
         settings = Settings(phrases=phrases)
-        found = count_files(client, text, tmp_path, settings, piece_bytes=8_000)
+        found = count_files(client, text, tmp_path, settings, shard_bytes=8_000)
         assert found == count(read(str(text), settings), settings)

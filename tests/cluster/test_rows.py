@@ -11,9 +11,9 @@ from cluster.processes import kill_workers, served
 from polish.statistics import some_counts
 from qwem import Settings, fit, mstar
 from qwem import factorize as factorize_here
-from qwem.cluster import connected, connecting, factorize, polish, remove_pieces, rows, tasks
-from qwem.cluster.rows import spread
-from qwem.cluster.tasks import run_each
+from qwem.cluster import _rows, _tasks, connected, connecting, factorize, polish, remove_results
+from qwem.cluster._rows import spread
+from qwem.cluster._tasks import run_each
 from qwem.errors import ClusterError
 from qwem.polish import polish as polish_here
 from qwem.target import rank_one, setting31, word_probability
@@ -94,7 +94,7 @@ def test_killed_workers_change_nothing(
 
         run_each(client, work, tasks, kill_and_tell)
 
-    monkeypatch.setattr(rows, "run_each", killing)
+    monkeypatch.setattr(_rows, "run_each", killing)
     found = factorize(client, some_target(dense=False), tmp_path, DIM, signed=True, method="krylov")
     assert not kills
     assert np.array_equal(found.eigenvectors, expected.eigenvectors)
@@ -108,7 +108,7 @@ def test_the_last_worker_and_then_the_scheduler_are_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connecting, "PATIENCE", 5.0)
-    monkeypatch.setattr(tasks, "LOOKS_WITHOUT_WORKERS", 1)
+    monkeypatch.setattr(_tasks, "LOOKS_WITHOUT_WORKERS", 1)
     target = some_target(dense=False)
     with served(tmp_path) as (address, scheduler, worker), connected(address) as client:
         worker.kill()
@@ -121,7 +121,7 @@ def test_the_last_worker_and_then_the_scheduler_are_killed(
             scheduler.wait()
             run_each(*arguments)
 
-        monkeypatch.setattr(rows, "run_each", lose)
+        monkeypatch.setattr(_rows, "run_each", lose)
         with pytest.raises(ClusterError, match=r"The scheduler at tcp.* was lost"):
             factorize(client, target, tmp_path, DIM, method="krylov")
     assert not list(tmp_path.glob("rows-*"))
@@ -131,7 +131,7 @@ def test_what_a_killed_run_leaves_is_removed(client: Any, tmp_path: Path) -> Non
     work = tmp_path / "work"
     with spread(client, work, np.eye(3), [(0, 2), (2, 3)]):
         assert [entry.name[:5] for entry in work.iterdir()] == ["rows-"]
-        remove_pieces(work)
+        remove_results(work)
         assert not work.exists()
 
 
@@ -149,7 +149,7 @@ def test_a_whole_fit_is_that_of_one_machine(client: Any, tmp_path: Path, phrases
     (text / "a.txt").write_text("\n".join([*lines[:200], "short"]))
     (text / "b.txt").write_text("\n".join(["", *lines[200:]]))
     settings = Settings(min_tokens=5, subsample=0.005, errors="replace", phrases=phrases)
-    found = fit_files(client, text, tmp_path / "work", settings, piece_bytes=4_000)
+    found = fit_files(client, text, tmp_path / "work", settings, shard_bytes=4_000)
     expected = fit(str(text), settings)
     assert np.array_equal(found.embedding().vectors, expected.embedding().vectors)
     assert found.settings == expected.settings

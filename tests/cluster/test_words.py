@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qwem.cluster import words
-from qwem.cluster.words import choose_from, merge_words, save_words, totals_of, words_of
-from qwem.corpus import AtMost, Reading, choose_words
+from qwem.cluster import _words as words
+from qwem.cluster._words import choose_from, merge_words, save_words, totals_of, words_of
+from qwem.corpus import Reading, VocabularyLimit
+from qwem.corpus.vocabulary import choose_words
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def test_sums_are_those_of_a_dictionary(
         Reading(),
         Reading(vocab_size=7),
         Reading(vocab_size=40, min_count=3),
-        Reading(vocab_size=AtMost(5_000)),
+        Reading(vocab_size=VocabularyLimit(5_000)),
         Reading(min_count=4),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qwem.corpus import Vocabulary
-from qwem.corpus.close_spellings import FREQUENT, close_spellings
+from qwem.corpus.vocabulary import FREQUENT, close_spellings
 from qwem.errors import UnknownWordError
 
 KNOWN = ("the", "king", "kind", "receive", "relieve", "paris", "berlin", "philosophy", "naïve")

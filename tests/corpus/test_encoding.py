@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus, Vocabulary
-from qwem.corpus import batches, interner, token_stream
+from qwem.corpus import _batches, _interner, _token_stream
 from qwem.errors import CorpusError, DiskLimitError, SettingError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_encoding_equals_the_slow_way(
 
     def build() -> Corpus:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(batches, "BATCH_BYTES", size)
+            patch.setattr(_batches, "BATCH_BYTES", size)
             return Corpus.from_documents(
                 documents,
                 vocab_size=vocab_size,
@@ -115,7 +115,7 @@ def test_threads_and_batches_leave_no_trace_on_disk(
     arguments: dict[str, Any] = {"vocab_size": None, "documents": documents}
     Corpus.from_files(directory / "text.txt", **arguments, directory=directory / "a", threads=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "BATCH_BYTES", size)
+        patch.setattr(_batches, "BATCH_BYTES", size)
         Corpus.from_files(
             directory / "text.txt", **arguments, directory=directory / "b", threads=threads
         )
@@ -128,7 +128,7 @@ def test_a_disk_that_is_too_small_is_refused_while_reading(
     words, lines = 1_000, 400
     text = tmp_path / "text.txt"
     text.write_text(("word " * words + "\n") * lines)
-    monkeypatch.setattr(batches, "BATCH_BYTES", text.stat().st_size // 20)
+    monkeypatch.setattr(_batches, "BATCH_BYTES", text.stat().st_size // 20)
     spools = 4 * words * lines  # and as much again for the corpus
     free = shutil.disk_usage(tmp_path)._replace(free=int(1.8 * spools))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
@@ -148,7 +148,7 @@ def test_a_document_may_be_larger_than_a_batch(
     words = [f"word{'abcdefghij'[i % 10]}{'xyz'[i % 3]}" for i in range(5000)]
     (tmp_path / "text.txt").write_text(" ".join(words) + "\nshort line\n")
     expected = Corpus.from_documents([words, ["short", "line"]], min_tokens=5000)
-    monkeypatch.setattr(batches, "BATCH_BYTES", 100)
+    monkeypatch.setattr(_batches, "BATCH_BYTES", 100)
     corpus = Corpus.from_files(tmp_path / "text.txt", vocab_size=None, min_tokens=5000)
     assert corpus.fingerprint == expected.fingerprint
     whole = Corpus.from_files(
@@ -158,7 +158,7 @@ def test_a_document_may_be_larger_than_a_batch(
 
 
 def test_more_words_than_the_table_holds_at_first() -> None:
-    words = [f"{number:x}" for number in range(3 * interner.FIRST_WORDS)]
+    words = [f"{number:x}" for number in range(3 * _interner.FIRST_WORDS)]
     text = " ".join(word.translate(str.maketrans("0123456789", "ghijklmnop")) for word in words)
     corpus = Corpus.from_documents([text, text], threads=1)
     assert len(corpus.vocabulary) == len(words)
@@ -206,7 +206,7 @@ def test_text_is_encoded_as_by_a_plain_loop(text_file: Path) -> None:
 def test_restricting_equals_encoding_with_fewer_words(
     oov: Literal["drop", "mask"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(token_stream, "_CHUNK_TOKENS", 7)
+    monkeypatch.setattr(_token_stream, "_CHUNK_TOKENS", 7)
     draw = np.random.default_rng(0)
     documents = [
         [str(word) for word in draw.geometric(0.1, size)] for size in draw.integers(0, 9, 40)

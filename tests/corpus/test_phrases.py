@@ -13,7 +13,9 @@ import pytest
 
 import qwem
 from qwem import Corpus, Model
-from qwem.corpus import InputFile, Phrases, Reading, encode_piece, token_stream
+from qwem.corpus import Phrases, Reading, _token_stream
+from qwem.corpus._files import InputFile
+from qwem.corpus._shards import encode_shard
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -116,8 +118,8 @@ def test_scores_and_joins_are_those_of_their_definitions(scoring: Any, threshold
 def test_it_is_the_same_for_any_threads_and_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = Corpus.from_documents(documents(), min_count=1)
     expected = Phrases.learn(corpus, passes=2, threads=1)
-    monkeypatch.setattr(token_stream, "_CHUNK_TOKENS", 100)
-    monkeypatch.setattr(token_stream, "_GROUPED_TOKENS", 500)
+    monkeypatch.setattr(_token_stream, "_CHUNK_TOKENS", 100)
+    monkeypatch.setattr(_token_stream, "_GROUPED_TOKENS", 500)
     for threads in (1, 3):
         found = Phrases.learn(corpus, passes=2, threads=threads)
         assert found.words == expected.words
@@ -195,7 +197,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         Phrases.learn(corpus, passes=0)
     with pytest.raises(SettingError, match="threshold must be a finite number"):
         Phrases.learn(corpus, threshold=math.nan)
-    with pytest.raises(SettingError, match="in a whole text, not in its pieces"):
-        encode_piece(InputFile(tmp_path, named=False), "line", Reading(phrases=True), tmp_path)
+    with pytest.raises(SettingError, match="in a whole text, not in its shards"):
+        encode_shard(InputFile(tmp_path, named=False), "line", Reading(phrases=True), tmp_path)
     with pytest.raises(SettingError, match="phrases"):
         Corpus.from_documents(["a b"], phrases=-1)

@@ -13,8 +13,9 @@ import pytest
 
 from qwem import Corpus, fit
 from qwem._internal.inputs import without_secrets
-from qwem.corpus import Reading, cut_files, encode_piece
-from qwem.corpus.files import find_files
+from qwem.corpus import Reading
+from qwem.corpus._files import find_files
+from qwem.corpus._shards import encode_shard, split_files
 from qwem.errors import CorpusError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -51,11 +52,11 @@ def test_text_is_that_of_local_files(memory: Any, tmp_path: Path) -> None:
 
 
 def test_pieces_have_every_document_once(memory: Any, tmp_path: Path) -> None:
-    pieces = cut_files("memory://text", "line", 100)
+    pieces = split_files("memory://text", "line", 100)
     assert len(pieces) > 10
     documents = 0
     for number, piece in enumerate(pieces):
-        documents += len(encode_piece(piece, "line", Reading(), tmp_path / str(number)))
+        documents += len(encode_shard(piece, "line", Reading(), tmp_path / str(number)))
     assert documents == len(LINES)
 
 
@@ -66,7 +67,7 @@ def test_counting_on_a_cluster(memory: Any, tmp_path: Path) -> None:
     from qwem.model import Settings, count, read
 
     with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
-        found = count_files(client, "memory://text", tmp_path / "work", piece_bytes=200)
+        found = count_files(client, "memory://text", tmp_path / "work", shard_bytes=200)
     assert found == count(read("memory://text", Settings()), Settings())
 
 

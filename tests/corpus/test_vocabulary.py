@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qwem import Vocabulary
-from qwem.corpus import frequency_order
+from qwem.corpus.vocabulary import frequency_order
 from qwem.errors import SettingError, UnknownWordError
 
 COUNTS = st.dictionaries(st.text(min_size=1), st.integers(0, 3))

@@ -124,17 +124,17 @@ def wants_cluster(options: argparse.Namespace) -> bool:
 def on_cluster(options: argparse.Namespace) -> Iterator[Workplace]:
     """Yield the cluster, with shards beside the output, which are removed if all goes well."""
     from qwem._internal.artefact import kind_of
-    from qwem.cluster import connected, remove_pieces
+    from qwem.cluster import connected, remove_results
 
     if options.cluster is not None and options.local_cluster is not None:
         raise SettingError("--cluster and --local-cluster name two clusters; give one of them.")
     if "-" in options.inputs or any(kind_of(item) for item in options.inputs):
         raise SettingError("A cluster counts text files; give their names.")
     output = Path(options.output)
-    shards = output.with_name(f"{output.name}-pieces")
+    shards = output.with_name(f"{output.name}-shards")
     paths = [
         path.absolute() if isinstance(path, Path) else path for path in text_paths(options.inputs)
     ]
     with connected(options.cluster, options.local_cluster) as client:
         yield Workplace(client, paths, shards)
-    remove_pieces(shards)
+    remove_results(shards)

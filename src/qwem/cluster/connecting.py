@@ -18,8 +18,8 @@ _LOGGER = logging.getLogger(__name__)
 
 PATIENCE = 30.0
 """Seconds to wait for a scheduler, and for its first worker."""
-SILENCE = 2.0
-"""Seconds after which it is said what is waited for."""
+LOG_AFTER = 2.0
+"""Delay in seconds before logging what we wait for."""
 LOSSES = 10
 """How often a worker may be lost during the same task."""
 _LOCAL = {
@@ -56,7 +56,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
             yield client
         return
     try:
-        with _saying(f"waiting for the cluster at {address}"):
+        with _log_if_slow(f"waiting for the cluster at {address}"):
             client = distributed.Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise ClusterError(
@@ -64,7 +64,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
         ) from error
     with client:
         try:
-            with _saying(f"waiting for workers of the cluster at {address}"):
+            with _log_if_slow(f"waiting for workers of the cluster at {address}"):
                 client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as error:
             raise ClusterError(
@@ -74,10 +74,10 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
 
 
 @contextmanager
-def _saying(what: str) -> Iterator[None]:
-    """Say what is waited for if the block takes long."""
+def _log_if_slow(what: str) -> Iterator[None]:
+    """Log what we wait for if the block takes long."""
     message = f"{what}, {PATIENCE:.0f} seconds at most"
-    timer = threading.Timer(SILENCE, _LOGGER.warning, [message])
+    timer = threading.Timer(LOG_AFTER, _LOGGER.warning, [message])
     timer.start()
     try:
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,20 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from qwem._internal import artefact
 from qwem._internal.blocks import cut_evenly
-from qwem.cluster.phrases import learn_phrases
-from qwem.cluster.pieces import (
+from qwem.cluster._phrases import learn_phrases
+from qwem.cluster._results import (
     FAN_IN,
-    DiskForecast,
     add_up,
     groups_of,
     key_of,
     once,
     require_shared,
 )
+from qwem.cluster._tasks import logging_time, run_all, thread_total
+from qwem.cluster._words import choose_from, merge_words, save_words
 from qwem.cluster.spread_counts import SavedRows, even_runs
-from qwem.cluster.tasks import logging_time, run_all, thread_total
-from qwem.cluster.words import choose_from, merge_words
 from qwem.cooccurrence import (
     Cooccurrence,
     PairCounts,
@@ -32,16 +33,9 @@ from qwem.cooccurrence import (
     saved_rows,
     saved_sources,
 )
-from qwem.corpus import (
-    Corpus,
-    EncodedPiece,
-    Phrases,
-    Reading,
-    RecodedPieces,
-    Vocabulary,
-    cut_files,
-    encode_piece,
-)
+from qwem.corpus import Corpus, Phrases, Reading, Vocabulary
+from qwem.corpus._shards import encode_shard, split_files
+from qwem.corpus._spooling import DiskForecast
 from qwem.errors import EmptyCorpusError
 from qwem.model import Settings, resolve_auto
 
@@ -49,16 +43,17 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from qwem.corpus import Documents, InputFile
+    from qwem.corpus._files import InputFile
+    from qwem.corpus.reading import Documents
 
 _LOGGER = logging.getLogger(__name__)
 
-PIECE_BYTES = 1 << 28
-"""Bytes of a piece. A worker that is lost costs one."""
+SHARD_BYTES = 1 << 28
+"""Bytes of a shard. A worker that is lost costs one."""
 TASKS = 1
 """Tasks per thread in which the text is counted, unless it is longer than their tokens."""
 TASK_TOKENS = 1 << 28
-"""Tokens that are counted in one task, or one piece that has more."""
+"""Tokens that are counted in one task, or one shard that has more."""
 
 _ADDED = ("text_bytes", "documents_read", "documents_kept", "words_read", "words_counted")
 
@@ -68,7 +63,7 @@ class Counted(NamedTuple):
 
     saved: Sequence[SavedRows]
     corpus: Corpus
-    """The words of the text, its phrases, and how it was read. Its tokens stay in the pieces."""
+    """The words of the text, its phrases, and how it was read. Its tokens stay in the shards."""
 
 
 def count_files(
@@ -77,15 +72,16 @@ def count_files(
     directory: str | os.PathLike[str],
     settings: Settings | None = None,
     *,
-    piece_bytes: int = PIECE_BYTES,
+    shard_bytes: int = SHARD_BYTES,
 ) -> Cooccurrence:
     """Count the pairs of words of text files on a cluster.
 
     The counts are those of `Cooccurrence.count` of the same text on one machine, to the last bit.
-    The text is cut into pieces. Each is encoded once with all its words, the words of all pieces
-    are added up to choose the vocabulary, then each piece is counted, and the counts are added in a
-    tree. Every result is a file, and what tasks return are names of files; so a worker that is lost
-    costs the piece that it had, and a run that was interrupted goes on from its files.
+    The text is split into shards. Each is encoded once with all its words, the words of all shards
+    are added up to choose the vocabulary, then each shard is counted in these words, and the counts
+    are added in a tree. Every result is a file, and what tasks return are names of files; so a
+    worker that is lost costs its current task, and a run that was interrupted goes on from its
+    files.
 
     Parameters
     ----------
@@ -94,15 +90,15 @@ def count_files(
     paths
         Files, directories, patterns or URLs, by names that every worker knows.
     directory
-        Where the results of pieces are kept, which every worker can reach; `remove_pieces` removes
+        Where the results of tasks are kept, which every worker can reach; `remove_results` removes
         them afterwards.
     settings
         Those of reading and counting are used; by default the practical ones.
-    piece_bytes
-        How large pieces are.
+    shard_bytes
+        How large shards are.
     """
     settings = Settings() if settings is None else settings
-    saved, corpus = count_text(client, paths, directory, settings, piece_bytes, "sides")
+    saved, corpus = count_text(client, paths, directory, settings, shard_bytes, "sides")
     with logging_time("the last sum", len(saved)):
         if len(saved) == 1:
             return add_saved(saved[0].paths)
@@ -124,22 +120,23 @@ def count_text(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     directory: str | os.PathLike[str],
     settings: Settings,
-    piece_bytes: int,
+    shard_bytes: int,
     slots: str,
 ) -> Counted:
     """Return the counts of text files in some slots, and what they are of; see `count_files`."""
     reading = Reading.of(**settings.reading)
     place = Path(directory).absolute()
     require_shared(client, place)
-    encoded = _encode_all(client, paths, place, settings.documents, reading, piece_bytes)
+    encoded = _encode_all(client, paths, place, settings.documents, reading, shard_bytes)
     kept = [(path, read) for path, read in encoded if read["documents_kept"]]
-    texts = [path for path, _ in kept]
+    shards = [path for path, _ in kept]
     phrases = None
     if isinstance(reading.phrases, Phrases):
         phrases = reading.phrases
     elif reading.phrases:
-        phrases, texts = learn_phrases(client, texts, place, reading.phrases)
-    every = add_up(client, merge_words, texts, place, "words")
+        phrases, shards = learn_phrases(client, shards, place, reading.phrases)
+    lists = run_all(client, _list_words, [(shard,) for shard in shards], "listing words")
+    every = add_up(client, merge_words, lists, place, "words")
     wanted = reading.vocab_size, reading.min_count, reading.oov
     key = key_of(every.name, [path.name for path, _ in encoded], *wanted)
     chosen = place / f"vocabulary-{key}"
@@ -165,8 +162,8 @@ def count_text(
     }
     counting_tasks = [
         (group, chosen, reading.oov, first, counting, place / f"counts-{key}")
-        for group, first in _groups(texts, [read for _, read in kept], thread_total(client))
-        for names in ([text.name for text in group],)
+        for group, first in _groups(shards, [read for _, read in kept], thread_total(client))
+        for names in ([shard.name for shard in group],)
         for key in (key_of(names, chosen.name, reading.oov, first, counting),)
     ]
     counted = run_all(client, _count, counting_tasks, "counting")
@@ -202,7 +199,7 @@ def _summed(
 def _description(
     read: Sequence[dict[str, Any]], reading: Reading, vocabulary: Vocabulary, min_count: int
 ) -> dict[str, Any]:
-    """Return how the text of all pieces was read, as the settings of its corpus would say it."""
+    """Return how the text of all shards was read, as the settings of its corpus would say it."""
     sums = {name: sum(each[name] for each in read) for name in _ADDED}
     # Formats may differ, and each has settings of its own.
     known = {name: value for each in read for name, value in each.items() if name not in _ADDED}
@@ -226,21 +223,30 @@ def _encode_all(
     place: Path,
     documents: Documents,
     reading: Reading,
-    piece_bytes: int,
+    shard_bytes: int,
 ) -> list[tuple[Path, dict[str, Any]]]:
-    """Encode text in pieces: where each is, and how it was read."""
+    """Encode text in shards: where each is, and how it was read."""
     if not isinstance(reading.phrases, Phrases):
         reading = replace(reading, phrases=False)  # these are found when all words are known
-    pieces = cut_files(paths, documents, piece_bytes)
-    encoding = documents, reading
-    outputs = [place / f"text-{key_of(piece, *encoding)}" for piece in pieces]
-    tasks = [(piece, *encoding, at) for piece, at in zip(pieces, outputs, strict=True)]
+    shards = split_files(paths, documents, shard_bytes)
+    outputs = [place / f"shard-{key_of(shard, documents, reading)}" for shard in shards]
+    tasks = [(shard, documents, reading, at) for shard, at in zip(shards, outputs, strict=True)]
     if finished := sum(output.exists() for output in outputs):
-        _LOGGER.warning("going on from %d of %d pieces of text in %s", finished, len(tasks), place)
-    forecast = DiskForecast(pieces, outputs)
-    encoded: list[tuple[Path, dict[str, Any]]] = run_all(
-        client, _encode, tasks, "reading", forecast.take
+        _LOGGER.warning("going on from %d of %d shards of text in %s", finished, len(tasks), place)
+    shards_of = Counter(str(shard.path) for shard in shards)
+    sizes = [shard.size // shards_of[str(shard.path)] for shard in shards]
+    forecast = DiskForecast(
+        place,
+        sum(sizes),
+        "Keeping the other shards of this text",
+        "free some space and run the same command again, which goes on from here",
     )
+
+    def done(number: int) -> None:
+        written = sum(file.stat().st_size for file in outputs[number].iterdir())
+        forecast.add(written, sizes[number])
+
+    encoded: list[tuple[Path, dict[str, Any]]] = run_all(client, _encode, tasks, "reading", done)
     if not any(read["documents_kept"] for _, read in encoded):
         raise EmptyCorpusError(
             f"No document is left: none of the text has {reading.min_tokens:,} words in a document."
@@ -249,17 +255,29 @@ def _encode_all(
 
 
 def _encode(
-    piece: InputFile, documents: Documents, reading: Reading, output: Path
+    shard: InputFile, documents: Documents, reading: Reading, output: Path
 ) -> tuple[Path, dict[str, Any]]:
-    """Encode a piece with all its words; return where it is, and how it was read."""
-    once(output, lambda: encode_piece(piece, documents, reading, output))
-    return output, {**EncodedPiece.settings_of(output), "path": str(piece.path)}
+    """Encode a shard with all its words; return where it is, and how it was read."""
+    once(output, lambda: encode_shard(shard, documents, reading, output))
+    settings = artefact.read_metadata(output, "corpus")["settings"]
+    return output, {**settings, "path": str(shard.path)}
+
+
+def _list_words(shard: Path) -> Path:
+    """List the words of an encoded shard."""
+    output = shard.with_name(f"words-{key_of(shard.name)}")
+
+    def work() -> None:
+        vocabulary = Corpus.load(shard).vocabulary
+        save_words(output, vocabulary.words, vocabulary.counts)
+
+    return once(output, work)
 
 
 def _groups(
-    texts: Sequence[Path], read: Sequence[dict[str, Any]], threads: int
+    shards: Sequence[Path], read: Sequence[dict[str, Any]], threads: int
 ) -> list[tuple[list[Path], int]]:
-    """Return the pieces that are counted together, and the number of their first document.
+    """Return the shards that are counted together, and the number of their first document.
 
     Adding and saving counts takes time in proportion to the different pairs, however little text
     they are of; so that each task has as much text as is left for `TASKS` tasks per thread, and no
@@ -269,23 +287,25 @@ def _groups(
     documents = np.cumsum([0, *(each["documents_kept"] for each in read)])
     most = min(TASK_TOKENS, int(tokens[-1]) // (TASKS * threads) + 1)
     runs = cut_evenly(tokens, -(-int(tokens[-1]) // most) or 1)
-    return [(list(texts[first:last]), int(documents[first])) for first, last in runs]
+    return [(list(shards[first:last]), int(documents[first])) for first, last in runs]
 
 
 def _count(
-    texts: Sequence[Path],
+    shards: Sequence[Path],
     vocabulary: Path,
     oov: Any,
     first: int,
     counting: dict[str, Any],
     output: Path,
 ) -> Path:
-    """Count pieces in the words that were chosen; `first` is their first document's number."""
+    """Count shards in the words that were chosen; `first` is their first document's number."""
 
     def work() -> None:
         words = Corpus.load(vocabulary).vocabulary
-        pieces = RecodedPieces([EncodedPiece.load(text) for text in texts], words, oov, first)
-        Cooccurrence.count(pieces, threads=1, **counting).save(output)
+        corpora = [Corpus.load(shard) for shard in shards]
+        corpora[0] = replace(corpora[0], first_document=first)
+        corpus = Corpus.concatenate(corpora, words, oov=oov)
+        Cooccurrence.count(corpus, threads=1, **counting).save(output)
 
     return once(output, work)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.blocks import blocks, cut_evenly
-from qwem.cluster.rows import Block, SpreadRows, spread
-from qwem.cluster.tasks import thread_total
+from qwem.cluster._rows import Block, SpreadRows, spread
+from qwem.cluster._tasks import thread_total
 from qwem.spectrum import factorize as factorize_here
 from qwem.target import EntriesElsewhere, Target
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from qwem.cluster.rows import Arrays
+    from qwem.cluster._rows import Arrays
     from qwem.spectrum import Spectrum
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.progress import Stopwatch
-from qwem.cluster.counting import PIECE_BYTES, count_text
+from qwem.cluster.counting import SHARD_BYTES, count_text
 from qwem.cluster.factorizing import factorize
 from qwem.cluster.polishing import polish
 from qwem.cluster.spread_counts import spread_counts
@@ -30,7 +30,7 @@ def fit_files(
     settings: Settings | None = None,
     *,
     threads: int | None = None,
-    piece_bytes: int = PIECE_BYTES,
+    shard_bytes: int = SHARD_BYTES,
 ) -> Model:
     """Learn word embeddings from text files on a cluster, as `qwem.fit` does on one machine.
 
@@ -45,20 +45,20 @@ def fit_files(
     paths
         Files, directories, patterns or URLs, by names that every worker knows.
     directory
-        Where workers and this process exchange files, which all of them can reach; `remove_pieces`
+        Where workers and this process exchange files, which all of them can reach; `remove_results`
         removes them afterwards.
     settings
         All settings; by default the practical ones.
     threads
         How many this process uses; all cores by default.
-    piece_bytes
-        How large the pieces of text are.
+    shard_bytes
+        How large the shards of text are.
     """
     settings = Settings() if settings is None else settings
     watch = Stopwatch()
     with ExitStack() as files:
         with watch.stage("count"):
-            saved, corpus = count_text(client, paths, directory, settings, piece_bytes, "symmetric")
+            saved, corpus = count_text(client, paths, directory, settings, shard_bytes, "symmetric")
             counts = files.enter_context(spread_counts(client, directory, corpus.vocabulary, saved))
 
         def factorize_there(target: Target, dim: int, **options: Any) -> Spectrum:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.cluster.rows import spread
+from qwem.cluster._rows import spread
+from qwem.cluster._tasks import thread_total
 from qwem.cluster.spread_counts import SpreadPairs, block_runs
-from qwem.cluster.tasks import thread_total
 from qwem.polish import polish as polish_here
 from qwem.polish.sweep import cached_rows, row_cuts, step_rows
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.cluster.rows import Arrays, Block, SpreadRows
+    from qwem.cluster._rows import Arrays, Block, SpreadRows
     from qwem.cooccurrence import Cooccurrence
     from qwem.polish import Polished
     from qwem.polish.loss import RowProblem

@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.blocks import cut_evenly
+from qwem.cluster._rows import gathered
+from qwem.cluster._tasks import thread_total
 from qwem.cluster.factorizing import SpreadEntries
-from qwem.cluster.rows import gathered
-from qwem.cluster.tasks import thread_total
 from qwem.cooccurrence import (
     Cooccurrence,
     PairCounts,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.cluster.rows import Arrays, Block, SpreadRows
+    from qwem.cluster._rows import Arrays, Block, SpreadRows
     from qwem.target import Formula
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.resources import require_memory
-from qwem.corpus import occurrences
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def contexts_of(
     tokens, offsets = corpus.tokens, corpus.offsets
     vectors, known = vectors_of(embedding, corpus.vocabulary)
     vectors, known = np.vstack([vectors, vectors[:1] * 0]), np.append(known, 0.0)  # the mask
-    places = [occurrences(corpus, phrase) for phrase in phrases]
+    places = [corpus.occurrences(phrase) for phrase in phrases]
     first = np.concatenate(places)
     last = np.concatenate([p + len(q) - 1 for p, q in zip(places, phrases, strict=True)])
     order = np.argsort(first, kind="stable")
@@ -122,7 +121,7 @@ def contexts_of(
 
 def documents_with(corpus: Corpus, phrases: Sequence[Sequence[str]]) -> NDArray[np.int64]:
     """Return the document of each occurrence of some words or phrases."""
-    places = np.concatenate([occurrences(corpus, phrase) for phrase in phrases])
+    places = np.concatenate([corpus.occurrences(phrase) for phrase in phrases])
     return np.searchsorted(corpus.offsets, np.sort(places), side="right") - 1
 
 

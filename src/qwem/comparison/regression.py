@@ -19,7 +19,8 @@ from qwem.comparison.covariates import Design, column_of, columns_of, design_of
 from qwem.comparison.estimates import Estimates
 from qwem.comparison.least_squares import fit_clusters
 from qwem.cooccurrence import Cooccurrence, window_weights
-from qwem.corpus import Corpus, tokenizer_named
+from qwem.corpus import Corpus
+from qwem.corpus.tokenizer import tokenizer_from_name
 from qwem.errors import CorpusError, SettingError
 from qwem.model import Settings, fit, read, reject_fixed_settings, resolve_auto
 
@@ -443,7 +444,7 @@ def _phrases(words: tuple[str, ...], corpus: Corpus) -> list[list[str]]:
     unknown = [word for word in dict.fromkeys(words) if word not in corpus.vocabulary]
     split = {word: [word] for word in words}
     if unknown:
-        tokenizer = tokenizer_named(corpus.settings.get("tokenizer"))
+        tokenizer = tokenizer_from_name(corpus.settings.get("tokenizer"))
         parts = Corpus.from_documents(unknown, tokenizer=tokenizer, min_count=1)
         for word, (start, stop) in zip(unknown, pairwise(parts.offsets), strict=True):
             split[word] = [parts.vocabulary.words[token] for token in parts.tokens[start:stop]]

@@ -21,7 +21,7 @@ from qwem.cooccurrence.slots import (
     window_slots,
     window_weights,
 )
-from qwem.corpus import Vocabulary, frequency_order
+from qwem.corpus.vocabulary import Vocabulary, frequency_order
 from qwem.errors import CountError, SettingError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from qwem.corpus import Corpus, RecodedPieces
+    from qwem.corpus import Corpus
 
 KIND = "cooccurrence"
 ARRAYS = "counts.safetensors"
@@ -74,7 +74,7 @@ class Cooccurrence:
     @classmethod
     def count(
         cls,
-        corpus: Corpus | RecodedPieces,
+        corpus: Corpus,
         window: int = 16,
         weights: str | Sequence[int] = "dynamic",
         *,
@@ -91,7 +91,7 @@ class Cooccurrence:
         Parameters
         ----------
         corpus
-            What to count: a corpus, or pieces of text in the words of a vocabulary.
+            What to count.
         window
             How far a window reaches to either side (the paper's L is twice that).
         weights

@@ -26,7 +26,7 @@ from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
 from qwem.cooccurrence.layout import Layout
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
 from qwem.cooccurrence.runs import Runs, RunWriter, most_entries, row_groups
-from qwem.cooccurrence.texts import text_of
+from qwem.cooccurrence.texts import CorpusText
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from qwem.cooccurrence.layout import Chunk
     from qwem.cooccurrence.slots import Slot
     from qwem.cooccurrence.subsampling import Subsampling
-    from qwem.cooccurrence.texts import Text
-    from qwem.corpus import Corpus, RecodedPieces
+    from qwem.corpus import Corpus
 
 CHUNK_TOKENS = 1 << 26
 """Tokens per chunk: a chunk takes less than a gigabyte."""
@@ -64,7 +63,7 @@ class Counts(NamedTuple):
 
 
 def count_pairs(
-    source: Corpus | RecodedPieces,
+    corpus: Corpus,
     slots: Sequence[Slot],
     subsampling: Subsampling | None,
     threads: int | None,
@@ -79,7 +78,7 @@ def count_pairs(
     that is available. With `rough`, the size of the result is not estimated from a sample, even if
     it seems too large without.
     """
-    counter = _Counter(text_of(source), tuple(slots), subsampling, thread_count(threads))
+    counter = _Counter(CorpusText(corpus), tuple(slots), subsampling, thread_count(threads))
     return counter.run(chunk_tokens, working_memory, rough)
 
 
@@ -136,7 +135,7 @@ class _Plan(NamedTuple):
 class _Counter:
     def __init__(
         self,
-        text: Text,
+        text: CorpusText,
         slots: tuple[Slot, ...],
         subsampling: Subsampling | None,
         threads: int,

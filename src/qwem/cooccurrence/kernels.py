@@ -68,38 +68,6 @@ def fill_stream(
 
 
 @njit(nogil=True, cache=True)
-def fill_recoded(
-    tokens: Any, offsets: Any, kept: Any, numbers: Any, first: Any, last: Any, before: Any,
-    gap: Any, window: Any, thresholds: Any, key: Any, occurrences: Any, stream: Any, at: Any,
-) -> Any:  # fmt: skip
-    """Do what `fill_stream` does for the documents from `first` to `last` of a piece of text.
-
-    Only documents that are `kept` are written, and `before` is the number of the first of them.
-    ``numbers[i]`` is the word of id i: one of the vocabulary, a gap, or above it, to be dropped.
-    Positions in a document don't count what is dropped, as if it had not been there.
-    """
-    document = before
-    for d in range(first, last):
-        if not kept[d]:
-            continue
-        draw_key = document_key(key, document)
-        document += 1
-        position = np.int64(0)
-        for t in range(offsets[d], offsets[d + 1]):
-            number = numbers[tokens[t]]
-            word, known = min(number, gap), np.int64(number <= gap)
-            keep = known & np.int64(is_kept(word, thresholds, draw_key, position))
-            stream[at] = word
-            occurrences[word] += keep
-            at += keep
-            position += known
-        if position > 0:
-            stream[at : at + window] = gap
-            at += window
-    return at
-
-
-@njit(nogil=True, cache=True)
 def move_left(stream: Any, source: Any, target: Any, size: Any) -> None:
     """Move some tokens of the stream from `source` to `target`, which is not after it."""
     for i in range(size):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,26 +13,29 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.blocks import blocks
 from qwem._internal.inputs import release
+from qwem._internal.leftovers import temporary_directory
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import ArtefactError, SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from qwem.corpus.files import PathLike
+    from qwem.corpus._encoding import Encoded
+    from qwem.corpus._files import PathLike
+    from qwem.corpus._sources import Source
     from qwem.corpus.phrases import Phrases
     from qwem.corpus.reading import Documents
 
 KIND = "corpus"
-TOKENS_FILE = "tokens.bin"
+_TOKENS_FILE = "tokens.bin"
 _ARRAYS_FILE = "arrays.safetensors"
 _WORDS_FILE = "words.txt"
 _PHRASES = "phrases"
-_BLOCK_TOKENS = 1 << 24
+_CHUNK_TOKENS = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,11 +135,11 @@ class Corpus:
         >>> Corpus.from_files(file, vocab_size=2).vocabulary.words
         ('the', 'king')
         """
-        from qwem.corpus.building import build, open_files
+        from qwem.corpus._sources import open_files
 
         reading = Reading.of(**options)
-        text = open_files(paths, documents, reading)
-        return build(text, reading, vocabulary, threads, directory)
+        source = open_files(paths, documents, reading)
+        return cls.encode(source, reading, vocabulary, threads=threads, directory=directory)
 
     @classmethod
     def from_documents(
@@ -156,11 +160,97 @@ class Corpus:
         >>> Corpus.from_documents([["New York", "is", "big"], ["is", "it"]], min_count=2).vocabulary
         Vocabulary(1 words: is)
         """
-        from qwem.corpus.building import build, open_documents
+        from qwem.corpus._sources import open_documents
 
         reading = Reading.of(**options)
-        text = open_documents(documents, reading)
-        return build(text, reading, vocabulary, threads, directory)
+        source = open_documents(documents, reading)
+        return cls.encode(source, reading, vocabulary, threads=threads, directory=directory)
+
+    @classmethod
+    def encode(
+        cls,
+        source: Source,
+        reading: Reading,
+        vocabulary: Vocabulary | None = None,
+        *,
+        threads: int | None = None,
+        directory: PathLike | None = None,
+        allow_empty: bool = False,
+    ) -> Corpus:
+        """Encode an opened source of text; see `from_files`."""
+        from qwem.corpus._encoding import encode
+
+        if vocabulary is not None and (
+            reading.min_count != "auto" or reading.vocab_size not in (None, len(vocabulary))
+        ):
+            raise SettingError(
+                "`vocab_size` and `min_count` choose words, but vocabulary gives them; pass one of "
+                "the two."
+            )
+        if not reading.phrases:
+            return cls.write(
+                lambda folder: encode(
+                    source, reading, vocabulary, folder, threads, allow_empty=allow_empty
+                ),
+                directory,
+            )
+        from qwem.corpus.phrases import encode_joined
+
+        all_words = replace(reading, phrases=False, vocab_size=None, min_count=1)
+        corpus = cls.encode(source, all_words, threads=threads, allow_empty=allow_empty)
+        return cls.write(
+            lambda folder: encode_joined(corpus, reading, vocabulary, folder, threads), directory
+        )
+
+    @classmethod
+    def write(cls, encode: Callable[[Path], Encoded], directory: PathLike | None = None) -> Corpus:
+        """Return the corpus that an encoder writes to a folder, saved if there is a place."""
+        with _destination(directory) as folder:
+            encoded = encode(folder)
+            corpus = cls(
+                _map_tokens(folder / _TOKENS_FILE, encoded.dtype, int(encoded.offsets[-1])),
+                encoded.offsets,
+                encoded.vocabulary,
+                encoded.settings,
+                encoded.first_document,
+                encoded.phrases,
+            )
+            corpus.__dict__["fingerprint"] = corpus._fingerprint(encoded.digest)
+            if directory is not None:
+                corpus._write_description(folder)
+        return corpus
+
+    @classmethod
+    def concatenate(
+        cls,
+        corpora: Sequence[Corpus],
+        vocabulary: Vocabulary | None = None,
+        *,
+        oov: Literal["drop", "mask"] | None = None,
+    ) -> Corpus:
+        """Return corpora that follow each other as one, in the words of a vocabulary.
+
+        By default these are all words that the corpora have. Other words are dropped or masked, as
+        in the first corpus unless `oov` says otherwise. The result has the counts of `vocabulary`.
+
+        >>> first, second = (Corpus.from_documents([text]) for text in ("a b a", "b c"))
+        >>> both = Corpus.concatenate([first, second])
+        >>> both.vocabulary.words, both.tokens.tolist()
+        (('a', 'b', 'c'), [0, 1, 0, 1, 2])
+        """
+        from qwem.corpus._encoding import recode
+
+        if not corpora:
+            raise SettingError("There is no corpus to concatenate.")
+        if vocabulary is None:
+            counts: dict[str, int] = {}
+            for corpus in corpora:
+                words = corpus.vocabulary
+                for word, count in zip(words, words.counts.tolist(), strict=True):
+                    counts[word] = counts.get(word, 0) + count
+            vocabulary = Vocabulary.from_counts(counts)
+        how = oov or ("drop" if corpora[0].mask_id is None else "mask")
+        return cls.write(lambda folder: recode(corpora, vocabulary, how, folder))
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -181,9 +271,17 @@ class Corpus:
     def fingerprint(self) -> str:
         """A hash of tokens, offsets, words and counts: equal for equal corpora, however made."""
         digest = hashlib.sha256()
-        for part in self._token_blocks():
-            digest.update(part.data)
-        return finish_fingerprint(digest, self)
+        for chunk in self._token_chunks():
+            digest.update(chunk.data)
+        return self._fingerprint(digest)
+
+    def _fingerprint(self, digest: Any) -> str:
+        """Return the fingerprint, given the hash of the little-endian bytes of the tokens."""
+        digest.update(np.ascontiguousarray(self.offsets, dtype="<i8").data)
+        digest.update("".join(f"{word}\n" for word in self.vocabulary.words).encode("utf-8"))
+        digest.update(np.ascontiguousarray(self.vocabulary.counts, dtype="<i8").data)
+        digest.update(self.first_document.to_bytes(8, "little"))
+        return str(digest.hexdigest())
 
     def documents(self, start: int, stop: int) -> Corpus:
         """Return the part of the corpus from document `start` up to `stop`, without copying it.
@@ -231,10 +329,32 @@ class Corpus:
         >>> corpus.recode(Vocabulary(("king", "the"), [20, 30])).tokens.tolist()
         [1, 0, 1, 1, 0]
         """
-        from qwem.corpus.recoding import recode
+        return self.concatenate([self], vocabulary, oov=oov)
 
-        oov = oov or ("drop" if self.mask_id is None else "mask")
-        return recode([self], vocabulary, oov, self.first_document)
+    def occurrences(self, pattern: Sequence[str]) -> NDArray[np.int64]:
+        """Return where a sequence of words begins, without overlaps and within documents.
+
+        >>> corpus = Corpus.from_documents(["new york is not york new", "york"])
+        >>> corpus.occurrences(["new", "york"]).tolist(), corpus.occurrences(["york"]).tolist()
+        ([0], [1, 4, 6])
+        """
+        known = [self.vocabulary.get(word) for word in pattern]
+        tokens, length = self.tokens, len(known)
+        if None in known or not length:
+            return np.empty(0, dtype=np.int64)
+        places = np.flatnonzero(tokens[: max(tokens.size - length + 1, 0)] == known[0])
+        for step, token in enumerate(known[1:], 1):
+            places = places[tokens[places + step] == token]
+        if length == 1:
+            return places
+        document = np.searchsorted(self.offsets, places, side="right")
+        places = places[places + length <= self.offsets[document]]
+        chosen, free = [], 0
+        for place in places.tolist():
+            if place >= free:
+                chosen.append(place)
+                free = place + length
+        return np.array(chosen, dtype=np.int64)
 
     def save(self, path: PathLike) -> None:
         """Save the corpus to a directory, whole or not at all.
@@ -243,18 +363,35 @@ class Corpus:
         >>> Corpus.from_documents(["the king"]).save(tempfile.mkdtemp() + "/corpus")
         """
         with artefact.writing(path, KIND) as directory:
-            with (directory / TOKENS_FILE).open("wb") as file:
-                for part in self._token_blocks():
-                    file.write(part.data)
-            write_description(directory, self)
+            with (directory / _TOKENS_FILE).open("wb") as file:
+                for chunk in self._token_chunks():
+                    file.write(chunk.data)
+            self._write_description(directory)
 
-    def _token_blocks(self) -> Iterator[NDArray[Any]]:
+    def _token_chunks(self) -> Iterator[NDArray[Any]]:
         """Yield the little-endian tokens, some at a time."""
         dtype = self.tokens.dtype.newbyteorder("<")
-        for block in blocks(self.tokens.size, most=_BLOCK_TOKENS):
-            part = self.tokens[block]
-            yield np.ascontiguousarray(part, dtype)
-            release(part)
+        for block in blocks(self.tokens.size, most=_CHUNK_TOKENS):
+            chunk = self.tokens[block]
+            yield np.ascontiguousarray(chunk, dtype)
+            release(chunk)
+
+    def _write_description(self, directory: Path) -> None:
+        """Write everything except the tokens."""
+        arrays = {"offsets": self.offsets, "counts": self.vocabulary.counts}
+        artefact.write_arrays(directory / _ARRAYS_FILE, arrays)
+        artefact.write_words(directory / _WORDS_FILE, self.vocabulary.words)
+        if self.phrases is not None:
+            self.phrases.save(directory / _PHRASES)
+        fields = {
+            "fingerprint": self.fingerprint,
+            "dtype": self.tokens.dtype.newbyteorder("<").str,
+            "documents": len(self),
+            "tokens": self.tokens.size,
+            "first_document": self.first_document,
+            "settings": dict(self.settings),
+        }
+        artefact.write_metadata(directory, KIND, fields)
 
     @classmethod
     def load(cls, path: PathLike) -> Corpus:
@@ -264,8 +401,8 @@ class Corpus:
             metadata, arrays = saved.metadata, saved.arrays(_ARRAYS_FILE)
             offsets, counts = arrays["offsets"], arrays["counts"]
             vocabulary = Vocabulary(saved.words(_WORDS_FILE), counts)
-            file, dtype = saved.mapped_path(TOKENS_FILE), np.dtype(metadata["dtype"])
-            tokens = map_tokens(file, dtype, int(offsets[-1]))
+            file, dtype = saved.mapped_path(_TOKENS_FILE), np.dtype(metadata["dtype"])
+            tokens = _map_tokens(file, dtype, int(offsets[-1]))
             phrases = None
             if saved.has(_PHRASES):
                 from qwem.corpus.phrases import Phrases
@@ -279,45 +416,29 @@ class Corpus:
                 metadata["first_document"],
                 phrases,
             )
-            remember_fingerprint(corpus, metadata["fingerprint"])
+            corpus.__dict__["fingerprint"] = metadata["fingerprint"]
             return corpus
 
         return artefact.load(path, KIND, build)
 
 
-def finish_fingerprint(digest: Any, corpus: Corpus) -> str:
-    """Return a fingerprint, given the hash of the little-endian bytes of the tokens."""
-    digest.update(np.ascontiguousarray(corpus.offsets, dtype="<i8").data)
-    digest.update("".join(f"{word}\n" for word in corpus.vocabulary.words).encode("utf-8"))
-    digest.update(np.ascontiguousarray(corpus.vocabulary.counts, dtype="<i8").data)
-    digest.update(corpus.first_document.to_bytes(8, "little"))
-    return str(digest.hexdigest())
+@contextmanager
+def _destination(directory: PathLike | None) -> Iterator[Path]:
+    """Yield where to write: the place of a saved corpus, or a directory that is removed at the end.
+
+    A memory map of a file outlives the file's name, and its disk space is freed with the map; so
+    nothing is left on disk, whatever becomes of the process later. What a process leaves that is
+    killed before, the next one removes.
+    """
+    if directory is None:
+        with temporary_directory("qwem-corpus") as temporary:
+            yield temporary
+    else:
+        with artefact.writing(directory, KIND) as partial:
+            yield partial
 
 
-def remember_fingerprint(corpus: Corpus, fingerprint: str) -> None:
-    """Store the fingerprint that was computed while the corpus was written."""
-    corpus.__dict__["fingerprint"] = fingerprint
-
-
-def write_description(directory: Path, corpus: Corpus) -> None:
-    """Write everything of a saved corpus except its tokens."""
-    arrays = {"offsets": corpus.offsets, "counts": corpus.vocabulary.counts}
-    artefact.write_arrays(directory / _ARRAYS_FILE, arrays)
-    artefact.write_words(directory / _WORDS_FILE, corpus.vocabulary.words)
-    if corpus.phrases is not None:
-        corpus.phrases.save(directory / _PHRASES)
-    fields = {
-        "fingerprint": corpus.fingerprint,
-        "dtype": corpus.tokens.dtype.newbyteorder("<").str,
-        "documents": len(corpus),
-        "tokens": corpus.tokens.size,
-        "first_document": corpus.first_document,
-        "settings": dict(corpus.settings),
-    }
-    artefact.write_metadata(directory, KIND, fields)
-
-
-def map_tokens(
+def _map_tokens(
     file: Path, dtype: np.dtype[Any], size: int
 ) -> NDArray[np.uint16] | NDArray[np.uint32]:
     """Return the memory map of a token file, which must have exactly this many tokens."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -10,21 +11,25 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from qwem._internal import artefact
+from qwem._internal.arrays import id_dtype
 from qwem._internal.checks import require_choice, require_whole
 from qwem._internal.progress import progress
-from qwem._internal.resources import thread_count
-from qwem.corpus.token_stream import DELIMITER, count_following, join_pairs, stream_of
+from qwem._internal.resources import require_disk, thread_count
+from qwem.corpus._token_stream import DELIMITER, count_following, join_pairs, stream_of
+from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from qwem.corpus._encoding import Encoded
+    from qwem.corpus._files import PathLike
+    from qwem.corpus._token_stream import TokenStream
     from qwem.corpus.corpus import Corpus
-    from qwem.corpus.encoded_piece import EncodedPiece
-    from qwem.corpus.files import PathLike
-    from qwem.corpus.token_stream import TokenStream
+    from qwem.corpus.reading import Reading
 
 Scoring = Literal["npmi", "pmi", "log_likelihood", "gensim"]
 THRESHOLDS: dict[str, float] = {"npmi": 0.5, "pmi": 7.0, "log_likelihood": 1000.0, "gensim": 10.0}
@@ -146,6 +151,30 @@ class Phrases:
             corpus, passes, threads, scoring=scoring, threshold=threshold, min_count=min_count
         )[0]
 
+    @classmethod
+    def empty(
+        cls,
+        passes: int | bool = True,
+        scoring: Scoring = "npmi",
+        threshold: float | None = None,
+        min_count: int = 5,
+    ) -> Phrases:
+        """Return the phrases before the first pass: none, and the settings of those to be found."""
+        require_choice("scoring", scoring, get_args(Scoring))
+        require_whole("min_count", min_count, least=1)
+        passes = USUAL_PASSES if passes is True else passes
+        require_whole("passes", passes, least=1)
+        least = THRESHOLDS[scoring] if threshold is None else float(threshold)
+        if not np.isfinite(least):
+            raise SettingError(f"threshold must be a finite number, not {threshold}.")
+        settings = {
+            "scoring": scoring,
+            "threshold": least,
+            "min_count": min_count,
+            "passes": passes,
+        }
+        return cls((), (), np.empty(0), (), settings)
+
     def __len__(self) -> int:
         return len(self.firsts)
 
@@ -165,11 +194,12 @@ class Phrases:
         self, corpus: Corpus, threads: int | None = None, directory: PathLike | None = None
     ) -> Corpus:
         """Return a corpus in which these phrases are single words, saved if there is a place."""
-        from qwem.corpus.building import build_joined
         from qwem.corpus.reading import Reading
 
         reading = Reading(min_count=1, phrases=self, oov=corpus.settings.get("oov", "drop"))
-        return build_joined(corpus, reading, None, threads, directory)
+        return corpus.write(
+            lambda folder: encode_joined(corpus, reading, None, folder, threads), directory
+        )
 
     def extended(self, words: Sequence[str], found: PairStatistics) -> Phrases:
         """Return these phrases with those of one more pass, found in a text by their settings."""
@@ -232,7 +262,7 @@ def learn(
 
     See `Phrases.learn`.
     """
-    phrases = no_phrases(passes, scoring, threshold, min_count)
+    phrases = Phrases.empty(passes, scoring, threshold, min_count)
     workers = thread_count(threads)
     stream = stream_of(corpus)
     with progress("phrases", passes * stream.tokens.size, "word") as bar:
@@ -248,31 +278,69 @@ def learn(
     return phrases, stream
 
 
-def no_phrases(
-    passes: int | bool = True,
-    scoring: Scoring = "npmi",
-    threshold: float | None = None,
-    min_count: int = 5,
-) -> Phrases:
-    """Return the phrases before the first pass: none, and the settings of those to be found."""
-    require_choice("scoring", scoring, get_args(Scoring))
-    require_whole("min_count", min_count, least=1)
-    passes = USUAL_PASSES if passes is True else passes
-    require_whole("passes", passes, least=1)
-    least = THRESHOLDS[scoring] if threshold is None else float(threshold)
-    if not np.isfinite(least):
-        raise SettingError(f"threshold must be a finite number, not {threshold}.")
-    settings = {"scoring": scoring, "threshold": least, "min_count": min_count, "passes": passes}
-    return Phrases((), (), np.empty(0), (), settings)
+def encode_joined(
+    corpus: Corpus,
+    reading: Reading,
+    vocabulary: Vocabulary | None,
+    folder: Path,
+    threads: int | None,
+) -> Encoded:
+    """Join the phrases of a corpus of all words, choose the vocabulary, and encode into a folder.
 
-
-def following_pairs(
-    piece: EncodedPiece, phrases: Phrases
-) -> tuple[TokenStream, NDArray[np.int64], NDArray[np.int64]]:
-    """Return a piece of text with phrases joined, the pairs that follow each other, their counts.
-
-    Of these, pieces of text are added up to find more phrases in the whole.
+    The phrases are those of `reading`, or are found in the corpus.
     """
-    stream = phrases.joined(piece.stream(), 1)
-    pairs, counts, _ = count_following(stream, 1, 1)
-    return stream, pairs, counts
+    from qwem.corpus import kernels
+    from qwem.corpus._encoding import TOKENS_FILE, Encoded
+    from qwem.corpus._token_stream import write_renumbered
+
+    workers = thread_count(threads)
+    if isinstance(reading.phrases, Phrases):
+        phrases = reading.phrases
+        stream = phrases.joined(stream_of(corpus), workers)
+    else:
+        passes = USUAL_PASSES if reading.phrases is True else int(reading.phrases)
+        phrases, stream = learn(corpus, passes, threads)
+        stream = phrases.joined(stream, workers, first_pass=passes - 1)
+    spelling = stream.words
+    found = stream.counts.copy()
+    if corpus.mask_id is not None:
+        found[corpus.mask_id] = 0  # a gap is not a word
+    how: dict[str, Any] = {"vocabulary": "given"}
+    if vocabulary is None:
+        vocabulary, min_count = choose_words(
+            found,
+            lambda numbers: [spelling[number] for number in numbers],
+            reading,
+            allow_empty=not found.any(),
+        )
+        how = {"vocabulary": "chosen", "min_count": min_count}
+    place = {word: number for number, word in enumerate(vocabulary.words)}
+    masked = reading.oov == "mask"
+    others = len(vocabulary) if masked else kernels.DROPPED
+    numbers = np.array([place.get(word, others) for word in spelling], dtype=np.uint32)
+    counts = np.zeros(len(vocabulary) + 1, np.int64)
+    np.add.at(counts, np.minimum(numbers, len(vocabulary)), found)
+    vocabulary = Vocabulary(vocabulary.words, counts[:-1])
+    dtype = id_dtype(len(vocabulary) + masked)
+
+    digest = hashlib.sha256()
+    require_disk(
+        dtype.itemsize * stream.tokens.size,
+        folder.parent,
+        "Joining the phrases of this text",
+        "free some space, or choose another disk (TMPDIR, for temporary files)",
+    )
+    with (folder / TOKENS_FILE).open("wb") as file:
+        ends = write_renumbered(
+            file, stream.tokens, stream.offsets, numbers, dtype, threads=workers, digest=digest
+        )
+    settings = {name: value for name, value in corpus.settings.items() if name != "min_count"}
+    settings |= {
+        "vocab_size": len(vocabulary),
+        **how,
+        "oov": reading.oov,
+        "phrases": {**phrases.settings, "found": len(phrases)},
+        "words_kept": int(vocabulary.counts.sum()),
+    }
+    offsets = np.concatenate(([0], ends))
+    return Encoded(dtype, offsets, vocabulary, settings, digest, corpus.first_document, phrases)

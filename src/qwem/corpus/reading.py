@@ -24,11 +24,12 @@ AUTO_WORDS = 1_000
 """How many words ``min_count="auto"`` keeps in small text by asking for fewer occurrences."""
 
 
-class AtMost(int):
+class VocabularyLimit(int):
     """A `vocab_size` that may be larger than the vocabulary, for settings that serve any text.
 
     >>> from qwem import Corpus
-    >>> len(Corpus.from_documents(["the king and the queen"], vocab_size=AtMost(10_000)).vocabulary)
+    >>> corpus = Corpus.from_documents(["the king and the queen"], vocab_size=VocabularyLimit(99))
+    >>> len(corpus.vocabulary)
     4
     """
 
@@ -58,7 +59,7 @@ class Reading(BaseSettings):
     vocab_size: int | None = setting(
         None,
         "keep the N most frequent words, ties by spelling. There must be as many, except for "
-        "`AtMost`. None keeps every word that occurs `min_count` times.",
+        "`VocabularyLimit`. None keeps every word that occurs `min_count` times.",
         Whole(1), stage="read", metavar="N", words={"all": None},
     )  # fmt: skip
     min_count: int | Literal["auto"] = setting(

@@ -73,10 +73,10 @@ def tokenizer_name(tokenizer: TokenizerLike) -> str:
     return resolve(tokenizer).name
 
 
-def tokenizer_named(name: str | None) -> TokenizerLike:
+def tokenizer_from_name(name: str | None) -> TokenizerLike:
     """Return the tokenizer that a corpus recorded under `name`; None stands for the default.
 
-    >>> tokenizer_named("pattern [a-z]+")
+    >>> tokenizer_from_name("pattern [a-z]+")
     re.compile('[a-z]+')
     """
     if name is None or name in ("letters", "ascii"):

@@ -1,20 +1,30 @@
-"""The words of a corpus and how often each occurs."""
+"""The words of a corpus: how often each occurs, which are kept, and which one was meant."""
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from qwem.corpus.close_spellings import close_spellings
-from qwem.errors import SettingError, UnknownWordError
+from qwem.corpus.reading import AUTO_MIN_COUNT, AUTO_WORDS, VocabularyLimit
+from qwem.errors import CorpusError, SettingError, UnknownWordError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from qwem.corpus.reading import Reading
+
+    Counts: TypeAlias = NDArray[np.int64]
+
+FREQUENT = 20_000
+"""How many of the most frequent words are compared letter by letter."""
+_ALPHABET_WORDS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,3 +122,100 @@ def frequency_order(words: Sequence[str], counts: ArrayLike) -> NDArray[np.int64
     by_spelling = np.array(sorted(range(len(words)), key=words.__getitem__), dtype=np.int64)
     numbers = np.asarray(counts, dtype=np.int64)[by_spelling]
     return by_spelling[np.argsort(-numbers, kind="stable")]
+
+
+def choose_words(
+    counts: Counts,
+    spell: Callable[[Counts], Sequence[str]],
+    reading: Reading,
+    *,
+    allow_empty: bool = False,
+) -> tuple[Vocabulary, int]:
+    """Return the most frequent words, ties by spelling, and how often one had to occur.
+
+    Parameters
+    ----------
+    counts
+        How often each word occurs.
+    spell
+        Returns the words with these numbers.
+    reading
+        Its `vocab_size` and `min_count`.
+    allow_empty
+        Whether there may be no words.
+    """
+    min_count = min_count_of(lambda least: int(np.count_nonzero(counts >= least)), reading)
+    candidates = np.flatnonzero(counts >= min_count)
+    often = f" that occur {min_count} times" if min_count > 1 else ""
+    if not candidates.size and allow_empty:
+        return Vocabulary((), np.empty(0, np.int64)), min_count
+    if not candidates.size:
+        raise CorpusError(f"No word is left: there are none{often}; lower `min_count`.")
+    size = candidates.size if reading.vocab_size is None else int(reading.vocab_size)
+    if isinstance(reading.vocab_size, VocabularyLimit):
+        size = min(size, candidates.size)
+    if size > candidates.size:
+        raise SettingError(
+            f"`vocab_size` is {size:,}, larger than the corpus, which has {candidates.size:,} "
+            f"words{often}; lower it, or pass `vocab_size=None` to keep them all."
+        )
+    # Only words that may be chosen are spelled out: those as frequent as the last one chosen.
+    least = np.partition(counts[candidates], candidates.size - size)[candidates.size - size]
+    candidates = candidates[counts[candidates] >= least]
+    order = frequency_order(spell(candidates), counts[candidates])
+    chosen = candidates[order[:size]]
+    return Vocabulary(tuple(spell(chosen)), counts[chosen]), min_count
+
+
+def min_count_of(as_often: Callable[[int], int], reading: Reading) -> int:
+    """Return how often a word must occur; `as_often` says how many words occur at least so often.
+
+    >>> from qwem.corpus import Reading
+    >>> min_count_of(lambda least: 6000 // least, Reading(vocab_size=2_000))
+    3
+    """
+    if reading.min_count != "auto":
+        return reading.min_count
+    enough = reading.vocab_size or AUTO_WORDS
+    for least in range(AUTO_MIN_COUNT, 1, -1):
+        if as_often(least) >= enough:
+            return least
+    return 1
+
+
+def close_spellings(word: str, index: Mapping[str, int], count: int = 3) -> list[str]:
+    """Return known words that are spelled almost like `word`.
+
+    First come words that differ by one letter, or by two that are swapped, the most frequent first.
+    If there are none, the nearest of the most frequent words.
+
+    Parameters
+    ----------
+    word
+        A word that is not known.
+    index
+        The known words and their places, the most frequent first.
+    count
+        How many to return at most.
+
+    >>> close_spellings("kinq", {"the": 0, "king": 1, "kin": 2, "queen": 3})
+    ['king', 'kin']
+    """
+    letters = set(word).union(*islice(index, _ALPHABET_WORDS))
+    found = {other for other in (word.lower(), *_one_letter_off(word, letters)) if other in index}
+    if found:
+        return sorted(found, key=index.__getitem__)[:count]
+    return difflib.get_close_matches(word, list(islice(index, FREQUENT)), n=count)
+
+
+def _one_letter_off(word: str, letters: set[str]) -> Iterator[str]:
+    for place in range(len(word) + 1):
+        before, after = word[:place], word[place:]
+        for letter in letters:
+            yield before + letter + after
+            if after:
+                yield before + letter + after[1:]
+        if after:
+            yield before + after[1:]
+        if len(after) > 1:
+            yield before + after[1] + after[0] + after[2:]

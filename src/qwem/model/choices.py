@@ -8,7 +8,7 @@ import numpy as np
 
 from qwem._internal.resources import available_memory
 from qwem.cooccurrence import Subsampling, sampled_pairs, window_slots
-from qwem.corpus import AUTO_MIN_COUNT
+from qwem.corpus.reading import AUTO_MIN_COUNT
 from qwem.errors import CorpusError
 from qwem.model.settings import DIM, WINDOW
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from qwem.corpus import Documents, Errors, Vocabulary
+    from qwem.corpus import Vocabulary
+    from qwem.corpus.reading import Documents, Errors
     from qwem.embedding.storage import StoredType
     from qwem.model.new_words import Counts, NewVectors, NewWord
     from qwem.spectrum import Spectrum
@@ -180,12 +181,12 @@ class Model:
         >>> duchess.occurrences, duchess.similarity("king")[0] > duchess.similarity("dog")[0]
         (1, True)
         """
-        from qwem.corpus import tokenizer_named
+        from qwem.corpus.tokenizer import tokenizer_from_name
         from qwem.model.new_words import embed
         from qwem.model.settings import Settings
 
         if tokenizer is None:
-            tokenizer = tokenizer_named(self.settings.get("tokenizer"))
+            tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
         reading = Settings(
             tokenizer=tokenizer, min_count=1, documents=documents, text_column=text_column
         )
@@ -233,12 +234,12 @@ class Model:
         >>> "fox" in model.update(["a fox and a cat"] * 20).vocabulary
         True
         """
-        from qwem.corpus import tokenizer_named
+        from qwem.corpus.tokenizer import tokenizer_from_name
         from qwem.model.settings import Settings
         from qwem.model.updating import update
 
         if tokenizer is None:
-            tokenizer = tokenizer_named(self.settings.get("tokenizer"))
+            tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
         reading = Settings(
             tokenizer=tokenizer,
             min_count=1,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from qwem._internal.results import Result, as_plain
 from qwem.cooccurrence import Cooccurrence
-from qwem.corpus import Corpus, Vocabulary, occurrences
+from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError
 from qwem.model.settings import SHRINKAGE
 from qwem.model.solution import ClosedForm
@@ -105,7 +105,7 @@ def embed(
         parts = model.phrases.join(parts)
         corpus = corpus if corpus.phrases is not None else model.phrases.join(corpus)
     pattern = [parts.vocabulary.words[token] for token in parts.tokens]
-    places = occurrences(corpus, pattern)
+    places = corpus.occurrences(pattern)
     if not places.size:
         raise CorpusError(
             f"{word!r} does not occur in the contexts; give texts in which it does, or check its "

@@ -7,13 +7,14 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from qwem._internal.settings import Auto, Number, Switch, Text, Whole, setting
-from qwem.corpus import AtMost, Reading
+from qwem.corpus import Reading, VocabularyLimit
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from qwem.corpus import Documents, Vocabulary
+    from qwem.corpus import Vocabulary
+    from qwem.corpus.reading import Documents
 
 FitTarget = Literal["mstar", "pmi", "ppmi"]
 Preset = Literal["practical", "paper"]
@@ -240,7 +241,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     # The paper's model and its reading of Wikipedia: articles of at least 500 words, letters a to
     # z, the 10,000 most frequent words.
     "paper": {
-        "vocab_size": AtMost(10_000),
+        "vocab_size": VocabularyLimit(10_000),
         "min_count": 1,
         "min_tokens": 500,
         "tokenizer": "ascii",

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from qwem.corpus import batches
-from qwem.corpus.batches import (
+from qwem.corpus import _batches
+from qwem.corpus._batches import (
     DocumentBatch,
     TextBatch,
     checked_words,
@@ -15,8 +15,8 @@ from qwem.corpus.batches import (
     from_texts,
     from_words,
     kind_of_value,
+    valid_array,
 )
-from qwem.corpus.utf8 import valid_array
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _text_batches(documents: Iterable[str | list[str]], errors: Errors) -> Itera
             )
         texts.append(document)
         size += len(document)
-        if size >= batches.BATCH_BYTES or len(texts) >= _BATCH_DOCUMENTS:
+        if size >= _batches.BATCH_BYTES or len(texts) >= _BATCH_DOCUMENTS:
             yield _text_batch(texts, errors, number - len(texts))
             texts, size = [], 0
     if texts:
@@ -144,7 +144,7 @@ def _word_batches(documents: Iterable[str | list[str]], errors: Errors) -> Itera
             )
         lists.append(list(document))
         size += sum(map(len, document))
-        if size >= batches.BATCH_BYTES or len(lists) >= _BATCH_DOCUMENTS:
+        if size >= _batches.BATCH_BYTES or len(lists) >= _BATCH_DOCUMENTS:
             yield from_words(lists, errors, number - len(lists))
             lists, size = [], 0
     if lists:

@@ -71,14 +71,13 @@ def write_renumbered(
     numbers: NDArray[np.uint32],
     dtype: np.dtype[Any],
     *,
-    kept: NDArray[np.bool_] | None = None,
     threads: int = 1,
-    digest: Any = None,
+    digest: Any,
 ) -> NDArray[np.int64]:
     """Append the tokens of documents to a file in other numbers; return where documents end there.
 
-    ``numbers[i]`` is the new number of word i, which may be `kernels.DROPPED`. Of the documents
-    only those that are `kept` are written, by default all.
+    ``numbers[i]`` is the new number of word i, which may be `kernels.DROPPED`. `digest` is a hash
+    that is updated with the bytes written.
     """
     from qwem.corpus import kernels
 
@@ -87,19 +86,16 @@ def write_renumbered(
         part = tokens[start:stop]
         ends = offsets[run[0] + 1 : run[1] + 1] - start
         out, out_ends = np.empty(part.size + 1, dtype), np.empty_like(ends)
-        wanted = np.ones(ends.size + 1, np.bool_)
-        if kept is not None:
-            wanted[:-1] = kept[run[0] : run[1]]
+        kept = np.ones(ends.size + 1, np.bool_)
         ids = np.asarray(part).astype(np.uint32, copy=False)
-        written = kernels.renumber(ids, ends, wanted, numbers, out, out_ends)
+        written = kernels.renumber(ids, ends, kept, numbers, out, out_ends)
         release(part)
-        return out[:written], out_ends[wanted[:-1]]
+        return out[:written], out_ends
 
     all_ends, total = [np.empty(0, np.int64)], 0
     for out, ends in in_order(renumber, document_chunks(offsets), threads):
         file.write(out.data)
-        if digest is not None:
-            digest.update(out.data)
+        digest.update(out.data)
         all_ends.append(ends + total)
         total += out.size
     return np.concatenate(all_ends)

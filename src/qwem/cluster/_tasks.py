@@ -49,8 +49,8 @@ def run_all(
 
     with (
         logging_time(description, len(tasks)),
-        telling_losses(client),
-        progress(description, len(tasks), "piece") as bar,
+        cluster_errors(client),
+        progress(description, len(tasks), "task") as bar,
     ):
         _run(client, submit, len(tasks), PER_THREAD * thread_total(client), take)
     return results
@@ -76,7 +76,7 @@ def run_each(
             work, *tasks[number], workers=home, allow_other_workers=bool(home), pure=False
         )
 
-    with telling_losses(client):
+    with cluster_errors(client):
         threads = client.nthreads()
         workers = [worker for worker in sorted(threads) for _ in range(threads[worker])]
         if workers:
@@ -147,7 +147,7 @@ class _Strays:
         if self._looks_without_workers > LOOKS_WITHOUT_WORKERS:
             raise ClusterError(
                 "The cluster has had no workers for "
-                f"{LOOK_EVERY * LOOKS_WITHOUT_WORKERS / 60:.0f} minutes; the pieces that are "
+                f"{LOOK_EVERY * LOOKS_WITHOUT_WORKERS / 60:.0f} minutes; the results that are "
                 "finished are kept: run the same command again when there are some."
             )
         before, self._suspects = self._suspects, set()
@@ -164,29 +164,29 @@ def _raise_error(future: Any) -> None:
     error = future.exception()
     if isinstance(error, OSError):
         raise ClusterError(
-            f"A worker could not do its work: {error}; the pieces that are finished are kept: run "
+            f"A worker could not do its work: {error}; the results that are finished are kept: run "
             "the same command again when that is mended."
         ) from error
     future.result()
 
 
 @contextmanager
-def logging_time(description: str, pieces: int) -> Iterator[None]:
+def logging_time(description: str, tasks: int) -> Iterator[None]:
     """Log how long a stage takes."""
     start = time.perf_counter()
     yield
     seconds = time.perf_counter() - start
-    _LOGGER.info("%s: %d pieces in %.1f s", description, pieces, seconds)
+    _LOGGER.info("%s: %d tasks in %.1f s", description, tasks, seconds)
 
 
 def thread_total(client: Any) -> int:
     """Return how many threads the cluster has, and 1 where it has just lost its last worker."""
-    with telling_losses(client):
+    with cluster_errors(client):
         return max(1, sum(client.nthreads().values()))
 
 
 @contextmanager
-def telling_losses(client: Any) -> Iterator[None]:
+def cluster_errors(client: Any) -> Iterator[None]:
     """Turn the loss of the scheduler, or of worker after worker, into a `ClusterError`."""
     from distributed import CancelledError, KilledWorker
     from distributed.comm.core import CommClosedError
@@ -200,11 +200,11 @@ def telling_losses(client: Any) -> Iterator[None]:
         raise
     except KilledWorker as error:
         raise ClusterError(
-            "One piece of the work ended every worker that did it; give the workers more memory, "
-            "or cut smaller pieces."
+            "One task ended every worker that did it; give the workers more memory, "
+            "or cut smaller shards."
         ) from error
     except (CancelledError, OSError) as error:  # CommClosedError and TimeoutError among them
         raise ClusterError(
-            f"The scheduler at {address} was lost; the pieces that are finished are kept: run the "
+            f"The scheduler at {address} was lost; the results that are finished are kept: run the "
             "same command again when there is a cluster."
         ) from error

@@ -1,4 +1,4 @@
-"""Phrases of text in pieces: pairs of words counted in each piece, added up, and joined."""
+"""Phrases of text in shards: pairs of words counted in each shard, added up, and joined."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.cluster.pieces import add_up, key_of, once
-from qwem.cluster.tasks import run_all
-from qwem.cluster.words import merge_words, save_words, totals_of, words_of
-from qwem.corpus import (
-    EncodedPiece,
-    PairStatistics,
-    Phrases,
-    following_pairs,
-    frequency_order,
-    join_piece,
-    no_phrases,
-)
+from qwem.cluster._results import add_up, key_of, once
+from qwem.cluster._tasks import run_all
+from qwem.cluster._words import merge_words, save_words, totals_of, words_of
+from qwem.corpus import Corpus, Phrases
+from qwem.corpus._token_stream import count_following, stream_of
+from qwem.corpus.phrases import PairStatistics
+from qwem.corpus.vocabulary import frequency_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,12 +25,12 @@ _BETWEEN = "\n"
 def learn_phrases(
     client: Any, texts: Sequence[Path], place: Path, passes: int
 ) -> tuple[Phrases, list[Path]]:
-    """Return the phrases of encoded pieces, and where the pieces are with their phrases joined.
+    """Return the phrases of encoded shards, and where the shards are with their phrases joined.
 
     The phrases are those of `Phrases.learn` on the whole text: every pass adds up how often words,
-    and words that follow each other, occur in the pieces.
+    and words that follow each other, occur in the shards.
     """
-    phrases = no_phrases(passes)
+    phrases = Phrases.empty(passes)
     ranked: list[str] = []
     for number in range(phrases.settings["passes"]):
         saved = _saved(phrases, place)
@@ -58,11 +53,12 @@ def _saved(phrases: Phrases, place: Path) -> Path:
 
 
 def _list_pairs(text: Path, phrases: Path, place: Path, key: str) -> tuple[Path, Path]:
-    """List the words of a piece, with the phrases so far joined, and those that follow them."""
+    """List the words of a shard, with the phrases so far joined, and those that follow them."""
     words, pairs = place / f"words-{key}", place / f"pairs-{key}"
 
     def work() -> None:
-        stream, places, counts = following_pairs(EncodedPiece.load(text), Phrases.load(phrases))
+        stream = Phrases.load(phrases).joined(stream_of(Corpus.load(text)), 1)
+        places, counts, _ = count_following(stream, 1, 1)
         occurring = np.flatnonzero(stream.counts)
         save_words(words, [stream.words[i] for i in occurring], stream.counts[occurring])
         spelled = [
@@ -100,5 +96,5 @@ def _statistics(
 
 
 def _join(text: Path, phrases: Path, output: Path) -> Path:
-    """Join the phrases of a piece."""
-    return once(output, lambda: join_piece(EncodedPiece.load(text), Phrases.load(phrases), output))
+    """Join the phrases of a shard."""
+    return once(output, lambda: Phrases.load(phrases).join(Corpus.load(text), 1, output))

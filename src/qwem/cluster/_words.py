@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.word_lists import WORDS_FILE, list_schema, packed_words, sorted_list
-from qwem.corpus import choose_words, min_count_of
+from qwem.corpus.vocabulary import choose_words, min_count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from qwem.corpus import Reading, Vocabulary
 
 KIND = "words"
+_WORDS_FILE = "words.parquet"
 BATCH = 1 << 16
 """Words of a list that are in memory at a time."""
 _HISTOGRAM = 1 << 16
@@ -35,8 +35,11 @@ _HISTOGRAM = 1 << 16
 def save_words(path: Path, words: Sequence[str], counts: NDArray[Any]) -> None:
     """Save a list of different words with their counts, sorted."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    table, _ = sorted_list(pa.array(words, pa.large_string()), counts)
+    spelled = pa.array(words, pa.large_string())
+    order = pc.array_sort_indices(spelled)
+    table = pa.table([spelled.take(order), pa.array(counts).take(order)], schema=_schema())
     with _writing(path) as write:
         write(table)
 
@@ -71,15 +74,15 @@ def _sum(parts: Sequence[Any]) -> Any:
     """Return the sum of lists of words, which are in the order of their spelling."""
     import pyarrow as pa
 
-    from qwem.cluster.kernels import add_sorted
+    from qwem.cluster._kernels import add_sorted
 
     words = pa.concat_arrays([chunk for part in parts for chunk in part["word"].chunks])
     counts = np.concatenate([part["count"].to_numpy() for part in parts])
     lists = np.cumsum([0, *(part.num_rows for part in parts)])
     places, sums = np.empty((2, counts.size), np.int64)
-    found = add_sorted(*packed_words(words), counts, lists, places, sums)
+    found = add_sorted(*_packed(words), counts, lists, places, sums)
     columns = [words.take(pa.array(places[:found])), pa.array(sums[:found])]
-    return pa.table(columns, schema=list_schema())
+    return pa.table(columns, schema=_schema())
 
 
 def words_of(path: Path, least: int) -> tuple[list[str], NDArray[np.int64]]:
@@ -130,7 +133,7 @@ def _batches(path: Path, columns: list[str] | None = None) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     saved = artefact.opened(path)
-    with pq.ParquetFile(saved.mapped_path(WORDS_FILE)) as file:
+    with pq.ParquetFile(saved.mapped_path(_WORDS_FILE)) as file:
         for batch in file.iter_batches(BATCH, columns=columns):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
@@ -141,8 +144,26 @@ def _writing(path: Path) -> Iterator[Callable[[Any], None]]:
     """Yield what appends a table to the list at `path`, which is there when the block has ended."""
     import pyarrow.parquet as pq
 
-    schema = list_schema()
+    schema = _schema()
     with artefact.writing(path, KIND) as directory:
-        with pq.ParquetWriter(directory / WORDS_FILE, schema, use_dictionary=False) as file:
+        with pq.ParquetWriter(directory / _WORDS_FILE, schema, use_dictionary=False) as file:
             yield lambda table: file.write_table(table.cast(schema))
         artefact.write_metadata(directory, KIND, {})
+
+
+def _schema() -> Any:
+    """Return the columns of a list."""
+    import pyarrow as pa
+
+    return pa.schema([("word", pa.large_string()), ("count", pa.int64())])
+
+
+def _packed(words: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the contiguous UTF-8 of the words of an Arrow array, and where each ends."""
+    _, offsets, text = words.buffers()
+    if not len(words):
+        return np.empty(0, np.uint8), np.empty(0, np.int64)
+    first, stop = words.offset, words.offset + len(words) + 1
+    bounds = np.frombuffer(offsets, np.int64, stop)[first:]
+    data = np.empty(0, np.uint8) if text is None else np.frombuffer(text, np.uint8)
+    return data[bounds[0] : bounds[-1]], bounds[1:] - bounds[0]

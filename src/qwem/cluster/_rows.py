@@ -13,7 +13,7 @@ import numpy as np
 
 from qwem._internal.artefact import write_metadata
 from qwem._internal.resources import blas_threads
-from qwem.cluster.tasks import run_all, run_each, telling_losses
+from qwem.cluster._tasks import cluster_errors, run_all, run_each
 
 if TYPE_CHECKING:
     import os
@@ -102,7 +102,7 @@ class SpreadRows:
 
     def _new_folder(self, name: str) -> Path:
         place = self._folder / f"{name}-{uuid.uuid4().hex}"
-        with telling_losses(self._client):
+        with cluster_errors(self._client):
             place.mkdir()
         return place
 
@@ -113,7 +113,7 @@ def rows_folder(directory: str | os.PathLike[str]) -> Iterator[Path]:
     folder = Path(directory).absolute() / f"rows-{uuid.uuid4().hex[:20]}"
     folder.mkdir(parents=True)
     try:
-        # Known as ours from the start, so that `remove_pieces` removes what a killed run left.
+        # Known as ours from the start, so that `remove_results` removes what a killed run left.
         write_metadata(folder, KIND, {"files": {}})
         yield folder
     finally:

@@ -1,4 +1,4 @@
-"""Batches of text from files: plain text, JSON lines and Parquet, compressed or not."""
+"""Files to documents: plain text, JSON lines and Parquet, compressed or not, and their columns."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.resources import require_memory
-from qwem.corpus import batches
-from qwem.corpus.batches import TextBatch, from_arrow, from_texts, kind_of_value
-from qwem.corpus.files import open_parquet, open_stream
-from qwem.corpus.utf8 import valid_array, valid_bytes
-from qwem.errors import CorpusError
+from qwem.corpus import _batches
+from qwem.corpus._batches import (
+    TextBatch,
+    from_arrow,
+    from_texts,
+    kind_of_value,
+    valid_array,
+    valid_bytes,
+)
+from qwem.corpus._files import find_files, open_parquet, open_stream
+from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from qwem.corpus.files import InputFile
+    from qwem.corpus._files import InputFile, PathLike, RemoteFile
     from qwem.corpus.reading import Documents, Errors
-    from qwem.corpus.remote import RemoteFile
 
 _COPIES = 6  # of a long line: its bytes twice, checked, parsed, and as text and its bytes
 _NO_TEXT = np.empty(0, dtype=np.uint8)
@@ -61,21 +66,21 @@ def _read_text(
     file: InputFile, documents: Documents, errors: Errors, whole: bool
 ) -> Iterator[TextBatch]:
     path, by_line = file.path, documents == "line"
-    with open_stream(path, file.part) as (stream, told):
+    with open_stream(path, file.part) as (stream, bytes_read):
         open_document = False
         for position, chunk in _chunks(path, stream, lines=by_line, spaces=not whole):
             text = np.frombuffer(valid_bytes(chunk, errors, path, position), np.uint8)
             ends = np.flatnonzero(text == ord("\n")) + 1 if by_line else _END_HERE[:0]
-            yield TextBatch(text, ends, told())
+            yield TextBatch(text, ends, bytes_read())
             open_document = not (by_line and chunk.endswith(b"\n"))
         if open_document:
-            yield TextBatch(_NO_TEXT, _END_HERE, told())
+            yield TextBatch(_NO_TEXT, _END_HERE, bytes_read())
 
 
 def _read_json_lines(path: Path | RemoteFile, column: str, errors: Errors) -> Iterator[TextBatch]:
     line_number = 0
     documents = 0
-    with open_stream(path) as (stream, told):
+    with open_stream(path) as (stream, bytes_read):
         for position, chunk in _chunks(path, stream, lines=True, spaces=False):
             texts: list[str | None] = []
             for line in valid_bytes(chunk, errors, path, position).split(b"\n"):
@@ -86,7 +91,7 @@ def _read_json_lines(path: Path | RemoteFile, column: str, errors: Errors) -> It
             line_number -= chunk.endswith(b"\n")
             batch = from_texts(texts, errors, partial(_document_name, path, documents))
             documents += len(texts)
-            yield TextBatch(batch.text, batch.ends, told())
+            yield TextBatch(batch.text, batch.ends, bytes_read())
 
 
 def _document_name(path: Path | RemoteFile, first: int, index: int) -> str:
@@ -94,15 +99,7 @@ def _document_name(path: Path | RemoteFile, first: int, index: int) -> str:
 
 
 def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -> str | None:
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(f"Line {number} of {path} is not valid JSON: {error}.") from error
-    if not isinstance(fields, dict):
-        raise CorpusError(
-            f"Line {number} of {path} is not a JSON object; each line must be one, "
-            f'as {{"{column}": "…"}}.'
-        )
+    fields = _json_object(line, path, number)
     if column not in fields:
         raise CorpusError(
             f"Line {number} of {path} has no {column!r}; it has {_names(fields)}: "
@@ -114,6 +111,19 @@ def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -
             f"The {column!r} in line {number} of {path} is {kind_of_value(text)}, not text."
         )
     return text
+
+
+def _json_object(line: bytes, path: Path | RemoteFile, number: int) -> dict[str, Any]:
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise CorpusError(f"Line {number} of {path} is not valid JSON: {error}.") from error
+    if not isinstance(fields, dict):
+        raise CorpusError(
+            f"Line {number} of {path} is not a JSON object; each line must be one, "
+            'as {"text": "…"}.'
+        )
+    return fields
 
 
 def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[TextBatch]:
@@ -146,7 +156,7 @@ def _batch_rows(table: Any, column: str) -> int:
         metadata.row_group(group).column(index).total_uncompressed_size
         for group in range(metadata.num_row_groups)
     )
-    return int(np.clip(batches.BATCH_BYTES * metadata.num_rows // max(size, 1), 1, 1 << 16))
+    return int(np.clip(_batches.BATCH_BYTES * metadata.num_rows // max(size, 1), 1, 1 << 16))
 
 
 def _chunks(
@@ -159,7 +169,7 @@ def _chunks(
     """
     position = 0
     rest = b""
-    while block := stream.read(max(batches.BATCH_BYTES, len(rest))):
+    while block := stream.read(max(_batches.BATCH_BYTES, len(rest))):
         data = rest + block
         cut = data.rfind(b"\n") + 1 if lines else 0
         if not cut and spaces:
@@ -168,7 +178,7 @@ def _chunks(
             yield position, data[:cut]
         position += cut
         rest = data[cut:]
-        if len(rest) > batches.BATCH_BYTES:
+        if len(rest) > _batches.BATCH_BYTES:
             require_memory(
                 _COPIES * 2 * len(rest),
                 f"A {'line' if lines else 'document'} of {path}, more than "
@@ -181,3 +191,63 @@ def _chunks(
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names)) or "none"
+
+
+def read_columns(
+    paths: PathLike | Iterable[PathLike], columns: Iterable[str]
+) -> dict[str, list[Any]]:
+    r"""Return columns of Parquet or JSON files, with one value for each document of `from_files`.
+
+    A value that is absent is None.
+
+    Parameters
+    ----------
+    paths
+        What `Corpus.from_files` read. Plain text has no columns.
+    columns
+        Their names.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "speeches.jsonl")
+    >>> size = file.write_text('{"text": "the king", "year": 1990}\n{"text": "the queen"}\n')
+    >>> read_columns(file, ["year"])
+    {'year': [1990, None]}
+    """
+    names = list(dict.fromkeys(columns))
+    if not names:
+        raise SettingError("read_columns needs the name of at least one column.")
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    for file in find_files(paths):
+        if file.format == "text":
+            raise CorpusError(
+                f"{file.path} is plain text, which has no columns beside it; give Parquet or JSON "
+                "lines."
+            )
+        read = _parquet_rows if file.format == "parquet" else _json_rows
+        for row in read(file.path, names):
+            for name, value in zip(names, row, strict=True):
+                found[name].append(value)
+    for name, values in found.items():
+        if all(value is None for value in values):
+            raise CorpusError(f"No document has a value for {name!r}; check the column's name.")
+    return found
+
+
+def _parquet_rows(path: Path | RemoteFile, names: list[str]) -> Iterator[tuple[Any, ...]]:
+    with open_parquet(path) as table:
+        known = table.schema_arrow.names
+        absent = [name for name in names if name not in known]
+        if absent:
+            raise CorpusError(
+                f"{path} has no column {absent[0]!r}; it has {', '.join(map(repr, known))}."
+            )
+        for records in table.iter_batches(columns=names):
+            yield from zip(*(records.column(name).to_pylist() for name in names), strict=True)
+
+
+def _json_rows(path: Path | RemoteFile, names: list[str]) -> Iterator[tuple[Any, ...]]:
+    with open_stream(path) as (stream, _):
+        for number, line in enumerate(stream, 1):
+            if line.strip():
+                fields = _json_object(line, path, number)
+                yield tuple(fields.get(name) for name in names)

@@ -1,4 +1,4 @@
-"""Results of pieces as files: made once, named for what they are made of, added up in trees."""
+"""Results of tasks as files: made once, named for what they are made of, added up in trees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import secrets
 import shutil
 import time
-from collections import Counter
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -18,9 +17,10 @@ from qwem import __version__
 from qwem._internal.artefact import kind_of, load
 from qwem._internal.blocks import even_cuts
 from qwem._internal.leftovers import remove_directory
-from qwem._internal.resources import require_disk
-from qwem.cluster.tasks import run_all, thread_total
-from qwem.corpus import InputFile, Phrases, Reading, tokenizer_name
+from qwem.cluster._tasks import run_all, thread_total
+from qwem.corpus import Phrases, Reading
+from qwem.corpus._files import InputFile
+from qwem.corpus.tokenizer import tokenizer_name
 from qwem.errors import ArtefactError, ClusterError
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 FAN_IN = 8
 """How many results are added in one task."""
 PATIENCE = 10.0
-"""Seconds that a file may take until other machines see it."""
-_PIECE = re.compile("(text|joined|words|pairs|phrases|vocabulary|counts|sum|rows)-[0-9a-f]{20}")
+"""Seconds until a file must be visible on other machines."""
+_RESULT = re.compile("(shard|joined|words|pairs|phrases|vocabulary|counts|sum|rows)-[0-9a-f]{20}")
 
 
-def remove_pieces(directory: str | os.PathLike[str]) -> None:
+def remove_results(directory: str | os.PathLike[str]) -> None:
     """Remove what this room wrote to a directory, and the directory if that was all."""
     place = Path(directory)
     if not place.exists():
         return
     for entry in place.iterdir():
-        if _PIECE.fullmatch(entry.name) and kind_of(entry) is not None:
+        if _RESULT.fullmatch(entry.name) and kind_of(entry) is not None:
             shutil.rmtree(entry)
     if not any(place.iterdir()):
         place.rmdir()
@@ -73,31 +73,6 @@ def _sees(file: Path, patience: float) -> bool:
             return False
         time.sleep(0.1)
     return True
-
-
-class DiskForecast:
-    """How much disk the pieces of a text will take, from those that are finished."""
-
-    def __init__(self, pieces: Sequence[InputFile], outputs: Sequence[Path]) -> None:
-        pieces_of = Counter(str(piece.path) for piece in pieces)
-        self._sizes = [piece.size / pieces_of[str(piece.path)] for piece in pieces]
-        self._outputs = outputs
-        self._left = sum(self._sizes)
-        self._read = self._written = 0.0
-
-    def take(self, number: int) -> None:
-        """Note that a piece is finished; raise `DiskLimitError` if the others will not fit."""
-        output = self._outputs[number]
-        self._read += self._sizes[number]
-        self._left -= self._sizes[number]
-        self._written += sum(file.stat().st_size for file in output.iterdir())
-        if self._read:
-            require_disk(
-                int(self._written / self._read * self._left),
-                output.parent,
-                "Keeping the other pieces of this text",
-                "free some space and run the same command again, which goes on from here",
-            )
 
 
 def add_up(
