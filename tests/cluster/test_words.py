@@ -80,9 +80,7 @@ def test_words_are_chosen_as_on_one_machine(
 
 def test_too_few_words(tmp_path: Path) -> None:
     path = save(tmp_path / "list", {"a": 3, "b": 1})
-    with pytest.raises(
-        SettingError, match="`vocab_size` is 3, larger than the corpus, which"
-    ):
+    with pytest.raises(SettingError, match="`vocab_size` is 3, larger than the corpus, which"):
         choose_from(path, Reading(vocab_size=3, min_count=1))
     with pytest.raises(CorpusError, match="none that occur 4 times"):
         choose_from(path, Reading(min_count=4))
