@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.demo-ready
 # Modules are compiled when they are first imported, which most of them never are.
 INSTALL := $(BIN)/pip install --disable-pip-version-check --no-compile --editable
+# Neighbouring tests run in one process, as far as possible, and share their fixtures.
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
 
 .PHONY: test real-text faults demo docs setup browser format clean
 
@@ -36,11 +38,11 @@ test: $(READY) browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses 2
+	$(PYTEST)
 
 # The tests that read large text, from the directory that QWEM_TEST_DATA names.
 real-text: $(READY)
-	$(BIN)/pytest --numprocesses 2 -m real_text
+	$(PYTEST) -m real_text
 
 # The tests of tests/faults with far more kills, mutations and fuzzing, and a table at the end.
 faults: $(READY)

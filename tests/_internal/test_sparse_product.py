@@ -11,7 +11,7 @@ from scipy import sparse
 from qwem._internal.sparse_product import multiply, multiply_rows
 
 
-def test_several_tiles() -> None:
+def test_a_product_over_several_tiles_is_exact() -> None:
     rng = np.random.default_rng(2)
     matrix = rng.standard_normal((40, 2300)) * (rng.random((40, 2300)) < 0.2)
     block = rng.standard_normal((2300, 1000))
@@ -21,7 +21,7 @@ def test_several_tiles() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_some_rows(dtype: Any) -> None:
+def test_a_product_of_some_rows_is_those_rows_of_the_product(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     matrix = (rng.integers(0, 50, (9, 9)) * (rng.random((9, 9)) < 0.4)).astype(dtype)
     rows = sparse.csr_array(matrix)

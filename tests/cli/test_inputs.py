@@ -32,7 +32,7 @@ def test_standard_input(tmp_path: Path, fingerprint: str) -> None:
     assert Corpus.load(tmp_path / "corpus").fingerprint == fingerprint
 
 
-def test_a_named_pipe(tmp_path: Path, fingerprint: str) -> None:
+def test_text_is_read_from_a_named_pipe(tmp_path: Path, fingerprint: str) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=(TEXT,))

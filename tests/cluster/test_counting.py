@@ -213,7 +213,7 @@ def test_one_cluster_is_named() -> None:
             pass
 
 
-def test_no_cluster_there(
+def test_a_missing_cluster_is_an_error_that_says_what_to_start(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connecting, "PATIENCE", 1.0)

@@ -86,7 +86,7 @@ def test_vectors_are_those_of_one_machine(
     assert not any(tmp_path.iterdir())
 
 
-def test_a_model_of_them(counts: Cooccurrence) -> None:
+def test_a_model_of_spread_counts_has_the_bits_of_one_machine(counts: Cooccurrence) -> None:
     """Small enough for LAPACK, which needs the whole target here."""
     from qwem._internal.progress import Stopwatch
 

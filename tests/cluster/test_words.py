@@ -78,7 +78,7 @@ def test_words_are_chosen_as_on_one_machine(
         assert choose_from(path, reading) == expected
 
 
-def test_too_few_words(tmp_path: Path) -> None:
+def test_a_vocabulary_larger_than_the_corpus_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "list", {"a": 3, "b": 1})
     with pytest.raises(SettingError, match="`vocab_size` is 3, larger than the corpus, which"):
         choose_from(path, Reading(vocab_size=3, min_count=1))

@@ -43,7 +43,9 @@ def products(spectrum: Spectrum) -> np.ndarray[Any, Any]:
     [{}, {"coupling": 0.0}, {"signed": False}, {"target": "ppmi"}],
     ids=["default", "no coupling", "tied", "no outlier"],
 )
-def test_they_move_as_a_factorization_does(corpus: Corpus, changes: dict[str, Any]) -> None:
+def test_perturbed_spectra_move_as_a_factorization_does(
+    corpus: Corpus, changes: dict[str, Any]
+) -> None:
     settled = resolve_auto(Settings(dim=DIM, polish=False, tol=1e-5, **changes), corpus.vocabulary)
     counts = FoldCounts(deal(corpus, 10), settled)
     whole = qwem.fit(counts.total, settled).spectrum

@@ -28,7 +28,7 @@ INDEX = {word: place for place, word in enumerate(KNOWN)}
         ("", []),
     ],
 )
-def test_what_was_meant(word: str, expected: list[str]) -> None:
+def test_misspelled_words_find_the_word_that_was_meant(word: str, expected: list[str]) -> None:
     assert close_spellings(word, INDEX) == expected
 
 

@@ -54,7 +54,7 @@ def test_columns_that_are_not_there(texts: Path) -> None:
         read_columns(texts, [])
 
 
-def test_damaged_files(tmp_path: Path) -> None:
+def test_damaged_files_are_refused_with_the_line(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"year": 1}\n{"year": \n')
     with pytest.raises(CorpusError, match=r"Line 2 of .* is not valid JSON"):
         read_columns(tmp_path / "a.jsonl", ["year"])

@@ -37,7 +37,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("documents", ["line", "file"])
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.txt.gz", "a.parquet"])
-def test_an_empty_file(tmp_path: Path, name: str, documents: Any) -> None:
+def test_an_empty_file_is_refused(tmp_path: Path, name: str, documents: Any) -> None:
     file = tmp_path / name
     if name.endswith(".gz"):
         file.write_bytes(gzip.compress(b""))
@@ -49,7 +49,7 @@ def test_an_empty_file(tmp_path: Path, name: str, documents: Any) -> None:
         Corpus.from_files(file, documents=documents)
 
 
-def test_nothing_left(tmp_path: Path) -> None:
+def test_text_that_leaves_no_words_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a b c\nd e\n")
     with expect_refusal("of 2 documents the longest has 3 words, and `min_tokens` is 4"):
         Corpus.from_files(tmp_path / "a.txt", min_tokens=4)

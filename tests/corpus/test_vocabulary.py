@@ -33,7 +33,7 @@ def test_restrict_is_a_prefix(counts: dict[str, int], data: st.DataObject) -> No
         vocabulary.restrict(len(vocabulary) + 1)
 
 
-def test_lookup() -> None:
+def test_words_are_looked_up_and_close_spellings_suggested() -> None:
     vocabulary = Vocabulary.from_counts({"king": 2, "the": 9, "queen": 2})
     assert vocabulary.indices(["queen", "the"]).tolist() == [2, 0]
     assert "king" in vocabulary

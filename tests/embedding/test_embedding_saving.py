@@ -75,7 +75,7 @@ def test_a_word_with_a_line_end_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_damage_is_told(tmp_path: Path, embedding: Embedding) -> None:
+def test_damaged_files_are_refused_by_name(tmp_path: Path, embedding: Embedding) -> None:
     embedding.save(tmp_path / "e")
     (tmp_path / "e" / "words.txt").write_text("only\ntwo\n")
     with pytest.raises(ArtefactError, match=r"words\.txt is damaged: it has 9 bytes"):

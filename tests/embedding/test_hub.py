@@ -129,7 +129,7 @@ def test_sentence_transformers_loads_it(embedding: Embedding, tmp_path: Path) ->
     np.testing.assert_allclose(found, expected(embedding, TEXTS), atol=1e-5)
 
 
-def test_the_files(embedding: Embedding, tmp_path: Path) -> None:
+def test_the_folder_has_the_files_of_model2vec(embedding: Embedding, tmp_path: Path) -> None:
     write_hub(embedding, tmp_path / "hub", tokenizer="letters", normalize=False, dtype="float16")
     rows = load_file(tmp_path / "hub" / "model.safetensors")["embeddings"]
     np.testing.assert_array_equal(rows[:-1], embedding.vectors.astype(np.float16))

@@ -34,7 +34,7 @@ def some_words(dim: int = 5, seed: int = 0) -> Embedding:
 
 
 @given(st.text(max_size=12))
-def test_ngrams(word: str) -> None:
+def test_ngrams_are_all_substrings_of_four_to_six_letters(word: str) -> None:
     marked = f"<{word}>"
     expected = {
         marked[a:b]
@@ -115,7 +115,7 @@ def test_same_bits_for_any_number_of_threads() -> None:
     np.testing.assert_array_equal(one.vectors, two.vectors)
 
 
-def test_refusals() -> None:
+def test_vectors_without_counts_and_bad_settings_are_refused() -> None:
     with pytest.raises(SettingError, match="needs word counts"):
         spell(Embedding(["a", "b"], [[1.0], [2.0]]))
     with pytest.raises(SettingError, match="ridge"):

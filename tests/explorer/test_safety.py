@@ -82,7 +82,7 @@ def test_a_token_in_the_address_is_for_the_page_only(models: list[Explored]) -> 
 
 
 @pytest.mark.parametrize("host", [f"127.0.0.1:{PORT}", f"localhost:{PORT}", f"[::1]:{PORT}"])
-def test_names_of_this_machine_are_answered(client: Any, host: str) -> None:
+def test_requests_to_localhost_are_answered(client: Any, host: str) -> None:
     assert status(client, Host=host) == 200
 
 
@@ -97,7 +97,7 @@ def test_names_of_this_machine_are_answered(client: Any, host: str) -> None:
         "",
     ],
 )
-def test_other_names_are_not(client: Any, host: str) -> None:
+def test_requests_to_other_host_names_are_refused(client: Any, host: str) -> None:
     """A site that points its own name at this machine (DNS rebinding) is not answered."""
     assert status(client, Host=host) == 403
 
@@ -109,7 +109,7 @@ def test_pages_of_other_sites_are_not_answered(client: Any, origin: str) -> None
     assert status(client, Origin=origin) == 403
 
 
-def test_the_page_itself_is(client: Any) -> None:
+def test_requests_from_the_page_itself_are_answered(client: Any) -> None:
     assert status(client, Origin=f"http://127.0.0.1:{PORT}", Sec_Fetch_Site="same-origin") == 200
 
 

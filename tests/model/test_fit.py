@@ -142,7 +142,7 @@ def test_every_kind_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("target", ["pmi", "ppmi", "mstar"])
-def test_every_target(corpus: Corpus, target: Any) -> None:
+def test_a_fit_can_use_every_target(corpus: Corpus, target: Any) -> None:
     fitted = qwem.fit(corpus, dim=4, target=target, polish=False)
     assert fitted.spectrum.converged
     assert fitted.settings["target"] == target

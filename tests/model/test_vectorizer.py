@@ -51,7 +51,7 @@ def test_scikit_learns_checks(check: Any) -> None:
     check("QwemVectorizer", QwemVectorizer())
 
 
-def test_it_takes_text() -> None:
+def test_the_vectorizer_declares_that_it_takes_text() -> None:
     tags = get_tags(QwemVectorizer())
     assert tags.input_tags.string
     assert not tags.input_tags.two_d_array

@@ -11,7 +11,7 @@ from qwem.polish.balance import balanced
 
 
 @given(st.integers(0, 1000), st.floats(0.2, 5.0), st.integers(1, 3))
-def test_balance(seed: int, scale: float, kinds: int) -> None:
+def test_balancing_keeps_all_products(seed: int, scale: float, kinds: int) -> None:
     word, context = random_sides(seed, scale, kinds=kinds)
     weights = np.random.default_rng(seed).random(len(word)) + 0.1
     found = balanced(word, context, weights, 2)

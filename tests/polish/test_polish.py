@@ -94,7 +94,7 @@ def test_the_parabola_serves_as_well_as_the_exact_loss() -> None:
     assert best <= found < best + 0.1 * (loss(flat) - best)
 
 
-def test_stops_by_itself() -> None:
+def test_polishing_stops_once_the_loss_hardly_falls() -> None:
     counts = some_counts()
     polished = polish(closed_form(counts), counts, tol=0.05, sweeps=100)
     assert polished.converged

@@ -333,7 +333,7 @@ def test_controls_have_names_and_take_keys(opened: Chrome) -> None:
     assert slider.get_attribute("aria-valuetext") == opened.find_element("id", "now").text[:11]
 
 
-def test_it_prints(opened: Chrome) -> None:
+def test_the_page_can_be_printed_and_keeps_its_theme(opened: Chrome) -> None:
     opened.find_element("id", "theme").click()
     printed = opened.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})
     assert len(printed["data"]) > 20_000

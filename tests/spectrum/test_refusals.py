@@ -38,7 +38,7 @@ def test_zero_is_not_positive(method: Method) -> None:
 
 
 @pytest.mark.parametrize("hole", [np.nan, np.inf])
-def test_nan_and_infinity(hole: float, method: Method) -> None:
+def test_matrices_with_nan_or_infinity_are_refused(hole: float, method: Method) -> None:
     matrix = mstar_like(100)
     target = Target.from_matrix(words(100), matrix)
     matrix[3, 5] = matrix[5, 3] = hole

@@ -34,13 +34,15 @@ def everything(target: Target) -> np.ndarray:
     return np.linalg.eigvalsh(target.toarray().astype(np.float64))[::-1]
 
 
-def test_the_largest(target: Target, everything: np.ndarray, method: Method) -> None:
+def test_the_largest_eigenvalues_are_those_of_a_full_decomposition(
+    target: Target, everything: np.ndarray, method: Method
+) -> None:
     spectrum = factorize(target, DIM, method=method)
     assert spectrum.converged
     np.testing.assert_allclose(spectrum.eigenvalues, everything[:DIM], rtol=1e-3)
 
 
-def test_both_ends_without_the_outlier(
+def test_signed_spectra_have_the_largest_magnitudes_without_the_outlier(
     target: Target, everything: np.ndarray, method: Method
 ) -> None:
     spectrum = factorize(target, DIM, signed=True, method=method)

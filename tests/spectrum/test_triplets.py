@@ -31,7 +31,7 @@ def named(prefix: str, count: int) -> list[str]:
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, aslinearoperator])
 @pytest.mark.parametrize("krylov", [False, True], ids=["lapack", "krylov"])
 @pytest.mark.parametrize("shape", [(300, 120), (90, 250)])
-def test_they_are_those_of_a_dense_svd(
+def test_triplets_are_those_of_a_dense_svd(
     shape: tuple[int, int], krylov: bool, form: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(triplets, "_LAPACK_SIZE", 0 if krylov else 2_000)

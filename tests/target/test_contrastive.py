@@ -69,7 +69,7 @@ def test_the_loss_of_word2vec_gives_mstar_back(counts: Cooccurrence) -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(counts=cooccurrences())
-def test_the_formula(counts: Cooccurrence) -> None:
+def test_targets_equal_the_plain_formula(counts: Cooccurrence) -> None:
     p, pp = probabilities(counts)
     plus, minus = Derivatives(-1.0, 3.0), Derivatives(2.0, 0.5)
     for dense in (True, False):

@@ -33,7 +33,7 @@ def problem(dtype: Any) -> tuple[Any, Any, Any, NDArray[np.float64]]:
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64, np.float64])
-def test_filling(dtype: Any) -> None:
+def test_filled_rows_are_the_entries_of_the_formula(dtype: Any) -> None:
     counts, left, right, entries = problem(dtype)
     rows = sparse.csr_array(counts)
     part = slice(2, 8)

@@ -139,7 +139,7 @@ def test_centres_are_fitted(dtype: Any, loss: Any, dim: int, moves: bool) -> Non
 
 @pytest.mark.parametrize("moves", [True, False], ids=["step", "gradient"])
 @pytest.mark.parametrize("adds", [True, False], ids=["on-top", "alone"])
-def test_words_are_fitted(adds: bool, moves: bool) -> None:
+def test_gradients_of_context_words_equal_a_matrix_product(adds: bool, moves: bool) -> None:
     pairs = Pairs(np.float64, 5)
     slopes = np.random.default_rng(1).standard_normal(len(pairs.centres))
     order, starts = np.empty(len(slopes), np.int32), np.empty(8, np.int32)
