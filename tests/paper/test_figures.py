@@ -15,15 +15,14 @@ from qwem.errors import SettingError
 from qwem.evaluation import AnalogySet, SimilaritySet, evaluate
 from qwem.evaluation.similarity_files import RatedPair
 from qwem.interpretation import Task, analyze_task, features, overlaps
-from qwem.paper.ablation import ablation
+from qwem.paper.ablation import ablation, silent_alignment
+from qwem.paper.benchmarks import benchmark_table
+from qwem.paper.categories import categories
 from qwem.paper.curves import over_seeds
-from qwem.paper.feature_overlaps import feature_overlaps
-from qwem.paper.linear_structure import analogy_geometry, linear_structure
-from qwem.paper.overview import overview
-from qwem.paper.silent_alignment import silent_alignment
-from qwem.paper.tables import benchmark_table, feature_neighbours
-from qwem.paper.task_spectra import categories
-from qwem.paper.theory_match import Start, theory_match
+from qwem.paper.features import feature_neighbours, feature_overlaps
+from qwem.paper.figure_1 import overview
+from qwem.paper.figure_2 import Start, theory_match
+from qwem.paper.figure_4 import analogy_geometry, linear_structure
 from qwem.training import LOGISTIC, QUARTIC, population, train
 
 if TYPE_CHECKING:

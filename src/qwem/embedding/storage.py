@@ -9,11 +9,11 @@ import numpy as np
 from qwem._internal import artefact
 from qwem.corpus import Vocabulary
 from qwem.embedding.spelling import Spelling
-from qwem.embedding.words import check_words
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -77,3 +77,19 @@ def stored_vectors(vectors: NDArray[np.float32], dtype: StoredType) -> NDArray[A
             "the vectors or save them in float32."
         )
     return vectors.astype(dtype, copy=False)
+
+
+def check_words(words: Iterable[str], forbidden: str, where: str) -> None:
+    """Refuse words that contain a forbidden character or can't be encoded in UTF-8."""
+    barred = set(forbidden)
+    for word in words:
+        if not barred.isdisjoint(word):
+            raise SettingError(f"The word {word!r} can't be part of {where}; rename or drop it.")
+        if not word.isascii():
+            try:
+                word.encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise SettingError(
+                    f"The word {word!r} can't be written in UTF-8 ({error.reason}); "
+                    "rename or drop it."
+                ) from error

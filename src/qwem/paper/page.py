@@ -1,14 +1,46 @@
-"""The page of a reproduction: each figure with the paper's finding and this run's."""
+"""The page of a reproduction: its recipes, each with the paper's finding and this run's."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.text import html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+    from qwem.paper.experiment import Experiment
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a recipe found in one reproduction."""
+
+    figure: Figure | None
+    """None for a recipe that is only a table."""
+    findings: tuple[str, ...]
+    """Sentences with numbers that were computed from the results."""
+    numbers: dict[str, Any]
+    """The same numbers as plain data."""
+    settings: dict[str, Any]
+    """The settings that matter for this figure: V, d, σ, steps and so on."""
+    table: tuple[tuple[str, ...], ...] = ()
+    """The rows of a table, its header first."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One figure or table of the paper."""
+
+    title: str
+    claim: str
+    """What the paper found."""
+    make: Callable[[Experiment], Outcome]
+
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -44,6 +76,15 @@ small {{ color: #555; }}
 </body>
 </html>
 """
+
+
+def recipe(title: str, claim: str) -> Callable[[Callable[[Experiment], Outcome]], Recipe]:
+    """Turn a function of an experiment into a `Recipe` with a title and the paper's claim."""
+
+    def named(make: Callable[[Experiment], Outcome]) -> Recipe:
+        return Recipe(title, claim, make)
+
+    return named
 
 
 def write_page(

@@ -14,19 +14,16 @@ from qwem._internal.figures import save_figure
 from qwem._internal.output import writing_file
 from qwem._internal.progress import Stopwatch, progress
 from qwem.errors import CorpusError, QwemError, SettingError
-from qwem.paper.differences import differences
+from qwem.paper.ablation import figure_ablation, figure_alignment
+from qwem.paper.benchmarks import table_1, table_robustness
+from qwem.paper.categories import figure_categories
 from qwem.paper.experiment import Experiment
-from qwem.paper.model_figures import figure_3, figure_overlaps, table_1
+from qwem.paper.features import figure_3, figure_overlaps
+from qwem.paper.figure_1 import figure_1
+from qwem.paper.figure_2 import figure_2
+from qwem.paper.figure_4 import figure_4, figure_geometry
 from qwem.paper.page import write_page
-from qwem.paper.robustness import table_robustness
-from qwem.paper.scale import SCALES, Scale
-from qwem.paper.task_figures import figure_4, figure_categories, figure_geometry
-from qwem.paper.training_figures import (
-    figure_1,
-    figure_2,
-    figure_ablation,
-    figure_alignment,
-)
+from qwem.paper.scale import SCALES, Scale, differences
 
 if TYPE_CHECKING:
     import os

@@ -32,7 +32,7 @@ _RECORDS = 250
 
 
 @dataclass(frozen=True)
-class Run:
+class RunKind:
     """One training run: its loss, weighting and start, and the experiment it belongs to."""
 
     loss: Literal["quartic", "logistic"]
@@ -42,16 +42,16 @@ class Run:
 
 
 RUNS = {
-    "qwem": Run("quartic", "setting31", "small"),
-    "word2vec": Run("logistic", "word2vec", "small"),
-    "qwem-standard": Run("quartic", "setting31", "standard"),
-    "word2vec-standard": Run("logistic", "word2vec", "standard"),
-    "ablation-word2vec": Run("logistic", "word2vec", "small", "ablation"),
-    "ablation-quartic": Run("quartic", "word2vec", "small", "ablation"),
-    "ablation-reweighted": Run("logistic", "setting31", "small", "ablation"),
-    "ablation-qwem": Run("quartic", "setting31", "small", "ablation"),
-    "qwem-benchmarks": Run("quartic", "setting31", "standard", "benchmarks"),
-    "word2vec-benchmarks": Run("logistic", "word2vec", "standard", "benchmarks"),
+    "qwem": RunKind("quartic", "setting31", "small"),
+    "word2vec": RunKind("logistic", "word2vec", "small"),
+    "qwem-standard": RunKind("quartic", "setting31", "standard"),
+    "word2vec-standard": RunKind("logistic", "word2vec", "standard"),
+    "ablation-word2vec": RunKind("logistic", "word2vec", "small", "ablation"),
+    "ablation-quartic": RunKind("quartic", "word2vec", "small", "ablation"),
+    "ablation-reweighted": RunKind("logistic", "setting31", "small", "ablation"),
+    "ablation-qwem": RunKind("quartic", "setting31", "small", "ablation"),
+    "qwem-benchmarks": RunKind("quartic", "setting31", "standard", "benchmarks"),
+    "word2vec-benchmarks": RunKind("logistic", "word2vec", "standard", "benchmarks"),
 }
 """Every training run of the paper, by name."""
 
@@ -60,7 +60,7 @@ RUNS = {
 class Training:
     """A training run with everything that it is made from."""
 
-    run: Run
+    run: RunKind
     scale: Scale
     size: Size
     corpus: Corpus
@@ -188,3 +188,24 @@ def remove(checkpoint: Path) -> None:
     # The checkpoint comes last: without it, its parts would be taken for those of a new run.
     for path in sorted(checkpoint.parent.glob(f"{checkpoint.name}*"), reverse=True):
         remove_directory(path)
+
+
+def run_settings(scale: Scale, size: Size, trace: Trace) -> dict[str, Any]:
+    """Return the settings of runs of one size from the small start, for the page of a figure."""
+    return {
+        "V": len(trace.vocabulary),
+        "d": trace.singular_values.shape[1],
+        "seeds": scale.seeds,
+        "σ, small": scale.small_init,
+        "λ₁Δt": f"{scale.step:g}, and half that under word2vec's weighting",
+        "steps": int(trace.steps[-1]),
+        "gradient": "exact flow, fourth order"
+        if scale.batch_size is None
+        else f"minibatches of {scale.batch_size:,} pairs",
+        "word2vec": f"subsampling {scale.subsample:g}, negatives ∝ P^¾, k = {size.negatives:g}",
+    }
+
+
+def standard_start(init: float | str) -> str:
+    """Return the standard start in words."""
+    return "uniform on ±1/(2d), word2vec's own" if isinstance(init, str) else f"normal, σ = {init}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from qwem.training.noise import gradient_noise, mode_plateau
     from qwem.training.run import train
     from qwem.training.schedule import stepwise
-    from qwem.training.stability import stable_rate
+    from qwem.training.step_size import stable_rate
     from qwem.training.trace import Trace
     from qwem.training.trainer import Trainer
     from qwem.training.weighting import word2vec_reweighting
@@ -53,7 +53,7 @@ _get, __dir__ = lazy_names(
         ),
         "run": ("train",),
         "schedule": ("stepwise",),
-        "stability": ("stable_rate",),
+        "step_size": ("stable_rate",),
         "trace": ("Trace",),
         "trainer": ("Trainer",),
         "weighting": ("word2vec_reweighting",),

@@ -19,7 +19,7 @@ from qwem._internal.resources import require_memory
 from qwem.target import mstar
 from qwem.training.losses import QUARTIC, Loss
 from qwem.training.objective import Objective, Parameters
-from qwem.training.trainer import Method, Optimizer, Trainer, make_trainer
+from qwem.training.trainer import Optimizer, StepRule, Trainer, make_trainer
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -94,7 +94,7 @@ def population(
     dim: int,
     rate: float | Schedule | None = None,
     optimizer: Optimizer | None = None,
-    method: Method = "sgd",
+    method: StepRule = "sgd",
     tied: bool = True,
     shrinkage: float = 0.0,
     dtype: DTypeLike = np.float32,

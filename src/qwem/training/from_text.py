@@ -27,7 +27,7 @@ from qwem.training.losses import LOGISTIC, QUARTIC
 from qwem.training.minibatch import stochastic
 from qwem.training.run import train
 from qwem.training.schedule import Linear, Schedule, stepwise
-from qwem.training.stability import stable_rate
+from qwem.training.step_size import stable_rate
 from qwem.training.trainer import precision_for
 from qwem.training.weighting import word2vec_reweighting
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from qwem.dynamics.initial import ScaleOf
     from qwem.training.losses import Loss
 
-Method = Literal["sgd", "rk4"]
+StepRule = Literal["sgd", "rk4"]
 
 _SMALLEST_IN_FLOAT32 = 1e-5
 
@@ -88,7 +88,7 @@ class Trainer:
     time_per_rate: float
     """The paper's time covered by a step of rate 1: 2g for the quartic loss; see `weighting`."""
     rate: Schedule | None
-    method: Method
+    method: StepRule
     optimizer: Optimizer | None = field(repr=False)
     settings: dict[str, Any] = field(repr=False)
     """The choices that made this trainer, as plain data."""
@@ -217,7 +217,7 @@ def make_trainer(
     dim: int,
     rate: float | Schedule | None,
     optimizer: Optimizer | None,
-    method: Method,
+    method: StepRule,
     tied: bool,
     dtype: DTypeLike,
     shrinkage: float = 0.0,

@@ -10,7 +10,7 @@ import numpy as np
 from qwem._internal.output import writing_file
 from qwem.embedding.formats.files import assemble, reading
 from qwem.embedding.formats.numpy_files import load_arrays
-from qwem.embedding.words import check_words
+from qwem.embedding.storage import check_words
 from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from qwem._internal import artefact
 from qwem._internal.text import markdown_table
 from qwem.embedding.formats.tokenizer_json import TOKENIZERS, tokenizer_json
 from qwem.embedding.sif import sif_weights
-from qwem.embedding.storage import stored_vectors
-from qwem.embedding.words import check_words
+from qwem.embedding.storage import check_words, stored_vectors
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from safetensors.numpy import save
 
 from qwem._internal.output import writing_file
 from qwem.embedding.formats.arrays import checked
-from qwem.embedding.words import check_words
+from qwem.embedding.storage import check_words
 from qwem.errors import DataError
 
 if TYPE_CHECKING:

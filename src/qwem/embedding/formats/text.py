@@ -9,7 +9,7 @@ import numpy as np
 from qwem._internal.blocks import blocks
 from qwem._internal.progress import progress
 from qwem.embedding.formats.files import assemble, parse_header, reading, writing
-from qwem.embedding.words import check_words
+from qwem.embedding.storage import check_words
 from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:

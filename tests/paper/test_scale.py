@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from qwem.paper import SCALES
-from qwem.paper.differences import differences
-from qwem.paper.scale import Scale, Size
+from qwem.paper.scale import Scale, Size, differences
 
 PAPER = SCALES["paper"]
 ALWAYS = {

@@ -10,7 +10,7 @@ import pytest
 
 from qwem import Cooccurrence, factorize, mstar
 from qwem.dynamics import closed_form
-from qwem.paper.training_figures import curve_distance, mode_separation
+from qwem.paper.ablation import curve_distance, mode_separation
 from qwem.training import population, train
 
 if TYPE_CHECKING:

@@ -18,6 +18,9 @@ from qwem.paper.curves import (
     time_axis,
     unit_of,
 )
+from qwem.paper.figure_2 import Start
+from qwem.paper.page import Outcome, recipe
+from qwem.paper.runs import run_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.dynamics import ClosedFormDynamics
+    from qwem.paper.experiment import Experiment
     from qwem.spectrum import Spectrum
     from qwem.training import Trace
 
@@ -182,3 +186,46 @@ def _labelled(points: NDArray[np.float64]) -> list[int]:
         if np.all(apart.any(axis=1)) and abs(known[row, 0]) < 0.85:
             chosen.append(row)
     return chosen
+
+
+@recipe(
+    "Figure 1. QWEM is a faithful and solvable proxy for word2vec",
+    "QWEM and word2vec learn in strikingly similar ways. From a small start the loss falls in "
+    "discrete steps, each of which adds one to the rank of the embeddings; in latent space the "
+    "words expand into subspaces of growing dimension.",
+)
+def figure_1(experiment: Experiment) -> Outcome:
+    """Draw loss, singular values and latent space of both models from a small start."""
+    spectrum = experiment.spectrum(experiment.scale.dynamics)
+    qwem, word2vec = experiment.traces("qwem"), experiment.traces("word2vec")
+    start = Start("", word2vec, qwem, spectrum)
+    deviation = max(
+        float(np.abs(theory.loss(run.times) - run.losses).max() / np.ptp(run.losses))
+        for run, theory in zip(qwem, start.theories, strict=True)
+    )
+    ratios = {"QWEM": _line(qwem[0]), "word2vec": _line(word2vec[0])}
+    apart = min(_separate_steps(run, spectrum) for run in qwem)
+    findings = (
+        f"QWEM's loss follows the closed form to within {deviation:.1%} of its whole fall; "
+        f"the first {apart} modes are learned one after the other, each with its own step.",
+        "When the words first spread out they lie along a line: the first singular value is "
+        f"{ratios['QWEM']:.0f} times the second in QWEM and {ratios['word2vec']:.0f} times in "
+        "word2vec.",
+    )
+    numbers = {"loss_deviation": deviation, "separate_steps": apart, "line_ratio": ratios}
+    return Outcome(overview(qwem, word2vec, spectrum), findings, numbers,
+                   run_settings(experiment.scale, experiment.scale.dynamics, qwem[0]))  # fmt: skip
+
+
+def _line(trace: Trace) -> float:
+    """Return s₁/s₂ at the moment at which the words lie along a line."""
+    values = np.linalg.svd(trace.snapshots[moments(trace)[1]][0], compute_uv=False)
+    return float(values[0] / values[1])
+
+
+def _separate_steps(trace: Trace, spectrum: Spectrum) -> int:
+    """Return how many of the first modes have each reached half its size before the next did."""
+    found = trace.singular_values**2 >= spectrum.eigenvalues / 2
+    when = np.where(found.any(axis=0), found.argmax(axis=0), len(found))
+    together = np.flatnonzero(np.diff(when) <= 0)
+    return int(together[0]) + 1 if together.size else len(when)

@@ -1,0 +1,249 @@
+"""Figure 4 and the geometry of analogies: a few informative and many noisy features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qwem._internal.figures import COLOURS, SEQUENCE, new_figure, styled
+from qwem.interpretation import features
+from qwem.paper.categories import carriers, draw_spectrum, over_edge, readable, task_settings
+from qwem.paper.page import Outcome, recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from qwem.interpretation import FeatureTable, TaskAnalysis
+    from qwem.paper.experiment import Experiment
+
+_FEATURES_SHOWN = 60
+_FEATURES_NAMED = 4
+_WORDS = 4
+_TASK = "gram7-past-tense"
+"""The paper's example: verbs and their past tenses."""
+_SHOWN = ("gram6-nationality-adjective", "family", "gram7-past-tense", "gram1-adjective-to-adverb",
+          "gram2-opposite", "capital-common-countries")  # fmt: skip
+_SPECTRA = 4
+
+
+@styled
+def linear_structure(
+    analysis: TaskAnalysis,
+    dims: Sequence[int],
+    table: FeatureTable,
+    others: Sequence[TaskAnalysis],
+) -> Figure:
+    """Draw Figure 4 for one task: spectra, localization, and the strength of the spike.
+
+    Parameters
+    ----------
+    analysis
+        Of the task in the left and upper panels; the paper's is of verbs and their past tenses.
+    dims
+        The four d at which to draw the Gram spectrum, among those analyzed.
+    table
+        The features of the model, for the words of those that carry the task.
+    others
+        The categories whose signal-to-noise ratio and accuracy to draw against d.
+    """
+    figure = new_figure(11.5, 6.6)
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1, 2.1])[0]
+    stack = left.subplots(len(dims), 1)
+    for axes, dim in zip(stack, dims, strict=True):
+        at = analysis.dims.index(dim)
+        fit = analysis.fits[at]
+        draw_spectrum(axes, fit, analysis.spiked[at])
+        axes.set_title(
+            rf"$d={dim}$,  $d_\mathrm{{eff}}={fit.effective_dim:.0f}$", loc="right", fontsize=8.5
+        )
+    stack[-1].set_xlabel(
+        r"eigenvalue of the Gram matrix, $\lambda(\mathbf{R}_d\mathbf{R}_d^\top)/d$"
+    )
+    left.supylabel("density", fontsize=9)
+    stack[0].plot([], [], color=COLOURS["bulk"], lw=1.8, label="Marchenko–Pastur, fitted")
+    stack[0].plot([], [], "^k", ls=(0, (1, 1.5)), lw=1.0, ms=4, label="spiked model, no fit")
+    stack[0].legend(loc="upper center")
+    left.suptitle(f"{readable(analysis.task.name)}: {len(analysis.task)} pairs", fontsize=10)
+    upper, lower = right.subfigures(2, 1, squeeze=False, height_ratios=[1, 1.05])[:, 0]
+    _draw_localization(upper.subplots(), analysis, table)
+    snr, accuracy = lower.subplots(1, 2)
+    draw_against_dim(snr, others, "snr", r"$\mathrm{snr}$")
+    for other, colour in zip(others, SEQUENCE, strict=False):
+        predicted = [model.snr for model in other.spectral]
+        snr.plot(other.dims, predicted, color=colour, lw=1.0, ls=(0, (1, 1.5)))
+    snr.set_title("dotted: predicted from M*'s spectrum and the mean", fontsize=8)
+    draw_against_dim(accuracy, others, "accuracy", "analogy accuracy (top 1)")
+    accuracy.set_ylim(0, 1)
+    lower.legend(*snr.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+@styled
+def analogy_geometry(analyses: Sequence[TaskAnalysis]) -> Figure:
+    """Draw the cosine between an analogy's prediction and its word, plain and normalized.
+
+    The left panel has the mean cosine between x̂ = c + (b − a) and w. In the right panel it is
+    divided by the largest cosine between w and a word outside the analogy (the paper's figure
+    snr-acc).
+
+    >>> from qwem import Embedding
+    >>> from qwem.interpretation import Task, analyze_task
+    >>> words = ["man", "woman", "king", "queen", "boy", "girl"]
+    >>> space = Embedding(words, [[4, 0], [0, 4], [9, 1], [5, 5], [4, 2], [1, 6]])
+    >>> gender = Task("gender", (("man", "woman"), ("king", "queen"), ("boy", "girl")))
+    >>> len(analogy_geometry([analyze_task(space, gender, dims=[2])]).get_axes())
+    2
+    """
+    figure = new_figure(9.0, 3.9)
+    cosine, score = figure.subplots(1, 2)
+    draw_against_dim(cosine, analyses, "cosine", r"$\cos(\hat{\mathbf{x}}, \mathbf{w})$, mean")
+    draw_against_dim(score, analyses, "normalized_score", "normalized score")
+    cosine.set_ylim(0, 1)
+    score.set_ylim(bottom=0)
+    figure.legend(*cosine.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def draw_against_dim(
+    axes: Axes, analyses: Sequence[TaskAnalysis], quantity: str, label: str
+) -> None:
+    """Draw one line for each task of a quantity that depends on d."""
+    for analysis, colour in zip(analyses, SEQUENCE, strict=False):
+        axes.plot(
+            analysis.dims, getattr(analysis, quantity), ".-", ms=3.5, color=colour,
+            label=readable(analysis.task.name),
+        )  # fmt: skip
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel(r"dimension $d$")
+    axes.set_ylabel(label)
+
+
+def _draw_localization(axes: Axes, analysis: TaskAnalysis, table: FeatureTable) -> None:
+    """Draw the share of each feature in the mean task vector, the largest with their words."""
+    shown = np.asarray(analysis.localization)[:_FEATURES_SHOWN]
+    ranks = np.arange(1, len(shown) + 1)
+    axes.bar(ranks, shown, color="0.75", width=0.8)
+    top = np.argsort(-shown)[:_FEATURES_NAMED]  # the tallest bar's words stand highest
+    axes.bar(ranks[top], shown[top], color=COLOURS["QWEM"], width=0.8)
+    for line, k in enumerate(top.tolist()):
+        feature = table.features[k]
+        ends = [" ".join(word for word, _ in side[:_WORDS]) for side in
+                (feature.positive, feature.negative)]  # fmt: skip
+        axes.annotate(
+            f"PC{k + 1}: {ends[0]}\n↔ {ends[1]}", (ranks[k], shown[k]),
+            (0.34, 0.97 - 0.235 * line), textcoords="axes fraction", fontsize=7.5, va="top",
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": "0.5", "relpos": (0, 0.5)},
+        )  # fmt: skip
+    axes.set_xlim(0, len(shown) + 1)
+    axes.set_xlabel(r"eigen-feature $k$ of $\mathbf{M}^\star$")
+    axes.set_ylabel("share of the squared length of\nthe mean task vector")
+
+
+@recipe(
+    "Figure 4. Linear representations: a few informative and many noisy features",
+    "The Gram matrix of task vectors has a Marchenko–Pastur spectrum and one outlier, which is "
+    "the mean task vector; that is carried by a few features. The signal-to-noise ratio first "
+    "rises with d and then falls, and its maximum tells how well analogies work.",
+)
+def figure_4(experiment: Experiment) -> Outcome:
+    """Draw Gram spectra, localization, and SNR and accuracy against d."""
+    analyses = experiment.analyses
+    largest = max(analyses, key=lambda analysis: len(analysis.task))
+    task = next((a for a in analyses if a.task.name == _TASK), largest)
+    dims = _spread(task.dims)
+    spectrum = experiment.spectrum(experiment.scale.tasks, tol=1e-3)
+    table = features(spectrum, min(60, spectrum.dim), topn=10)
+    fits = [task.fits[task.dims.index(dim)] for dim in dims]
+    outside = [over_edge(fit) for fit in fits]
+    last = over_edge(task.fits[-1])
+    rank = _rank_correlation(analyses)
+    predicted = np.array([[model.snr for model in a.spectral] for a in analyses])
+    error = float(np.mean(np.abs(predicted / np.array([a.snr for a in analyses]) - 1)))
+    together = "" if rank is None else (
+        f"; over categories that and the best accuracy have a rank correlation of {rank:.2f}"
+    )  # fmt: skip
+    top = np.sort(np.asarray(task.localization))[::-1]
+    findings = (
+        f"{task.task.name}, {len(fits[0].eigenvalues)} pairs: the largest eigenvalue lies "
+        + ", ".join(f"{times:.1f}" for times in outside)
+        + " times as far out as the edge of the Marchenko–Pastur bulk at d = "
+        + ", ".join(map(str, dims))
+        + f"; the mean task vector is {task.signal_in_mean[task.dims.index(dims[-1])]:.2f} of it. "
+        + f"At the largest d, {task.dims[-1]}, it is at {last:.1f}: "
+        + ("still outside." if last > 1 else "noise has caught up with it."),
+        f"{carriers(top)} of the {len(top)} features carry half of the mean task vector; "
+        f"its participation ratio is {task.participation_ratio:.0f}.",
+        f"In {_past_peak(analyses)} of {len(analyses)} categories the SNR falls again by more than "
+        f"a tenth after its largest value{together}.",
+        "With noise in proportion to λ_k, one number per category, the spiked model predicts the "
+        f"SNR at every d to within {error:.0%} on average.",
+    )
+    numbers = {
+        "dims": list(dims),
+        "spike_over_edge": outside,
+        "spike_over_edge_at_largest_dim": last,
+        "effective_dim": [fit.effective_dim for fit in fits],
+        "participation_ratio": float(task.participation_ratio),
+        "snr_accuracy_rank_correlation": rank,
+        "predicted_snr_error": error,
+    }
+    figure = linear_structure(task, dims, table, _shown(analyses))
+    return Outcome(figure, findings, numbers, task_settings(experiment))
+
+
+@recipe(
+    "Appendix. The geometry of analogies against d",
+    "The cosine between an analogy's prediction and the right word degrades with d, yet "
+    "relative to the nearest other word it stays about the same: that is why accuracy stays "
+    "high.",
+)
+def figure_geometry(experiment: Experiment) -> Outcome:
+    """Draw cosines and normalized scores of analogies against d."""
+    analyses = experiment.analyses
+    cosine = np.mean([a.cosine for a in analyses], axis=0)
+    score = np.mean([a.normalized_score for a in analyses], axis=0)
+    dims = analyses[0].dims
+    middle = dims.index(min(dims, key=lambda d: abs(d - 64)))
+    findings = (
+        f"On average over categories the cosine falls from {cosine[0]:.2f} at d = {dims[0]} to "
+        f"{cosine[-1]:.2f} at d = {dims[-1]}; from d = {dims[middle]} on the normalized score goes "
+        f"from {score[middle]:.2f} to {score[-1]:.2f} while the cosine loses "
+        f"{1 - cosine[-1] / cosine[middle]:.0%}.",
+    )
+    numbers = {"dims": list(dims), "cosine": cosine.tolist(), "normalized_score": score.tolist()}
+    return Outcome(analogy_geometry(_shown(analyses)), findings, numbers, task_settings(experiment))
+
+
+def _shown(analyses: list[TaskAnalysis]) -> list[TaskAnalysis]:
+    """Return the categories of the paper's curves, or others where there is none of them."""
+    found = [analysis for name in _SHOWN for analysis in analyses if analysis.task.name == name]
+    return found or analyses[: len(_SHOWN)]
+
+
+def _spread(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """Return four dimensions in a row, from 64 on where there are as many."""
+    start = next((k for k, dim in enumerate(dims) if dim >= 64), len(dims))
+    start = max(0, min(start, len(dims) - _SPECTRA))
+    return dims[start : start + _SPECTRA]
+
+
+def _past_peak(analyses: list[TaskAnalysis]) -> int:
+    """Return in how many tasks the SNR at the largest d is below nine tenths of its maximum."""
+    return sum(bool(a.snr[-1] < 0.9 * np.max(a.snr)) for a in analyses)
+
+
+def _rank_correlation(analyses: list[TaskAnalysis]) -> float | None:
+    """Return Spearman's correlation over tasks of the largest SNR with the best accuracy."""
+    from scipy.stats import spearmanr
+
+    snr, accuracy = ([float(np.max(getattr(a, name))) for a in analyses]
+                     for name in ("snr", "accuracy"))  # fmt: skip
+    return (
+        float(spearmanr(snr, accuracy).statistic)
+        if len(set(snr)) > 1 < len(set(accuracy))
+        else None
+    )
