@@ -79,6 +79,26 @@ def test_rooms_are_imported_on_use(room: str) -> None:
     assert room in dir(qwem)
 
 
+def test_only_public_names_are_listed() -> None:
+    rooms = {page.stem for page in ROOMS}
+    assert {name for name in dir(qwem) if not name.startswith("_")} == {
+        *(name for name in qwem.__all__ if not name.startswith("_")),
+        *rooms,
+    }
+
+
+def test_training_is_there_without_jax() -> None:
+    program = (
+        "import sys; sys.modules['jax'] = None; import qwem; print(hasattr(qwem, 'training'))\n"
+        "try: qwem.training.train\n"
+        "except qwem.QwemError as error: print(error)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    present, error = result.stdout.splitlines()
+    assert present == "True"
+    assert error.endswith("pip install 'qwem[train]'.")
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'qwem' has no attribute 'word2vec'"):
         qwem.word2vec  # noqa: B018

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from qwem.embedding import Embedding, read_vectors
     from qwem.errors import QwemError
     from qwem.evaluation import evaluate
-    from qwem.model import Model, Settings, fit
+    from qwem.model import Model, Settings, fit, load
     from qwem.spectrum import Spectrum, factorize
     from qwem.target import Target, contrastive_target, mstar, pmi, ppmi, simclr_target
 
@@ -33,6 +33,7 @@ __all__ = [
     "evaluate",
     "factorize",
     "fit",
+    "load",
     "mstar",
     "pmi",
     "ppmi",
@@ -48,7 +49,7 @@ __getattr__, __dir__ = lazy_names(
         "embedding": ("Embedding", "read_vectors"),
         "errors": ("QwemError",),
         "evaluation": ("evaluate",),
-        "model": ("Model", "Settings", "fit"),
+        "model": ("Model", "Settings", "fit", "load"),
         "spectrum": ("Spectrum", "factorize"),
         "target": ("Target", "contrastive_target", "mstar", "pmi", "ppmi", "simclr_target"),
     },

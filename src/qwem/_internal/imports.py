@@ -42,4 +42,12 @@ def lazy_names(
             return importlib.import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *home, *children})
+    def listed() -> list[str]:
+        own = vars(sys.modules[package])
+        return sorted({*home, *children, *own.get("__all__", ()), *filter(_is_special, own)})
+
+    return get, listed
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__")

@@ -8,6 +8,7 @@ from qwem._internal.imports import lazy_names
 
 if TYPE_CHECKING:
     from qwem.model.fitting import count, fit, fit_counts, read
+    from qwem.model.loading import load
     from qwem.model.model import Model
     from qwem.model.new_words import NewVectors, NewWord
     from qwem.model.provenance import reject_fixed_settings
@@ -31,6 +32,7 @@ __all__ = [
     "count",
     "fit",
     "fit_counts",
+    "load",
     "read",
     "reject_fixed_settings",
     "resolve_auto",
@@ -41,6 +43,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "fitting": ("count", "fit", "fit_counts", "read"),
+        "loading": ("load",),
         "model": ("Model",),
         "new_words": ("NewVectors", "NewWord"),
         "provenance": ("reject_fixed_settings",),

@@ -17,10 +17,12 @@ from qwem.polish import Polished
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
     from qwem.corpus import Vocabulary
     from qwem.corpus.reading import Documents, Errors
+    from qwem.embedding.embedding import Neighbours
     from qwem.embedding.storage import StoredType
     from qwem.model.new_words import Counts, NewVectors, NewWord
     from qwem.spectrum import Spectrum
@@ -98,6 +100,23 @@ class Model:
     def wv(self) -> Embedding:
         """The full embedding, under the name that gensim's Word2Vec gives it."""
         return self.embedding()
+
+    def __getitem__(self, word: str) -> NDArray[np.float32]:
+        """Return the vector of a word."""
+        return self.wv[word]
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.wv
+
+    def most_similar(self, *words: Any, **options: Any) -> Neighbours:
+        """Return the words nearest to others; see `Embedding.most_similar`.
+
+        >>> import qwem
+        >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
+        >>> [word for word, _ in model.most_similar("cat", topn=1)], "king" in model
+        (['dog'], True)
+        """
+        return self.wv.most_similar(*words, **options)
 
     def embed_rows(
         self,
