@@ -13,6 +13,7 @@ from qwem import Cooccurrence, fit, mstar, pmi, ppmi
 from qwem import factorize as factorize_here
 from qwem.cluster import polish
 from qwem.cluster.spread_counts import SavedRows, block_runs, spread_counts
+from qwem.cooccurrence._saved_rows import save_rows
 from qwem.errors import SettingError
 from qwem.model import Settings, fit_counts
 from qwem.polish import polish as polish_here
@@ -35,7 +36,7 @@ def counts(client: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
     folder = tmp_path_factory.mktemp("spread")
     paths = [folder / f"part-{number}" for number in range(len(PARTS))]
     for part, path in zip(PARTS, paths, strict=True):
-        part.save(path)
+        save_rows(part, path)
     saved = [SavedRows(0, len(WHOLE.vocabulary), paths)]
     with spread_counts(client, folder / "work", WHOLE.vocabulary, saved) as spread:
         yield spread

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from qwem import Cooccurrence, Corpus
-from qwem.cooccurrence import PairCounts
+from qwem import Cooccurrence, Corpus, Vocabulary
+from qwem.cooccurrence import PairCounts, Slot
 from qwem.errors import ArtefactError, CountError, SettingError
 
 WORDS = st.sampled_from([f"w{i}" for i in range(40)])
@@ -87,24 +87,152 @@ def test_a_dense_and_a_sparse_part_add_up() -> None:
     assert (dense + thin) - dense == thin
 
 
-@pytest.mark.parametrize("thin", [(False, False), (False, True), (True, False), (True, True)])
-@pytest.mark.parametrize("sizes", [(4, 7), (7, 4)])
-@pytest.mark.parametrize("largest", [9, 2**32 - 1])
-def test_counts_of_fewer_words_are_those_of_the_first_ones(
-    sizes: tuple[int, int], thin: tuple[bool, bool], largest: int
+def counts_of(size: int, share: float, seed: int, largest: int = 9) -> Cooccurrence:
+    """Counts in two slots, of which the second is symmetric."""
+    rng = np.random.default_rng(seed)
+    after, around = (
+        rng.integers(1, largest, (size, size)) * (rng.random((size, size)) < share)
+        for _ in range(2)
+    )
+    matrices = (
+        PairCounts.from_matrix(after, symmetric=False),
+        PairCounts.from_matrix(np.triu(around) + np.triu(around, 1).T),
+    )
+    words = Vocabulary(tuple(f"w{i:03}" for i in range(size)), np.arange(size, 0, -1))
+    return Cooccurrence(words, matrices, (Slot((2, 1)), Slot((1,), directed=False)), ({"n": seed},))
+
+
+def slow_arrays(counts: Cooccurrence) -> list[dict[tuple[str, str], int]]:
+    """The counts of each slot by pairs of words."""
+    words = counts.vocabulary.words
+    return [
+        {(words[i], words[j]): int(array[i, j]) for i, j in zip(*np.nonzero(array), strict=True)}
+        for array in (matrix.toarray() for matrix in counts.matrices)
+    ]
+
+
+@given(
+    st.integers(1, 14),
+    st.sampled_from([0.05, 0.9]),
+    st.lists(st.integers(0, 19), unique=True, min_size=1),
+    st.integers(0, 99),
+)
+def test_reindexing_takes_words_with_their_counts(
+    size: int, share: float, order: list[int], seed: int
 ) -> None:
-    parts = []
-    for size, is_thin in zip(sizes, thin, strict=True):
-        matrix = np.zeros((size, size), np.int64) if is_thin else np.ones((size, size), np.int64)
-        matrix[1, 1] = largest
-        parts.append(PairCounts.from_matrix(matrix))
-        assert parts[-1].is_dense != is_thin
-    expected = np.zeros((7, 7), np.int64)
+    counts = counts_of(size, share, seed)
+    words = [f"w{i:03}" for i in order]
+    found = counts.reindex(words)
+    assert found.vocabulary.words == tuple(words)
+    for slot, before in zip(slow_arrays(found), slow_arrays(counts), strict=True):
+        assert slot == {pair: often for pair, often in before.items() if {*pair} <= {*words}}
+    assert dict(zip(words, found.word_counts.tolist(), strict=True)) == {
+        word: dict(zip(counts.vocabulary, counts.word_counts, strict=True)).get(word, 0)
+        for word in words
+    }
+    for matrix in found.matrices:
+        assert matrix == PairCounts.from_matrix(matrix.toarray(), symmetric=False)
+
+
+@given(
+    shares=st.lists(st.sampled_from([0.0, 0.05, 0.9]), min_size=1, max_size=5),
+    sizes=st.lists(st.integers(1, 30), min_size=5, max_size=5),
+    same_words=st.booleans(),
+    threads=st.integers(1, 3),
+)
+def test_saved_counts_merge_as_counts_do(
+    shares: list[float],
+    sizes: list[int],
+    same_words: bool,
+    threads: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("sums")
+    parts = [
+        counts_of(30 if same_words else sizes[seed], share, seed)
+        for seed, share in enumerate(shares)
+    ]
+    for number, part in enumerate(parts):
+        part.save(folder / str(number))
+    expected: list[dict[tuple[str, str], int]] = [{}, {}]
     for part in parts:
-        expected[: part.shape[0], : part.shape[0]] += part.toarray()
-    total = parts[0] + parts[1]
-    assert np.array_equal(total.toarray(), expected)
-    assert total == PairCounts.from_matrix(expected)
+        for total, slot in zip(expected, slow_arrays(part), strict=True):
+            for pair, often in slot.items():
+                total[pair] = total.get(pair, 0) + often
+    merged = Cooccurrence.merge(parts, threads)
+    assert slow_arrays(merged) == expected
+    found = Cooccurrence.merge([folder / str(k) for k in range(len(parts))], threads)
+    assert found == merged
+    assert found.sources == merged.sources == tuple({"n": k} for k in range(len(parts)))
+    mixed = Cooccurrence.merge([folder / "0", *parts[1:]])
+    assert mixed == merged
+    for k in range(len(parts)):
+        rest = merged - parts[k]
+        others = [part for number, part in enumerate(parts) if number != k]
+        if others:
+            assert rest == Cooccurrence.merge(others).reindex(merged.vocabulary.words)
+
+
+@given(st.integers(1, 12), st.sampled_from([0.05, 0.9]), st.integers(1, 4))
+def test_a_multiple_is_a_sum(size: int, share: float, times: int) -> None:
+    counts = counts_of(size, share, 3)
+    assert counts * times == Cooccurrence.merge([counts] * times)
+
+
+@pytest.mark.parametrize("share", [0.05, 1.0], ids=["sparse", "dense"])
+def test_counts_beyond_32_bits_are_exact_in_every_operation(share: float, tmp_path: Any) -> None:
+    large = counts_of(30, share, 0, largest=2**32 - 1)
+    large.save(tmp_path / "a")
+    found = Cooccurrence.merge([tmp_path / "a"] * 3)
+    assert {matrix.dtype for matrix in large.matrices} == {np.dtype(np.uint32)}
+    assert {matrix.dtype for matrix in found.matrices} == {np.dtype(np.uint64)}
+    assert found == large + large + large == large * 3
+    assert found - large - large == large
+    wide = large.matrices[0].toarray().astype(object)
+    symmetric = (large * 2).matrices[0].symmetrized()
+    assert np.array_equal(symmetric.toarray(), 2 * (wide + wide.T))
+
+
+@pytest.mark.parametrize("size", [1, 9], ids=["dense", "sparse"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_sums_that_would_wrap_are_refused(size: int, directed: bool, tmp_path: Any) -> None:
+    matrix = np.zeros((size, size), np.int64)
+    matrix[0, 0] = 2**62
+    words = [f"w{i}" for i in range(size)]
+    counts = Cooccurrence.from_matrix(words, matrix, np.ones(size), directed=directed)
+    counts.save(tmp_path / "counts")
+    for fail in (
+        lambda: counts + counts,
+        lambda: counts * 2,
+        lambda: Cooccurrence.merge([tmp_path / "counts"] * 2),
+        lambda: counts.matrices[0].symmetrized(),
+    ):
+        with pytest.raises(CountError, match=r"would reach 2\^63"):
+            fail()
+    if directed:
+        with pytest.raises(CountError, match=r"would reach 2\^63"):
+            _ = counts.symmetric
+    assert (counts - counts).matrices[0].total == 0
+    matrix[-1, -1] = 2**62
+    if size > 1:
+        with pytest.raises(CountError, match=r"would reach 2\^63"):
+            Cooccurrence.from_matrix(words, matrix)
+    many = Cooccurrence.from_matrix(["a"], [[1]], [2**62])
+    with pytest.raises(CountError, match=r"would reach 2\^63"):
+        many + many
+
+
+def test_directed_counts_of_your_own() -> None:
+    after = np.array([[0, 7, 1], [2, 0, 0], [0, 0, 5]])
+    for matrix in (after, sparse.csr_array(after)):
+        counts = Cooccurrence.from_matrix(["a", "b", "c"], matrix, directed=True)
+        assert counts.vocabulary.words == ("c", "a", "b")
+        assert counts.word_counts.tolist() == [11, 10, 9]
+        assert counts.after("a").tolist() == [1, 0, 7]
+        assert counts.before("a").tolist() == [0, 0, 2]
+        assert counts["a", "b"] == counts["b", "a"] == 9
+        assert counts["c", "c"] == 10
+        assert counts.slots == (Slot(None),)
 
 
 @pytest.mark.parametrize(
@@ -160,6 +288,8 @@ def test_what_does_not_match_says_so() -> None:
         Cooccurrence.merge([other_words, other_window])
     with pytest.raises(CountError, match="not a part"):
         one - (one + one)
+    with pytest.raises(CountError, match="not a part of these, which don't have the words c"):
+        one - other_words
     with pytest.raises(CountError, match="nothing to merge"):
         Cooccurrence.merge([])
     with pytest.raises(SettingError, match="between 1 and 2"):
@@ -195,6 +325,34 @@ def test_damaged_counts_are_refused(tmp_path: Any) -> None:
     (path / "words.txt").unlink()
     with pytest.raises(ArtefactError, match="missing"):
         Cooccurrence.load(path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pairs.0": np.ones(4, np.uint32)},
+        {"pairs.0": np.ones((2, 1), np.uint32)},
+        {"pairs.0": np.ones((3, 3), np.uint32)},
+        {"pairs.0": np.full((2, 2), -1)},
+        {"pairs.0": np.ones((2, 2))},
+        {"pairs.0": np.full((2, 2), 2**62, np.uint64)},
+        {"pairs.0": None},
+        {"pairs.0": None, "pairs.1": np.ones((2, 2), np.uint32)},
+        {"word_counts": np.ones(3, np.int64)},
+        {"word_counts": None},
+    ],
+)
+def test_files_of_another_shape_are_refused(tmp_path: Any, changes: dict[str, Any]) -> None:
+    """Even where all digests are those of the files."""
+    counts = Cooccurrence.from_matrix(["a", "b"], [[1, 1], [1, 1]], weights=[1])
+    arrays = {**counts._arrays(), **changes}
+    with pytest.MonkeyPatch.context() as patch:
+        kept = {name: array for name, array in arrays.items() if array is not None}
+        patch.setattr(Cooccurrence, "_arrays", lambda _: kept)
+        counts.save(tmp_path / "counts")
+    for read in (Cooccurrence.load, lambda path: Cooccurrence.merge([path, path])):
+        with pytest.raises(ArtefactError, match="damaged"):
+            read(tmp_path / "counts")
 
 
 def test_nothing_else_is_overwritten(tmp_path: Any) -> None:

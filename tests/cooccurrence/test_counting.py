@@ -17,7 +17,6 @@ from qwem._internal.arrays import check_csr
 from qwem.cooccurrence import (
     PairCounts,
     Slot,
-    context_count,
     context_matrix,
     counting,
     window_slots,
@@ -133,7 +132,10 @@ def test_contexts_are_the_slots_and_their_sides_word_by_word(
     expected = contexts(arrays_of(counts.matrices), [slot.directed for slot in slots])
     found = context_matrix(counts, threads)
     assert np.array_equal(found.toarray(), expected)
-    assert found.shape == (len(counts.vocabulary), context_count(counts) * len(counts.vocabulary))
+    assert found.shape == (
+        len(counts.vocabulary),
+        counts.contexts_per_word * len(counts.vocabulary),
+    )
     turned = context_matrix(counts, threads, transposed=True)
     assert np.array_equal(turned.toarray(), expected.T)
     for matrix in (found, turned):

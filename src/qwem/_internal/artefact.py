@@ -6,6 +6,7 @@ refused when it is loaded if a file is missing or was changed.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -39,6 +40,15 @@ LARGE_BYTES = 1 << 30
 """Files that are memory-mapped are checked when they are loaded only up to this size."""
 
 _ATTEMPTS = 100
+_TYPES = {
+    "U8": "u1",
+    "U32": "<u4",
+    "U64": "<u8",
+    "I32": "<i4",
+    "I64": "<i8",
+    "F32": "<f4",
+    "F64": "<f8",
+}
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 
 Result = TypeVar("Result")
@@ -206,6 +216,25 @@ class Saved:
             raise unreadable(file, error) from error
         except SafetensorError as error:
             raise ArtefactError(f"{file} is damaged ({error}); make the artefact again.") from error
+        return arrays
+
+    def mapped_arrays(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
+        """Return all named arrays of a safetensors file, read-only and mapped from it."""
+        import numpy as np
+
+        file = self.mapped_path(name)
+        with file.open("rb") as stream:
+            size = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(size))
+        header.pop("__metadata__", None)
+        arrays: dict[str, np.ndarray[Any, Any]] = {}
+        for key, about in header.items():
+            dtype, shape = np.dtype(_TYPES[about["dtype"]]), tuple(about["shape"])
+            if 0 in shape:
+                arrays[key] = np.zeros(shape, dtype)
+            else:
+                start = 8 + size + about["data_offsets"][0]
+                arrays[key] = np.memmap(file, dtype, "r", start, shape)
         return arrays
 
     def words(self, name: str) -> tuple[str, ...]:

@@ -290,10 +290,8 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
             raise SettingError(
                 "Saved counts can only be added up; give text to count with other settings."
             )
-        with watch.stage("read"):
-            parts = [Cooccurrence.load(item) for item in options.inputs]
         with watch.stage("merge"):
-            return Cooccurrence.merge(parts)
+            return Cooccurrence.merge(options.inputs, options.threads)
     settings = Settings.of(options.preset, **changes)
     with watch.stage("read"):
         if kinds == {"corpus"}:

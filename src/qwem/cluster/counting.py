@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from qwem._internal import artefact
 from qwem._internal.blocks import cut_evenly
@@ -25,15 +24,15 @@ from qwem.cluster._results import (
 from qwem.cluster._tasks import logging_time, run_all, thread_total
 from qwem.cluster._words import choose_from, merge_words, save_words
 from qwem.cluster.spread_counts import SavedRows, even_runs
-from qwem.cooccurrence import (
-    Cooccurrence,
-    PairCounts,
+from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence._saved_rows import (
     add_rows,
-    add_saved,
+    counts_of_rows,
+    save_rows,
     saved_rows,
     saved_sources,
 )
-from qwem.corpus import Corpus, Phrases, Reading, Vocabulary
+from qwem.corpus import Corpus, Phrases, Reading
 from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus._spooling import DiskForecast
 from qwem.errors import EmptyCorpusError
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
+    from qwem.corpus import Vocabulary
     from qwem.corpus._files import InputFile
     from qwem.corpus.reading import Documents
 
@@ -98,21 +98,10 @@ def count_files(
         How large shards are.
     """
     settings = Settings() if settings is None else settings
-    saved, corpus = count_text(client, paths, directory, settings, shard_bytes, "sides")
+    saved, corpus = count_text(client, paths, directory, settings, shard_bytes)
     with logging_time("the last sum", len(saved)):
-        if len(saved) == 1:
-            return add_saved(saved[0].paths)
         rows = [saved_rows(paths, first, last) for first, last, paths in saved]
-        slots, sources = saved_sources(saved[0].paths)
-        return Cooccurrence(
-            Vocabulary(corpus.vocabulary.words, np.concatenate([some[1] for some in rows])),
-            tuple(
-                PairCounts.from_exact(sparse.vstack([some.pairs[slot] for some in rows], "csr"))
-                for slot in range(len(slots))
-            ),
-            slots,
-            tuple(sources),
-        )
+        return counts_of_rows(rows, corpus.vocabulary.words, *saved_sources(saved[0].paths))
 
 
 def count_text(
@@ -121,9 +110,8 @@ def count_text(
     directory: str | os.PathLike[str],
     settings: Settings,
     shard_bytes: int,
-    slots: str,
 ) -> Counted:
-    """Return the counts of text files in some slots, and what they are of; see `count_files`."""
+    """Return the counts of text files, and what they are of; see `count_files`."""
     reading = Reading.of(**settings.reading)
     place = Path(directory).absolute()
     require_shared(client, place)
@@ -155,7 +143,6 @@ def count_text(
     counting = {
         "window": settled.window,
         "weights": settled.weights,
-        "slots": slots,
         "subsample": settled.subsample,
         "draws": settled.draws,
         "seed": settled.seed,
@@ -305,7 +292,7 @@ def _count(
         corpora = [Corpus.load(shard) for shard in shards]
         corpora[0] = replace(corpora[0], first_document=first)
         corpus = Corpus.concatenate(corpora, words, oov=oov)
-        Cooccurrence.count(corpus, threads=1, **counting).save(output)
+        save_rows(Cooccurrence.count(corpus, threads=1, **counting), output)
 
     return once(output, work)
 

@@ -58,7 +58,7 @@ def fit_files(
     watch = Stopwatch()
     with ExitStack() as files:
         with watch.stage("count"):
-            saved, corpus = count_text(client, paths, directory, settings, shard_bytes, "symmetric")
+            saved, corpus = count_text(client, paths, directory, settings, shard_bytes)
             counts = files.enter_context(spread_counts(client, directory, corpus.vocabulary, saved))
 
         def factorize_there(target: Target, dim: int, **options: Any) -> Spectrum:

@@ -18,13 +18,9 @@ from qwem._internal.blocks import cut_evenly
 from qwem.cluster._rows import gathered
 from qwem.cluster._tasks import thread_total
 from qwem.cluster.factorizing import SpreadEntries
-from qwem.cooccurrence import (
-    Cooccurrence,
-    PairCounts,
-    expected_row_pairs,
-    saved_rows,
-    saved_sources,
-)
+from qwem.cooccurrence import Cooccurrence, PairCounts, Slot, expected_row_pairs
+from qwem.cooccurrence._saved_rows import saved_rows, saved_sources
+from qwem.cooccurrence.slots import sum_of_weights
 from qwem.corpus import Vocabulary
 from qwem.polish.sweep import BLOCK_ROWS
 from qwem.target import PairsElsewhere, row_entries
@@ -69,15 +65,16 @@ def spread_counts(
         All rows of the counts, where every worker can reach them.
     """
     slots, sources = saved_sources(saved[0].paths)
+    weights = sum_of_weights(slots)
     if len(saved) == 1:
-        runs = even_runs(client, words, len(slots[0].weights or "1"))
+        runs = even_runs(client, words, len(weights or "1"))
         saved = [SavedRows(first, last, saved[0].paths) for first, last in runs]
     with gathered(client, directory, _rows, saved, "gathering rows") as rows:
         word_counts = np.concatenate([np.array(some) for some in rows.arrays("word_counts")])
         yield Cooccurrence(
             Vocabulary(words.words, word_counts),
             (SpreadPairs.of(rows),),
-            slots,
+            (Slot(weights, directed=False),),
             tuple(sources),
         )
 
@@ -176,7 +173,8 @@ class SpreadPairs(PairCounts):
 
 def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
     """Return some rows of counts, and the sum of each."""
-    (pairs,), word_counts = saved_rows(paths, first, last)
+    found = saved_rows(paths, first, last)
+    pairs, word_counts = found.symmetric, found.word_counts
     padded = np.append(pairs.data, pairs.data.dtype.type(0))  # the last rows may be empty
     sums = np.add.reduceat(padded, pairs.indptr[:-1], dtype=np.uint64)
     return {

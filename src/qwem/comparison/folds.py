@@ -117,8 +117,7 @@ class FoldCounts:
             return self.ready
         if isinstance(self.source, DealtCorpus):
             return count(self.source.corpus, self.settings, self.threads)
-        first, *others = self.source
-        return sum(others, start=first)
+        return Cooccurrence.merge(self.source, self.threads)
 
     def fold(self, number: int) -> Cooccurrence:
         """Return the counts of one fold; those of a corpus are counted each time."""
@@ -135,9 +134,9 @@ class FoldCounts:
         chosen = [number for number, weight in enumerate(weights) if weight]
         if not chosen:
             raise CountError("No fold has a weight.")
-        total = _times(self.fold(chosen[0]), weights[chosen[0]])
+        total = self.fold(chosen[0]) * weights[chosen[0]]
         for number in chosen[1:]:
-            total += _times(self.fold(number), weights[number])
+            total += self.fold(number) * weights[number]
         return with_every_word(total)
 
 
@@ -153,18 +152,5 @@ def with_every_word(counts: Cooccurrence) -> Cooccurrence:
     if not len(lacking):
         return counts
     first, *others = counts.matrices
-    once = sparse.csr_array(
-        (np.ones(len(lacking), dtype=np.uint32), (lacking, lacking)), shape=first.shape
-    )
-    return replace(counts, matrices=(first + PairCounts.from_exact(once), *others))
-
-
-def _times(counts: Cooccurrence, weight: int) -> Cooccurrence:
-    if weight == 1:
-        return counts
-    matrices = (each.matrix.astype(np.uint64) * np.uint64(weight) for each in counts.matrices)
-    return replace(
-        counts,
-        vocabulary=Vocabulary(counts.vocabulary.words, counts.word_counts * weight),
-        matrices=tuple(map(PairCounts.from_exact, matrices)),
-    )
+    once = sparse.coo_array((np.ones(len(lacking), int), (lacking, lacking)), shape=first.shape)
+    return replace(counts, matrices=(first + PairCounts.from_matrix(once), *others))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qwem._internal.blocks import cut_evenly
 from qwem._internal.resources import thread_count
-from qwem.cooccurrence.csr import Rows, column_ends, join_rows, transposed_rows
+from qwem.cooccurrence._rows import Rows, column_ends, join_rows, transposed_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scipy import sparse
 
     from qwem.cooccurrence.cooccurrence import Cooccurrence
@@ -21,9 +20,39 @@ if TYPE_CHECKING:
 _BLOCKS = 32
 
 
-def context_count(counts: Cooccurrence) -> int:
-    """Return how many contexts each word gives: two per directed slot, one per symmetric one."""
-    return sum(slot.contexts for slot in counts.slots)
+class Sides:
+    """The rows of words in each of their contexts.
+
+    A directed slot has two contexts, in this order: what comes after the word (R), and what comes
+    before it (Rᵀ). A symmetric one has a single context.
+    """
+
+    def __init__(self, counts: Cooccurrence) -> None:
+        self._matrices = [matrix.tocsr() for matrix in counts.matrices]
+        self._columns = [
+            column_ends(matrix) if slot.directed else None
+            for slot, matrix in zip(counts.slots, self._matrices, strict=True)
+        ]
+        self.size = len(counts.vocabulary)
+        self.work = sum(matrix.indptr.astype(np.int64) for matrix in self._matrices) + sum(
+            ends for ends in self._columns if ends is not None
+        )
+
+    def rows(self, first: int, last: int, *, mirrored: bool = False) -> list[Rows]:
+        """Return the rows of words `first` to `last`, for each context.
+
+        Where they are `mirrored`, before and after change places: these are the rows of the
+        contexts themselves, with the words that were seen in them.
+        """
+        sides: list[Rows] = []
+        for matrix, ends in zip(self._matrices, self._columns, strict=True):
+            own = Rows.of(matrix, first, last)
+            if ends is None:
+                sides.append(own)
+                continue
+            other = transposed_rows(matrix, ends, first, last)
+            sides += (other, own) if mirrored else (own, other)
+        return sides
 
 
 def context_matrix(
@@ -31,76 +60,33 @@ def context_matrix(
 ) -> sparse.csr_array:
     """Return how often each word is seen in each context: words × contexts.
 
-    With K contexts per word, column K·j + k is context k of word j. A directed slot gives two
-    contexts, in this order: j comes after the word (R), and j comes before it (Rᵀ); a symmetric
-    slot gives one. The contexts of frequent words come first. With `transposed`, the result is
-    contexts × words.
+    With K contexts per word, column K·j + k is context k of word j, so that the contexts of
+    frequent words come first. A directed slot gives two contexts, in this order: j comes after the
+    word (R), and j comes before it (Rᵀ); a symmetric slot gives one. With `transposed`, the result
+    is contexts × words.
 
-    >>> from qwem import Corpus
+    >>> from qwem import Cooccurrence, Corpus
     >>> counts = Cooccurrence.count(Corpus.from_documents(["a b"]), window=1)
     >>> context_matrix(counts).toarray().tolist()  # a has b on its right, b has a on its left
     [[0, 0, 1, 0], [0, 1, 0, 0]]
     """
-    threads, size, width = thread_count(threads), len(counts.vocabulary), context_count(counts)
-    slots = [
-        (slot.directed, matrix.tocsr())
-        for slot, matrix in zip(counts.slots, counts.matrices, strict=True)
-    ]
+    threads, width = thread_count(threads), counts.contexts_per_word
     if width == 1:
-        return slots[0][1]
-    ends = [column_ends(matrix) if directed else None for directed, matrix in slots]
-
-    def sides(first: int, last: int) -> Iterator[Rows]:
-        """Yield the rows of each context of a word in turn, or of its transpose."""
-        for (_, matrix), places in zip(slots, ends, strict=True):
-            indptr = matrix.indptr[first : last + 1].astype(np.int64)
-            stored = slice(int(indptr[0]), int(indptr[-1]))
-            own = Rows(
-                indptr[:-1] - indptr[0],
-                np.diff(indptr),
-                matrix.indices[stored],
-                matrix.data[stored],
-            )
-            if places is None:
-                yield own
-                continue
-            other = transposed_rows(matrix, places, first, last)
-            yield from (other, own) if transposed else (own, other)
-
-    work = sum(matrix.indptr for _, matrix in slots) + sum(
-        places if places is not None else 0 for places in ends
-    )
-    runs = cut_evenly(np.asarray(work), _BLOCKS)
+        return counts.matrices[0].tocsr()
+    sides = Sides(counts)
+    runs = cut_evenly(sides.work, _BLOCKS)
     if transposed:
-        return join_rows(lambda *run: _stacked(list(sides(*run))), runs, size, threads)
-    return join_rows(lambda *run: _interleaved(list(sides(*run))), runs, width * size, threads)
+        return join_rows(
+            lambda *run: _stacked(sides.rows(*run, mirrored=True)), runs, sides.size, threads
+        )
+    return join_rows(lambda *run: _interleaved(sides.rows(*run)), runs, width * sides.size, threads)
 
 
 def _interleaved(sides: list[Rows]) -> Rows:
     """Return rows whose columns are those of all sides, word by word."""
-    from qwem.cooccurrence.kernels import merge_rows
-
-    def merged(first: Rows, second: Rows) -> Rows:
-        total = Rows.with_room(
-            len(first.starts), len(first.columns) + len(second.columns), first.values.dtype
-        )
-        merge_rows(*first, *second, 0, len(first.starts), *total)
-        return total
-
-    width = len(sides)
-    dtype = np.result_type(*(side.values for side in sides))
-    return reduce(
-        merged,
-        (
-            Rows(
-                side.starts,
-                side.lengths,
-                side.columns * np.int32(width) + np.int32(number),
-                side.values.astype(dtype, copy=False),
-            )
-            for number, side in enumerate(sides)
-        ),
-    )
+    width = np.int32(len(sides))
+    columns = (side.columns * width + np.int32(number) for number, side in enumerate(sides))
+    return reduce(add, (side._replace(columns=c) for side, c in zip(sides, columns, strict=True)))
 
 
 def _stacked(sides: list[Rows]) -> Rows:

@@ -12,6 +12,8 @@ from scipy import sparse
 
 from qwem._internal import artefact
 from qwem._internal.arrays import check_csr
+from qwem._internal.results import listed
+from qwem.cooccurrence._rows import too_large
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.cooccurrence.slots import (
     Slot,
@@ -26,7 +28,7 @@ from qwem.errors import CountError, SettingError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -172,18 +174,10 @@ class Cooccurrence:
         )
         if occurrences.shape != (len(words),):
             raise CountError(f"{len(words):,} words need as many word counts.")
-        order = frequency_order(words, occurrences)
-        if not np.array_equal(order, np.arange(len(words))):
-            matrix = pairs.matrix
-            ordered = (
-                matrix[np.ix_(order, order)]
-                if isinstance(matrix, np.ndarray)
-                else matrix[order][:, order]
-            )
-            pairs = PairCounts.from_exact(ordered)
-        vocabulary = Vocabulary(tuple(words[i] for i in order), occurrences[order])
         by_distance = None if weights is None else window_weights(len(weights), weights)
-        return cls(vocabulary, (pairs,), (Slot(by_distance, directed),), ({"matrix": True},))
+        slots = (Slot(by_distance, directed),)
+        given = cls(Vocabulary(tuple(words), occurrences), (pairs,), slots, ({"matrix": True},))
+        return given.reindex([words[i] for i in frequency_order(words, occurrences)])
 
     @property
     def word_counts(self) -> NDArray[np.int64]:
@@ -211,6 +205,11 @@ class Cooccurrence:
             return total[False]
         both = total.pop(True).symmetrized()
         return both + total[False] if total else both
+
+    @property
+    def contexts_per_word(self) -> int:
+        """How many contexts each word gives: two per directed slot, one per symmetric one."""
+        return sum(slot.contexts for slot in self.slots)
 
     @property
     def pair_sums(self) -> NDArray[np.uint64]:
@@ -275,17 +274,29 @@ class Cooccurrence:
 
     def __add__(self, other: Cooccurrence) -> Cooccurrence:
         """Return the counts of both together; they need the same words in the same order."""
-        self._require_alike(other, "added")
-        return replace(
-            self,
-            vocabulary=Vocabulary(self.vocabulary.words, self.word_counts + other.word_counts),
-            matrices=tuple(a + b for a, b in zip(self.matrices, other.matrices, strict=True)),
-            sources=self.sources + other.sources,
-        )
+        self._require_same_slots(other, "added")
+        if self.vocabulary.words != other.vocabulary.words:
+            raise CountError(
+                f"Counts of different vocabularies ({len(self.vocabulary):,} and "
+                f"{len(other.vocabulary):,} words) can't be added; Cooccurrence.merge aligns them."
+            )
+        return self.merge([self, other])
 
     def __sub__(self, other: Cooccurrence) -> Cooccurrence:
-        """Return the counts without a part of them."""
-        self._require_alike(other, "subtracted")
+        """Return the counts without a part of them, whose words may stand in another order."""
+        self._require_same_slots(other, "subtracted")
+        if other.vocabulary.words != self.vocabulary.words:
+            unknown = [
+                word
+                for word, often in zip(other.vocabulary, other.word_counts, strict=True)
+                if often and word not in self.vocabulary
+            ]
+            if unknown:
+                raise CountError(
+                    f"The counts to subtract are not a part of these, which don't have the words "
+                    f"{listed(unknown, 3)}."
+                )
+            other = other.reindex(self.vocabulary.words)
         if np.any(other.word_counts > self.word_counts):
             raise CountError("The counts to subtract are not a part of these: some are larger.")
         return replace(
@@ -294,6 +305,14 @@ class Cooccurrence:
             matrices=tuple(a - b for a, b in zip(self.matrices, other.matrices, strict=True)),
             sources=self.sources
             + tuple({**source, "sign": -source.get("sign", 1)} for source in other.sources),
+        )
+
+    def __mul__(self, times: int) -> Cooccurrence:
+        """Return the counts of the same text `times` times over."""
+        matrices = tuple(matrix * times for matrix in self.matrices)
+        occurrences = _sum_of_words([self.word_counts] * times) if times else self.word_counts * 0
+        return replace(
+            self, vocabulary=Vocabulary(self.vocabulary.words, occurrences), matrices=matrices
         )
 
     def restrict(self, vocab_size: int) -> Cooccurrence:
@@ -307,37 +326,68 @@ class Cooccurrence:
             matrices=tuple(matrix.restrict(vocab_size) for matrix in self.matrices),
         )
 
+    def reindex(self, words: Sequence[str]) -> Cooccurrence:
+        """Return the counts of these words, in this order.
+
+        Words that have no counts here get zeros; words that are left out take up their places in
+        windows as before.
+
+        >>> counts = Cooccurrence.from_matrix(["a", "b"], [[1, 3], [3, 0]])
+        >>> counts.reindex(["b", "new", "a"]).symmetric.toarray().tolist()
+        [[0, 0, 3], [0, 0, 0], [3, 0, 1]]
+        """
+        if tuple(words) == self.vocabulary.words:
+            return self
+        occurrences = np.zeros(len(words), np.int64)
+        places = _places(self.vocabulary, Vocabulary(tuple(words), occurrences))
+        occurrences[places[places >= 0]] = self.word_counts[places >= 0]
+        return replace(
+            self,
+            vocabulary=Vocabulary(tuple(words), occurrences),
+            matrices=tuple(matrix.reindex(places, len(words)) for matrix in self.matrices),
+        )
+
     @classmethod
-    def merge(cls, parts: Iterable[Cooccurrence]) -> Cooccurrence:
-        """Add counts of different vocabularies: the union of their words, in order of frequency.
+    def merge(
+        cls,
+        parts: Iterable[Cooccurrence | str | os.PathLike[str]],
+        threads: int | None = None,
+    ) -> Cooccurrence:
+        """Add counts: of the same words, or of the union of their words, in order of frequency.
+
+        Parts that are paths of saved counts are read a block of rows at a time, so that the sum is
+        the only large thing in memory.
 
         >>> a = Cooccurrence.from_matrix(["x", "y"], [[0, 1], [1, 0]])
         >>> b = Cooccurrence.from_matrix(["z", "y"], [[0, 5], [5, 0]])
         >>> Cooccurrence.merge([a, b]).vocabulary.words
         ('y', 'z', 'x')
         """
-        parts = list(parts)
-        if not parts:
+        counts = [part if isinstance(part, Cooccurrence) else cls._mapped(part) for part in parts]
+        if not counts:
             raise CountError("There is nothing to merge.")
-        if all(part.vocabulary.words == parts[0].vocabulary.words for part in parts):
-            total = parts[0]
-            for part in parts[1:]:
-                total += part
-            return total
-        occurrences: dict[str, int] = {}
-        for part in parts:
-            parts[0].require_same_slots(part, "merged")
-            for word, count in zip(part.vocabulary.words, part.word_counts.tolist(), strict=True):
-                occurrences[word] = occurrences.get(word, 0) + count
-        vocabulary = Vocabulary.from_counts(occurrences)
-        size = len(vocabulary)
-        sums: list[PairCounts] = []
-        for part in parts:
-            place = vocabulary.indices(part.vocabulary.words)
-            moved = [matrix.moved(place, size) for matrix in part.matrices]
-            sums = [a + b for a, b in zip(sums, moved, strict=True)] if sums else moved
-        sources = tuple(source for part in parts for source in part.sources)
-        return cls(vocabulary, tuple(sums), parts[0].slots, sources)
+        first, *others = counts
+        for part in others:
+            first._require_same_slots(part, "merged")
+        places: list[NDArray[np.int64] | None] = [None] * len(counts)
+        if all(part.vocabulary.words == first.vocabulary.words for part in others):
+            occurrences = _sum_of_words([part.word_counts for part in counts])
+            vocabulary = Vocabulary(first.vocabulary.words, occurrences)
+        else:
+            often: dict[str, int] = {}
+            for part in counts:
+                for word, count in zip(part.vocabulary, part.word_counts.tolist(), strict=True):
+                    often[word] = often.get(word, 0) + count
+            if sum(often.values()) >= 2**63:
+                raise too_large()
+            vocabulary = Vocabulary.from_counts(often)
+            places = [_places(part.vocabulary, vocabulary) for part in counts]
+        matrices = tuple(
+            PairCounts.sum(slot, places, len(vocabulary), threads)
+            for slot in zip(*(part.matrices for part in counts), strict=True)
+        )
+        sources = tuple(source for part in counts for source in part.sources)
+        return cls(vocabulary, matrices, first.slots, sources)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a directory."""
@@ -354,18 +404,22 @@ class Cooccurrence:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Cooccurrence:
         """Read counts written by `save`."""
+        return artefact.load(path, KIND, lambda saved: cls._of(saved, saved.arrays(ARRAYS)))
 
-        def build(saved: artefact.Saved) -> Cooccurrence:
-            arrays, words = saved.arrays(ARRAYS), saved.words(WORDS)
-            slots = slots_from_json(saved.metadata["slots"])
-            return cls(
-                Vocabulary(words, arrays["word_counts"]),
-                tuple(_read_matrix(arrays, k, len(words)) for k in range(len(slots))),
-                slots,
-                tuple(saved.metadata["sources"]),
-            )
+    @classmethod
+    def _mapped(cls, path: str | os.PathLike[str]) -> Cooccurrence:
+        """Return saved counts whose pairs stay in their file."""
+        return artefact.load(path, KIND, lambda saved: cls._of(saved, saved.mapped_arrays(ARRAYS)))
 
-        return artefact.load(path, KIND, build)
+    @classmethod
+    def _of(cls, saved: artefact.Saved, arrays: Mapping[str, NDArray[Any]]) -> Cooccurrence:
+        words, slots = saved.words(WORDS), slots_from_json(saved.metadata["slots"])
+        return cls(
+            Vocabulary(words, arrays["word_counts"]),
+            tuple(_read_matrix(arrays, k, len(words)) for k in range(len(slots))),
+            slots,
+            tuple(saved.metadata["sources"]),
+        )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = {"word_counts": self.word_counts}
@@ -378,15 +432,7 @@ class Cooccurrence:
                     arrays[f"pairs.{number}.{name}"] = getattr(matrix, name)
         return arrays
 
-    def _require_alike(self, other: Cooccurrence, verb: str) -> None:
-        self.require_same_slots(other, verb)
-        if self.vocabulary.words != other.vocabulary.words:
-            raise CountError(
-                f"Counts of different vocabularies ({len(self.vocabulary):,} and "
-                f"{len(other.vocabulary):,} words) can't be {verb}; Cooccurrence.merge aligns them."
-            )
-
-    def require_same_slots(self, other: Cooccurrence, verb: str) -> None:
+    def _require_same_slots(self, other: Cooccurrence, verb: str) -> None:
         """Refuse counts of other slots, which can't be `verb` (added, say) to these."""
         if self.slots != other.slots:
             raise CountError(
@@ -402,7 +448,7 @@ def _told(slots: Sequence[Slot]) -> str:
     )
 
 
-def _read_matrix(arrays: dict[str, NDArray[Any]], number: int, size: int) -> PairCounts:
+def _read_matrix(arrays: Mapping[str, NDArray[Any]], number: int, size: int) -> PairCounts:
     """Return the counts of one slot from a file, after checking what compiled code relies on."""
     matrix: Any = arrays.get(f"pairs.{number}")
     if matrix is None:
@@ -411,6 +457,7 @@ def _read_matrix(arrays: dict[str, NDArray[Any]], number: int, size: int) -> Pai
         )
         check_csr(data, indices, indptr, size)
         matrix = sparse.csr_array((data, indices, indptr), shape=(size, size))
+        matrix.has_canonical_format = True
     elif matrix.shape != (size, size):
         raise ValueError(f"{size:,} words don't fit pairs of {matrix.shape}")
     if matrix.dtype not in (np.uint32, np.uint64):
@@ -421,6 +468,19 @@ def _read_matrix(arrays: dict[str, NDArray[Any]], number: int, size: int) -> Pai
 def _around(pairs: PairCounts, directed: bool) -> NDArray[np.uint64]:
     """Return how many pairs each word is in."""
     return pairs.row_sums + pairs.column_sums if directed else pairs.row_sums
+
+
+def _places(words: Vocabulary, vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """Return the place of each word in another vocabulary, −1 where that does not have it."""
+    found = (vocabulary.get(word) for word in words)
+    return np.array([-1 if place is None else place for place in found], dtype=np.int64)
+
+
+def _sum_of_words(counts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the sum of word counts, which must stay below 2⁶³."""
+    if sum(float(each.sum(dtype=np.float64)) for each in counts) >= 2.0**63:
+        raise too_large()
+    return np.sum(counts, axis=0, dtype=np.int64)
 
 
 def _whole_numbers(values: NDArray[Any]) -> NDArray[np.int64]:

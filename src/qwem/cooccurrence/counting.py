@@ -21,7 +21,7 @@ from qwem._internal.resources import (
     require_temporary_disk,
     thread_count,
 )
-from qwem.cooccurrence.csr import Rows, add_transpose, assemble
+from qwem.cooccurrence._rows import Rows, add_transpose, assemble
 from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
 from qwem.cooccurrence.layout import Layout
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts

@@ -261,6 +261,34 @@ def merge_rows(
 
 
 @njit(nogil=True, cache=True)
+def subtract_rows(
+    starts: Any, lengths: Any, columns: Any, values: Any,
+    part_starts: Any, part_lengths: Any, part_columns: Any, part_values: Any,
+    out_starts: Any, out_lengths: Any, out_columns: Any, out_values: Any,
+) -> Any:  # fmt: skip
+    """Write rows less a part of them, without zeros; return whether it is a part of them."""
+    at = 0
+    for r in range(len(starts)):
+        out_starts[r] = at
+        j, stop = part_starts[r], part_starts[r] + part_lengths[r]
+        for i in range(starts[r], starts[r] + lengths[r]):
+            value = values[i]
+            if j < stop and part_columns[j] == columns[i]:
+                if part_values[j] > value:
+                    return False
+                value -= part_values[j]
+                j += 1
+            if value:
+                out_columns[at] = columns[i]
+                out_values[at] = value
+                at += 1
+        if j < stop:
+            return False
+        out_lengths[r] = at - out_starts[r]
+    return True
+
+
+@njit(nogil=True, cache=True)
 def gather_columns(
     indptr: Any, indices: Any, data: Any, first: Any, last: Any,
     free: Any, columns: Any, values: Any,

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.blocks import blocks
+from qwem._internal.blocks import blocks, for_each
+from qwem._internal.checks import require_whole
 from qwem._internal.resources import require_memory, thread_count
-from qwem.cooccurrence.csr import Rows, add_transpose, compress, row_ends, symmetrize
+from qwem.cooccurrence._rows import (
+    Rows,
+    add_transpose,
+    compress,
+    join_rows,
+    lengths_of,
+    moved_rows,
+    not_a_part,
+    runs_of,
+    symmetrize,
+    too_large,
+)
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from qwem.cooccurrence._rows import Matrix
 
 DENSE_COUNTS_SHARE = 0.25
 """The share of pairs that occur from which counts are dense: at most twice the memory of sparse
@@ -31,7 +48,8 @@ class PairCounts:
 
     However a count came about (threads, chunks, sums of parts), equal counts have the same form:
     32 bits per entry where the largest fits and 64 where it doesn't, dense from a quarter of all
-    pairs on and sparse (rows sorted, no zeros stored) below.
+    pairs on and sparse (rows sorted, no zeros stored) below. The sum of all stays below 2⁶³, so
+    that no sum of some of them wraps.
 
     >>> PairCounts.from_matrix([[0, 2], [2, 1]]).total
     5
@@ -81,12 +99,15 @@ class PairCounts:
         """Take a square matrix of unsigned integers, which the caller gives up."""
         threads = thread_count(threads)
         if isinstance(matrix, np.ndarray):
-            stored, largest = _survey(matrix, threads)
+            stored, largest, total = _survey(matrix, threads)
         else:
-            matrix.eliminate_zeros()
-            matrix.sort_indices()
-            stored = matrix.nnz
-            largest = int(matrix.data.max(initial=0))
+            stored, largest, total = _survey(matrix.data, threads)
+            if stored < matrix.nnz:
+                matrix.eliminate_zeros()
+            if not matrix.has_sorted_indices:
+                matrix.sort_indices()
+        if total >= 2**63:
+            raise too_large()
         size = matrix.shape[0]
         dtype = np.dtype(np.uint32 if largest < 2**32 else np.uint64)
         dense = stored >= DENSE_COUNTS_SHARE * size * size
@@ -118,9 +139,8 @@ class PairCounts:
     @cached_property
     def total(self) -> int:
         """The sum of all counts, exactly."""
-        if isinstance(self.matrix, np.ndarray):
-            return int(self.row_sums.sum())
-        return int(self.matrix.data.sum(dtype=np.uint64))
+        values = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.data
+        return int(values.sum(dtype=np.uint64))
 
     @cached_property
     def row_sums(self) -> NDArray[np.uint64]:
@@ -224,99 +244,185 @@ class PairCounts:
         """Return the counts among the first `size` words."""
         return self if size == self.shape[0] else self.from_exact(self.matrix[:size, :size].copy())
 
-    def moved(self, place: NDArray[np.int64], size: int) -> PairCounts:
-        """Return the counts with word i at ``place[i]`` among `size` words."""
-        entries = self.tocsr().tocoo()
-        moved = sparse.csr_array(
-            (entries.data, (place[entries.row], place[entries.col])), shape=(size, size)
-        )
-        return self.from_exact(moved)
+    def reindex(
+        self, places: NDArray[np.int64], size: int, threads: int | None = None
+    ) -> PairCounts:
+        """Return the counts with word i at ``places[i]`` of `size` words; at −1 it is left out."""
+        return self.sum([self], [places], size, threads)
+
+    @classmethod
+    def sum(
+        cls,
+        parts: Sequence[PairCounts],
+        places: Sequence[NDArray[np.int64] | None] | None = None,
+        size: int | None = None,
+        threads: int | None = None,
+    ) -> PairCounts:
+        """Return the sum of counts, made a block of rows at a time.
+
+        Parameters
+        ----------
+        parts
+            The counts, at least one; they may be mapped from files.
+        places
+            For each part, the new place of each word as in `reindex`, or None where it stays.
+        size
+            The number of words of the sum; by default that of the first part.
+        threads
+            How many to use; all cores by default.
+        """
+        threads = thread_count(threads)
+        size = parts[0].shape[0] if size is None else size
+        if sum(part.total for part in parts) >= 2**63:
+            raise too_large()
+        moves = [
+            _Move.of(part.matrix, place, size)
+            for part, place in zip(parts, places or [None] * len(parts), strict=True)
+        ]
+        if any(part.nnz >= DENSE_COUNTS_SHARE * size * size for part in parts) and size:
+            return cls.from_exact(_dense_sum(moves, size, threads), threads)
+        lengths = np.sum([move.lengths for move in moves], axis=0)
+
+        def work(first: int, last: int) -> Rows:
+            return reduce(add, (move.rows(first, last) for move in moves))
+
+        return cls.from_exact(join_rows(work, runs_of(lengths, threads), size, threads), threads)
 
     def symmetrized(self, threads: int | None = None) -> PairCounts:
         """Return the sum of these counts and their transpose."""
         threads = thread_count(threads)
+        if 2 * self.total >= 2**63:
+            raise too_large()
         if not isinstance(self.matrix, np.ndarray):
-            dtype = _type_of_sum(self.matrix, self.matrix)
-            return self.from_exact(symmetrize(self.matrix, dtype, threads), threads)
-        total = self.matrix.astype(_type_of_sum(self.matrix, self.matrix))
+            return self.from_exact(symmetrize(self.matrix, threads), threads)
+        total = self.matrix.astype(np.uint32 if 2 * self._largest < 2**32 else np.uint64)
         with ThreadPoolExecutor(threads) as pool:
             add_transpose(total, pool)
         return self.from_exact(total, threads)
 
     def __add__(self, other: PairCounts) -> PairCounts:
-        """Return the sum; a smaller matrix is aligned with the leading words."""
-        if self.is_dense or other.is_dense:
-            return self.from_exact(_dense_sum(self.matrix, other.matrix))
-        return self.from_exact(sparse_sum(self.matrix, other.matrix))
+        self._require_shape_of(other)
+        return self.sum([self, other])
 
     def __sub__(self, other: PairCounts) -> PairCounts:
-        if isinstance(self.matrix, np.ndarray) or isinstance(other.matrix, np.ndarray):
-            whole, part = self.toarray(), other.toarray()
-            contained = all(np.all(whole[rows] >= part[rows]) for rows in _row_blocks(whole))
-            difference: Any = np.subtract(whole, part, dtype=whole.dtype) if contained else None
-        else:
-            signed = self.matrix.astype(np.int64) - other.matrix.astype(np.int64)
-            contained = bool(np.all(signed.data >= 0))
-            difference = signed.astype(np.uint64)
-        if not contained:
-            raise CountError("The counts to subtract are not a part of these: some are larger.")
-        return self.from_exact(difference)
+        self._require_shape_of(other)
+        whole, part, threads = self.matrix, other.matrix, thread_count(None)
+        if isinstance(whole, np.ndarray):
+            rest = np.empty_like(whole)
+
+            def subtract(rows: slice) -> None:
+                block: Any = part[rows]
+                block = block if isinstance(block, np.ndarray) else block.toarray()
+                if np.any(block > whole[rows]):
+                    raise not_a_part()
+                np.subtract(whole[rows], block, out=rest[rows], casting="unsafe")
+
+            for_each(subtract, _row_blocks(whole), threads)
+            return self.from_exact(rest, threads)
+
+        def work(first: int, last: int) -> Rows:
+            return Rows.of(whole, first, last) - Rows.of(part, first, last)
+
+        runs = runs_of(lengths_of(whole), threads)
+        return self.from_exact(join_rows(work, runs, len(whole.indptr) - 1, threads), threads)
+
+    def __mul__(self, times: int) -> PairCounts:
+        require_whole("times", times, least=0)
+        if self.total * times >= 2**63:
+            raise too_large()
+        return self.from_exact(self.matrix.astype(np.uint64) * np.uint64(times))
+
+    @cached_property
+    def _largest(self) -> int:
+        values = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.data
+        return int(values.max(initial=0))
+
+    def _require_shape_of(self, other: PairCounts) -> None:
+        if self.shape != other.shape:
+            raise CountError(f"Counts of {self.shape} and {other.shape} don't fit together.")
 
 
-def _survey(matrix: NDArray[Any], threads: int) -> tuple[int, int]:
-    """Return how many entries are not zero, and the largest."""
+class _Move(NamedTuple):
+    """A matrix whose words take other places."""
 
-    def look(rows: slice) -> tuple[int, int]:
-        block = matrix[rows]
-        return int(np.count_nonzero(block)), int(block.max(initial=0))
+    matrix: Matrix
+    places: NDArray[np.int64] | None
+    """The new place of each word; None where all stay."""
+    source: NDArray[np.int64]
+    """The word that comes to each place, or −1."""
 
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(look, _row_blocks(matrix)))
-    return sum(stored for stored, _ in found), max((largest for _, largest in found), default=0)
+    @classmethod
+    def of(cls, matrix: Matrix, places: NDArray[np.int64] | None, size: int) -> _Move:
+        own = np.arange(matrix.shape[0])
+        if places is None or (len(own) == size and np.array_equal(places, own)):
+            return cls(matrix, None, own)
+        source = np.full(size, -1, np.int64)
+        source[places[places >= 0]] = np.flatnonzero(places >= 0)
+        return cls(matrix, places, source)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """About how many entries each row has."""
+        return np.where(self.source < 0, 0, np.append(lengths_of(self.matrix), 0)[self.source])
+
+    def rows(self, first: int, last: int) -> Rows:
+        """Return the rows from `first` to `last`."""
+        if self.places is None:
+            return Rows.of(self.matrix, first, last)
+        return moved_rows(self.matrix, self.places, self.source[first:last])
+
+    def add_to(self, total: NDArray[Any], rows: slice) -> None:
+        """Add some rows to those of a dense matrix."""
+        source = self.source[rows]
+        known = source >= 0
+        block: Any = self.matrix[rows if self.places is None else source[known]]
+        block = block if isinstance(block, np.ndarray) else block.toarray()
+        if self.places is None:
+            total[rows] += block
+            return
+        kept = self.places >= 0
+        chosen = np.arange(rows.start, rows.stop)[known]
+        total[np.ix_(chosen, self.places[kept])] += block[:, kept]
 
 
-def _dense_sum(*matrices: NDArray[Any] | sparse.csr_array) -> NDArray[Any]:
-    """Return the sum of counts, a block of rows at a time: the only large array is the sum."""
-    size = max(matrix.shape[0] for matrix in matrices)
-    total = np.zeros((size, size), _type_of_sum(*matrices))
-    for matrix in matrices:
-        for rows in _row_blocks(matrix):
-            block: Any = matrix[rows]
-            block = block if isinstance(block, np.ndarray) else block.toarray()
-            total[rows, : matrix.shape[0]] += block
+def _dense_sum(moves: Sequence[_Move], size: int, threads: int) -> NDArray[Any]:
+    """Return the sum of counts as a dense array: the only large array is the sum."""
+
+    def largest(move: _Move) -> int:
+        values = move.matrix if isinstance(move.matrix, np.ndarray) else move.matrix.data
+        return int(values.max(initial=0))
+
+    small = sum(map(largest, moves)) < 2**32
+    total = np.zeros((size, size), np.uint32 if small else np.uint64)
+
+    def work(rows: slice) -> None:
+        for move in moves:
+            move.add_to(total, rows)
+
+    for_each(work, _row_blocks(total), threads)
     return total
 
 
-def sparse_sum(first: sparse.csr_array, second: sparse.csr_array) -> sparse.csr_array:
-    """Return the sum of sparse counts, several times as fast as SciPy, which needs uint64.
+def _survey(values: NDArray[Any], threads: int) -> tuple[int, int, int]:
+    """Return how many values are not zero, the largest, and the sum of all, exactly."""
 
-    The smaller matrix has the first rows and columns of the larger.
-    """
-    from qwem.cooccurrence.kernels import merge_rows
+    def look(rows: slice) -> tuple[int, int, int]:
+        block = values[rows]
+        largest = int(block.max(initial=0))
+        if largest < 2**32:
+            total = int(block.sum(dtype=np.uint64))
+        else:  # in two halves, whose sums don't wrap
+            low, high = block & np.uint64(2**32 - 1), block >> np.uint64(32)
+            total = int(low.sum()) + (int(high.sum()) << 32)
+        return int(np.count_nonzero(block)), largest, total
 
-    rows, columns = (max(sizes) for sizes in zip(first.shape, second.shape, strict=True))
-    total = Rows.with_room(rows, first.nnz + second.nnz, _type_of_sum(first, second))
-    merge_rows(*_as_rows(first, rows), *_as_rows(second, rows), 0, rows, *total)
-    indptr = row_ends(total.lengths)
-    found = total.columns[: indptr[-1]].astype(indptr.dtype, copy=False)
-    result = sparse.csr_array((total.values[: indptr[-1]], found, indptr), shape=(rows, columns))
-    result.has_canonical_format = True
-    return result
-
-
-def _type_of_sum(*matrices: NDArray[Any] | sparse.csr_array) -> np.dtype[Any]:
-    values = (m if isinstance(m, np.ndarray) else m.data for m in matrices)
-    largest = sum(int(array.max(initial=0)) for array in values)
-    return np.dtype(np.uint32 if largest < 2**32 else np.uint64)
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(look, _row_blocks(values)))
+    stored, largest, totals = zip(*found, strict=True) if found else ((0,), (0,), (0,))
+    return sum(stored), max(largest), sum(totals)
 
 
-def _as_rows(matrix: sparse.csr_array, size: int) -> Rows:
-    """Return a matrix as so many rows, of which the last may be empty."""
-    indptr = np.pad(matrix.indptr, (0, size - matrix.shape[0]), mode="edge")
-    return Rows(indptr[:-1], np.diff(indptr), matrix.indices, matrix.data)
-
-
-def _row_blocks(matrix: NDArray[Any] | sparse.csr_array) -> list[slice]:
+def _row_blocks(matrix: Matrix) -> list[slice]:
     return blocks(*matrix.shape, most=_BLOCK_ENTRIES)
 
 

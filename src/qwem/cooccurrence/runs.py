@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.blocks import cut_evenly
-from qwem.cooccurrence.csr import Rows
+from qwem.cooccurrence._rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

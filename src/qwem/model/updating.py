@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.progress import Stopwatch
-from qwem._internal.results import listed
-from qwem.cooccurrence import Cooccurrence, PairCounts
+from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Vocabulary
-from qwem.errors import CorpusError, CountError, SettingError
+from qwem.errors import CorpusError, SettingError
 from qwem.model.settings import ResolvedSettings
 from qwem.model.solution import learn
 from qwem.model.update_state import REMOVED, UpdateState, no_words
@@ -64,9 +63,7 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None
     """Add the counts of more text. New words come last."""
     own = state.counts.vocabulary
     if isinstance(source, Cooccurrence):
-        words = (*own.words, *(word for word in source.vocabulary if word not in own))
-        total = _sum(state.counts, _arranged(source, words))
-        return replace(state, counts=_occurring(total))
+        return replace(state, counts=_sum(state.counts, source))
     waiting = Counter(_occurrences(state.waiting))
     waiting.update(_occurrences(source.vocabulary))
     known = {*state.words, *own}
@@ -86,7 +83,7 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None
     rest = {word: count for word, count in waiting.items() if word not in known}
     return replace(
         state,
-        counts=_occurring(_sum(state.counts, more)),
+        counts=_sum(state.counts, more),
         words=counted,
         waiting=_vocabulary(rest),
         documents=np.append(state.documents, state.digests_of(source)),
@@ -97,7 +94,7 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None
 def _without(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None) -> UpdateState:
     """Subtract the counts of some text."""
     if isinstance(source, Cooccurrence):
-        return replace(state, counts=_occurring(_minus(state.counts, source)))
+        return replace(state, counts=_occurring(state.counts - source))
     places = _places(state, source)
     counts, documents = state.counts, state.documents.copy()
     waiting = Counter(_occurrences(state.waiting))
@@ -110,7 +107,7 @@ def _without(state: UpdateState, source: Corpus | Cooccurrence, threads: int | N
         if batch > 0:
             waiting -= Counter(_occurring_words(part))
         part = part.recode(state.words_of_batch(batch), oov=state.oov)
-        counts = _minus(counts, _count(state, part, int(numbers[chosen].min()), threads))
+        counts -= _count(state, part, int(numbers[chosen].min()), threads)
     return replace(
         state, counts=_occurring(counts), documents=documents, waiting=_vocabulary(waiting)
     )
@@ -182,56 +179,16 @@ def _spread(corpus: Corpus, chosen: NDArray[np.int64], numbers: NDArray[np.int64
 
 
 def _sum(counts: Cooccurrence, more: Cooccurrence) -> Cooccurrence:
-    """Add the counts of more text, whose words are those of the first, and maybe others after."""
-    counts.require_same_slots(more, "added")
-    occurrences = more.word_counts.copy()
-    occurrences[: len(counts.vocabulary)] += counts.word_counts
-    return replace(
-        counts,
-        vocabulary=Vocabulary(more.vocabulary.words, occurrences),
-        matrices=tuple(a + b for a, b in zip(counts.matrices, more.matrices, strict=True)),
-        sources=counts.sources + more.sources,
-    )
-
-
-def _minus(counts: Cooccurrence, part: Cooccurrence) -> Cooccurrence:
-    """Subtract the counts of a part, whose words may stand in another order."""
-    part = _occurring(part)
-    unknown = [word for word in part.vocabulary if word not in counts.vocabulary]
-    if unknown:
-        raise CountError(
-            f"The counts to remove have words that the model does not have, {listed(unknown, 3)}; "
-            "they are not a part of its counts."
-        )
-    return counts - _arranged(part, counts.vocabulary.words)
-
-
-def _arranged(counts: Cooccurrence, words: tuple[str, ...]) -> Cooccurrence:
-    """Return counts with these words in this order, which are all of its own and maybe more."""
-    if counts.vocabulary.words == words:
-        return counts
-    place = Vocabulary(words, np.zeros(len(words), np.int64)).indices(counts.vocabulary)
-    occurrences = np.zeros(len(words), np.int64)
-    occurrences[place] = counts.word_counts
-    return replace(
-        counts,
-        vocabulary=Vocabulary(words, occurrences),
-        matrices=tuple(matrix.moved(place, len(words)) for matrix in counts.matrices),
-    )
+    """Add the counts of more text. New words come last."""
+    own = counts.vocabulary
+    words = (*own, *(word for word in more.vocabulary if word not in own))
+    return _occurring(counts.reindex(words) + more.reindex(words))
 
 
 def _occurring(counts: Cooccurrence) -> Cooccurrence:
     """Return counts without the words that no longer occur."""
-    left = np.flatnonzero(counts.word_counts > 0)
-    if left.size == len(counts.vocabulary):
-        return counts
-    matrices = (matrix.tocsr()[left][:, left] for matrix in counts.matrices)
-    words = tuple(counts.vocabulary.words[row] for row in left)
-    return replace(
-        counts,
-        vocabulary=Vocabulary(words, counts.word_counts[left]),
-        matrices=tuple(map(PairCounts.from_exact, matrices)),
-    )
+    occurrences = zip(counts.vocabulary, counts.word_counts, strict=True)
+    return counts.reindex([word for word, often in occurrences if often])
 
 
 def _settings_of(model: Model) -> ResolvedSettings:

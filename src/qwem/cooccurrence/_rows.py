@@ -1,22 +1,26 @@
-"""Assembly of sparse matrices by several threads."""
+"""Sparse rows: sums, differences, transposes and other orders of them, by several threads."""
 
 from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from qwem._internal.blocks import cut_evenly, for_each
+from qwem.errors import CountError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
+
 _COLUMN_BLOCKS = 32
+_RUN_ENTRIES = 1 << 22  # of rows that are worked on together, about
 _TILE = 64
 
 
@@ -33,6 +37,98 @@ class Rows(NamedTuple):
         """Return empty rows with room for so many entries, which takes memory only as it fills."""
         zeros = np.zeros((2, rows), np.int64)
         return cls(zeros[0], zeros[1], np.empty(entries, np.int32), np.empty(entries, dtype))
+
+    @classmethod
+    def of(cls, matrix: Matrix, first: int, last: int) -> Rows:
+        """Return the rows `first` to `last` of a matrix; those of a sparse one are not copied."""
+        if isinstance(matrix, np.ndarray):
+            matrix = compress(np.ascontiguousarray(matrix[first:last]), 1)
+            first, last = 0, matrix.shape[0]
+        indptr = matrix.indptr[first : last + 1].astype(np.int64)
+        stored = slice(int(indptr[0]), int(indptr[-1]))
+        starts = indptr[:-1] - indptr[0]
+        return cls(starts, np.diff(indptr), matrix.indices[stored], matrix.data[stored])
+
+    def __add__(self, other: Rows) -> Rows:  # type: ignore[override]
+        """Return the sums of these rows and others, in a type that holds them."""
+        from qwem.cooccurrence.kernels import merge_rows
+
+        largest = sum(int(rows.values.max(initial=0)) for rows in (self, other))
+        if largest >= 2**63:
+            raise too_large()
+        dtype = np.dtype(np.uint32 if largest < 2**32 else np.uint64)
+        total = self.with_room(len(self.starts), self.size + other.size, dtype)
+        merge_rows(*self, *other, 0, len(self.starts), *total)
+        return total
+
+    def __sub__(self, part: Rows) -> Rows:
+        """Return these rows less a part of them, without zeros."""
+        from qwem.cooccurrence.kernels import subtract_rows
+
+        rest = self.with_room(len(self.starts), self.size, self.values.dtype)
+        if not subtract_rows(*self, *part, *rest):
+            raise not_a_part()
+        return rest
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return int(self.lengths.sum())
+
+    def tocsr(self, columns: int) -> sparse.csr_array:
+        """Return rows that follow each other without gaps as a CSR matrix."""
+        indptr = row_ends(self.lengths)
+        stored = self.columns[: indptr[-1]].astype(indptr.dtype, copy=False)
+        parts = self.values[: indptr[-1]], stored, indptr
+        matrix = sparse.csr_array(parts, shape=(len(self.starts), columns))
+        matrix.has_canonical_format = True
+        return matrix
+
+
+def too_large() -> CountError:
+    """Return the error of counts that 63 bits can't hold."""
+    return CountError("The sum of these counts would reach 2^63, beyond what they can hold.")
+
+
+def not_a_part() -> CountError:
+    """Return the error of counts that are larger than those they are subtracted from."""
+    return CountError("The counts to subtract are not a part of these: some are larger.")
+
+
+def runs_of(lengths: NDArray[Any], threads: int) -> list[tuple[int, int]]:
+    """Cut rows of these lengths into runs (first row, row after the last) of about equal work."""
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    return cut_evenly(ends, max(8 * threads, int(ends[-1]) // _RUN_ENTRIES))
+
+
+def lengths_of(matrix: Matrix) -> NDArray[np.int64]:
+    """Return how many entries each row has; of a dense matrix, its columns."""
+    if isinstance(matrix, np.ndarray):
+        return np.full(len(matrix), matrix.shape[1], np.int64)
+    return np.diff(matrix.indptr).astype(np.int64)
+
+
+def moved_rows(matrix: Matrix, places: NDArray[np.int64], source: NDArray[np.int64]) -> Rows:
+    """Return rows of a matrix with its columns in other places.
+
+    ``source[r]`` is the row of the matrix that becomes row r, or −1 for an empty one; ``places[j]``
+    is the new column of column j, or −1 where that is left out.
+    """
+    known = np.flatnonzero(source >= 0)
+    block = matrix[source[known]]
+    if isinstance(block, np.ndarray):
+        block = compress(block, 1)
+    columns = places[block.indices]
+    kept = columns >= 0
+    ends = np.concatenate(([0], np.cumsum(kept)))[block.indptr]
+    parts = block.data[kept], columns[kept].astype(np.int32), row_ends(np.diff(ends))
+    moved = sparse.csr_array(parts, shape=(len(known), len(places) or 1))
+    moved.has_sorted_indices = False
+    moved.sort_indices()
+    lengths = np.zeros(len(source), np.int64)
+    lengths[known] = np.diff(moved.indptr)
+    starts = np.cumsum(lengths) - lengths
+    return Rows(starts, lengths, moved.indices.astype(np.int32, copy=False), moved.data)
 
 
 def row_ends(lengths: NDArray[Any]) -> NDArray[Any]:
@@ -104,28 +200,12 @@ def column_ends(matrix: sparse.csr_array) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.bincount(matrix.indices, minlength=matrix.shape[1]))))
 
 
-def transpose(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
-    """Return the transpose of a matrix, as CSR."""
-    ends = column_ends(matrix)
-    runs = cut_evenly(ends, _COLUMN_BLOCKS)
-    return join_rows(
-        lambda *run: transposed_rows(matrix, ends, *run), runs, matrix.shape[0], threads
-    )
-
-
-def symmetrize(matrix: sparse.csr_array, dtype: np.dtype[Any], threads: int) -> sparse.csr_array:
-    """Return the sum of a square matrix and its transpose, in a type that holds it."""
-    from qwem.cooccurrence.kernels import merge_rows
-
+def symmetrize(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
+    """Return the sum of a square matrix and its transpose."""
     ends = column_ends(matrix)
 
     def work(first: int, last: int) -> Rows:
-        indptr = matrix.indptr[first : last + 1]
-        own = Rows(indptr[:-1], np.diff(indptr), matrix.indices, matrix.data)
-        other = transposed_rows(matrix, ends, first, last)
-        total = Rows.with_room(last - first, int(own.lengths.sum() + len(other.columns)), dtype)
-        merge_rows(*own, *other, 0, last - first, *total)
-        return total
+        return Rows.of(matrix, first, last) + transposed_rows(matrix, ends, first, last)
 
     runs = cut_evenly(ends + matrix.indptr, _COLUMN_BLOCKS)
     return join_rows(work, runs, matrix.shape[1], threads)

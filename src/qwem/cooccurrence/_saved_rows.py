@@ -1,0 +1,146 @@
+"""Rows of counts in files: what tasks that each hold only some rows add and read.
+
+The rows of a word are those of each of its contexts (see `qwem.cooccurrence.contexts`), so that
+whatever is made of counts can be made of some of their rows.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qwem._internal import artefact
+from qwem._internal.arrays import check_csr
+from qwem.cooccurrence._rows import Rows, row_ends
+from qwem.cooccurrence.contexts import Sides
+from qwem.cooccurrence.cooccurrence import Cooccurrence
+from qwem.cooccurrence.pair_counts import PairCounts
+from qwem.cooccurrence.slots import slots_as_json, slots_from_json
+from qwem.corpus import Vocabulary
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from qwem.cooccurrence.slots import Slot
+
+KIND = "rows of counts"
+_ARRAYS = "rows.safetensors"
+_PARTS = ("indptr", "indices", "data")
+
+
+class CountRows(NamedTuple):
+    """Some rows of counts, of every context."""
+
+    sides: tuple[sparse.csr_array[Any], ...]
+    word_counts: NDArray[np.int64]
+
+    @property
+    def symmetric(self) -> sparse.csr_array[Any]:
+        """These rows of the symmetric counts: the sum over contexts."""
+        columns = self.sides[0].shape[1]
+        rows = (Rows.of(side, 0, side.shape[0]) for side in self.sides)
+        return reduce(add, rows).tocsr(columns)
+
+
+def save_rows(counts: Cooccurrence, output: str | os.PathLike[str]) -> None:
+    """Save all rows of counts."""
+    size = len(counts.vocabulary)
+    sides = tuple(rows.tocsr(size) for rows in Sides(counts).rows(0, size))
+    _write(output, CountRows(sides, counts.word_counts), 0, counts.slots, list(counts.sources))
+
+
+def add_rows(
+    paths: Sequence[str | os.PathLike[str]], first: int, last: int, output: str | os.PathLike[str]
+) -> None:
+    """Save the rows from `first` to `last` of a sum of saved rows."""
+    _write(output, saved_rows(paths, first, last), first, *saved_sources(paths))
+
+
+def saved_rows(paths: Sequence[str | os.PathLike[str]], first: int, last: int) -> CountRows:
+    """Return the rows from `first` to `last` of a sum of saved rows; no others are read."""
+    parts = [artefact.load(path, KIND, lambda saved: _read(saved, first, last)) for path in paths]
+    columns = parts[0].sides[0].shape[1]
+    sides = tuple(
+        reduce(add, (Rows.of(side, 0, last - first) for side in each)).tocsr(columns)
+        for each in zip(*(part.sides for part in parts), strict=True)
+    )
+    return CountRows(sides, np.sum([part.word_counts for part in parts], axis=0))
+
+
+def counts_of_rows(
+    parts: Sequence[CountRows],
+    words: Sequence[str],
+    slots: tuple[Slot, ...],
+    sources: Sequence[dict[str, Any]],
+) -> Cooccurrence:
+    """Return the counts whose rows are those of all parts in turn."""
+    from scipy import sparse
+
+    occurrences = np.concatenate([part.word_counts for part in parts])
+    own = np.cumsum([0, *(slot.contexts for slot in slots)])[:-1]  # what comes after a word
+    return Cooccurrence(
+        Vocabulary(tuple(words), occurrences),
+        tuple(
+            PairCounts.from_exact(sparse.vstack([part.sides[side] for part in parts], "csr"))
+            for side in own
+        ),
+        slots,
+        tuple(sources),
+    )
+
+
+def saved_sources(
+    paths: Sequence[str | os.PathLike[str]],
+) -> tuple[tuple[Slot, ...], list[dict[str, Any]]]:
+    """Return the slots of saved rows, and all their sources."""
+    saved = [artefact.opened(path).metadata for path in paths]
+    return slots_from_json(saved[0]["slots"]), [
+        source for each in saved for source in each["sources"]
+    ]
+
+
+def _write(
+    output: str | os.PathLike[str],
+    rows: CountRows,
+    first: int,
+    slots: Sequence[Slot],
+    sources: list[dict[str, Any]],
+) -> None:
+    arrays = {"word_counts": rows.word_counts}
+    for number, side in enumerate(rows.sides):
+        arrays |= {f"{number}.{part}": getattr(side, part) for part in _PARTS}
+    fields = {
+        "first": first,
+        "columns": rows.sides[0].shape[1],
+        "slots": slots_as_json(slots),
+        "sources": sources,
+    }
+    with artefact.writing(output, KIND) as directory:
+        artefact.write_arrays(directory / _ARRAYS, arrays)
+        artefact.write_metadata(directory, KIND, fields)
+
+
+def _read(saved: artefact.Saved, first: int, last: int) -> CountRows:
+    """Return some of the rows in a file."""
+    from scipy import sparse
+
+    arrays, metadata = saved.mapped_arrays(_ARRAYS), saved.metadata
+    columns, skipped = int(metadata["columns"]), int(metadata["first"])
+    rows, sides = slice(first - skipped, last - skipped), []
+    if not 0 <= rows.start <= rows.stop <= len(arrays["word_counts"]):
+        raise ValueError(f"it does not have the rows from {first} to {last}")
+    for number in range(sum(slot.contexts for slot in slots_from_json(metadata["slots"]))):
+        indptr, indices, data = (arrays[f"{number}.{part}"] for part in _PARTS)
+        ends = indptr[rows.start : rows.stop + 1]
+        stored = slice(int(ends[0]), int(ends[-1]))
+        parts = np.array(data[stored]), np.array(indices[stored]), row_ends(np.diff(ends))
+        check_csr(*parts, last - first, columns)
+        sides.append(sparse.csr_array(parts, shape=(last - first, columns)))
+    return CountRows(tuple(sides), np.array(arrays["word_counts"][rows]))
