@@ -9,7 +9,7 @@ import pytest
 
 from qwem import Embedding
 from qwem.errors import DataError, SettingError
-from qwem.interpretation import Geometry, Shape, geometry, read_shape
+from qwem.interpretation import Geometry, Shape, geometry
 from qwem.interpretation._shapes import built_in_shapes
 from qwem.target import Target
 
@@ -140,15 +140,15 @@ def test_words_that_are_not_known_are_left_out_and_named() -> None:
 def test_shapes_are_read_from_tables(tmp_path: Path) -> None:
     file = tmp_path / "towns.tsv"
     file.write_text("a\t1\t2\nb\t3\t4\n")
-    assert read_shape(file, "plane").distances()[0, 1] == pytest.approx(np.sqrt(8))
+    assert Shape.read(file, "plane").distances()[0, 1] == pytest.approx(np.sqrt(8))
     (tmp_path / "tree.csv").write_text("a,x/y\nb,x/z\n")
-    assert read_shape(tmp_path / "tree.csv", "tree").distances()[0, 1] == 2
+    assert Shape.read(tmp_path / "tree.csv", "tree").distances()[0, 1] == 2
     for text, message in (("a\tup\n", "not a number"), ("a\t1\nb\t1\t2\n", "as many numbers")):
         file.write_text(text)
         with pytest.raises(DataError, match=message):
-            read_shape(file, "line")
+            Shape.read(file, "line")
     with pytest.raises(DataError, match="can't be read"):
-        read_shape(tmp_path / "none", "line")
+        Shape.read(tmp_path / "none", "line")
     with pytest.raises(SettingError, match="one position for each"):
         Shape("x", "line", ["a", "a"], [1, 2])
     with pytest.raises(SettingError, match="kind of a shape"):

@@ -1,6 +1,7 @@
 """Features, task vectors, tests of concepts, and the shapes in which words lie."""
 
-from qwem.interpretation._shapes import Shape, read_shape
+from qwem.interpretation._interventions import without
+from qwem.interpretation._shapes import Shape
 from qwem.interpretation.analysis import TaskAnalysis, analyze_task
 from qwem.interpretation.concept import ConceptTest, concept_test
 from qwem.interpretation.features import FeatureTable, features
@@ -29,8 +30,8 @@ __all__ = [
     "geometry",
     "overlaps",
     "principal_axes",
-    "read_shape",
     "read_tasks",
     "spiked_model",
     "task_vectors",
+    "without",
 ]

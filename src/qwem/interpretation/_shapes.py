@@ -71,6 +71,36 @@ class Shape:
             object.__setattr__(self, "positions", rows)
         object.__setattr__(self, "words", tuple(self.words))
 
+    @classmethod
+    def read(
+        cls, file: str | os.PathLike[str], kind: ShapeKind, *, period: float | None = None
+    ) -> Shape:
+        r"""Read a shape from a table separated by tabs or commas: a word, then its position.
+
+        >>> import tempfile
+        >>> name = tempfile.mkdtemp() + "/ages.tsv"
+        >>> _ = Path(name).write_text("child\t10\nteenager\t15\nadult\t40\nelder\t80\n")
+        >>> Shape.read(name, "line").words
+        ('child', 'teenager', 'adult', 'elder')
+        """
+        path = Path(file)
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"{path} can't be read: {error}.") from error
+        delimiter = "\t" if "\t" in text else ","
+        lines = [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if row]
+        words, positions = [row[0].strip() for row in lines], [row[1:] for row in lines]
+        if kind == "tree":
+            return cls(path.stem, kind, words, ["".join(row) for row in positions])
+        try:
+            numbers = [[float(value) for value in row] for row in positions]
+        except ValueError as error:
+            raise DataError(f"{path}: a position is not a number ({error}).") from error
+        if len({len(row) for row in numbers}) != 1:
+            raise DataError(f"{path} needs as many numbers on every line.")
+        return cls(path.stem, kind, words, numbers, period)
+
     def known_in(self, vocabulary: Any) -> Shape:
         """Return the shape of the words that a vocabulary has."""
         known = [row for row, word in enumerate(self.words) if word in vocabulary]
@@ -157,37 +187,6 @@ def _branch_indicators(paths: list[list[str]]) -> Array:
     branches = sorted({tuple(path[: n + 1]) for path in paths for n in range(len(path))})
     columns = [[float(tuple(path[: len(b)]) == b) for path in paths] for b in branches]
     return np.array([column for column in columns if 1 < sum(column) < len(paths)]).T
-
-
-def read_shape(
-    file: str | os.PathLike[str], kind: ShapeKind, *, period: float | None = None
-) -> Shape:
-    r"""Read a shape from a table separated by tabs or commas: a word, then its position.
-
-    >>> import tempfile
-    >>> name = tempfile.mkdtemp() + "/ages.tsv"
-    >>> _ = Path(name).write_text("child\t10\nteenager\t15\nadult\t40\nelder\t80\n")
-    >>> read_shape(name, "line").words
-    ('child', 'teenager', 'adult', 'elder')
-    """
-    path = Path(file)
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} can't be read: {error}.") from error
-    lines = [
-        row for row in csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ",") if row
-    ]
-    words, positions = [row[0].strip() for row in lines], [row[1:] for row in lines]
-    if kind == "tree":
-        return Shape(path.stem, kind, words, ["".join(row) for row in positions])
-    try:
-        numbers = [[float(value) for value in row] for row in positions]
-    except ValueError as error:
-        raise DataError(f"{path}: a position is not a number ({error}).") from error
-    if len({len(row) for row in numbers}) != 1:
-        raise DataError(f"{path} needs as many numbers on every line.")
-    return Shape(path.stem, kind, words, numbers, period)
 
 
 def _row(name: str, kind: ShapeKind, words: str, start: int = 0) -> Shape:
