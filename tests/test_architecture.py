@@ -24,16 +24,7 @@ SIDE_ROOMS = {
     "model": {"dynamics", "polish"},
     "interpretation": {"dynamics", "evaluation", "model"},
     "comparison": {"dynamics", "evaluation", "interpretation", "model", "polish"},
-    "report": {"comparison", "dynamics", "evaluation", "interpretation", "model"},
-    "explorer": {
-        "comparison",
-        "dynamics",
-        "evaluation",
-        "interpretation",
-        "model",
-        "report",
-        "training",
-    },
+    "pages": {"comparison", "dynamics", "evaluation", "interpretation", "model", "training"},
     "cluster": {"model", "polish"},
     "paper": {"dynamics", "evaluation", "interpretation", "training"},
 }
@@ -87,7 +78,7 @@ def test_every_room_is_on_the_plan() -> None:
         ("from qwem import mstar as target", "qwem.target"),
         ("from qwem import dynamics", "qwem.dynamics"),
         ("def f():\n    from qwem import evaluate", "qwem.evaluation"),
-        ("import qwem.report", "qwem.report"),
+        ("import qwem.pages", "qwem.pages"),
         ("from qwem import __version__", "qwem.__init__"),
     ],
 )

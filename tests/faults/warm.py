@@ -13,7 +13,7 @@ for name in (
     "qwem.model.fitting",
     "qwem.polish.kernels",
     "qwem.cli.demo_run",
-    "qwem.report",
+    "qwem.pages",
     "qwem.training",
 ):
     import_module(name)

@@ -1,8 +1,8 @@
-"""Names that a user gives to features, kept in the directory of the model they belong to.
+"""What is added to a saved model later: names that a user gives to features, and its topics.
 
-They are an artefact inside the model's artefact, also where that is inside one with replicates. To
+Each is an artefact inside the model's artefact, also where that is inside one with replicates. To
 add it, the directory is made anew from links to its files and put in place of the old one in one
-step, as every artefact is: a killed run leaves the old names or the new ones, and the model's own
+step, as every artefact is: a killed run leaves the old artefact or the new one, and the model's own
 files are not copied.
 """
 
@@ -11,14 +11,20 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qwem._internal import artefact
 from qwem._internal.description import FILES, METADATA_FILE
 from qwem.errors import ArtefactError, SettingError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 KIND = "feature names"
 DIRECTORY = "feature-names"
+TOPICS = "topics"
+ADDED = (DIRECTORY, TOPICS)
+"""The directories of what is added later."""
 LONGEST = 80
 MODEL = "model"
 _REPLICATES = "stability"
@@ -30,7 +36,7 @@ Names = dict[str, dict[int, str]]
 
 def read_names(path: str | os.PathLike[str]) -> Names:
     """Return the names that are kept with the model or the vectors at this path."""
-    home = _home(Path(path))
+    home = home_of(path)
     if not artefact.opened(home).has(DIRECTORY):
         return {}
 
@@ -75,38 +81,46 @@ def name_feature(path: str | os.PathLike[str], space: str, rank: int, name: str)
 
 def write_names(path: str | os.PathLike[str], names: Names) -> None:
     """Keep these names with the model or the vectors at this path, in place of those before."""
+    write_added(path, DIRECTORY, lambda directory: save_names(directory, names))
+
+
+def write_added(path: str | os.PathLike[str], name: str, write: Callable[[Path], None]) -> None:
+    """Add an artefact to a saved model or to saved vectors, in place of the one of this name.
+
+    `write` writes it, if there is any, into the directory that it is given.
+    """
     place = Path(path)
     with artefact.writing(place, str(artefact.opened(place).metadata["kind"])) as directory:
-        _fill(directory, place, names)
+        _fill(directory, place, name, write)
 
 
-def _fill(directory: Path, place: Path, names: Names) -> None:
-    """Make an artefact anew from links to the files of another, with these names."""
+def _fill(directory: Path, place: Path, name: str, write: Callable[[Path], None]) -> None:
+    """Make an artefact anew from links to the files of another, with what `write` adds."""
     fields = dict(artefact.opened(place).metadata)
     kind = str(fields["kind"])
     inside = MODEL if kind == _REPLICATES else None
     for file in sorted(place.rglob("*")):
         part = file.relative_to(place)
-        if part.parts[0] in (DIRECTORY, inside) or part == Path(METADATA_FILE):
+        if part.parts[0] in (name, inside) or part == Path(METADATA_FILE):
             continue
         if file.is_dir():
             (directory / part).mkdir()
         else:
             _link(file, directory / part)
     if inside is None:
-        save_names(directory, names)
+        write(directory)
     else:
         with artefact.writing(directory / inside, inside) as child:
-            _fill(child, place / inside, names)
+            _fill(child, place / inside, name, write)
     artefact.write_metadata(
         directory, kind, {k: v for k, v in fields.items() if k not in _GIVEN_BY_ARTEFACT}
     )
 
 
-def state_without_names(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the digests of all files of an artefact but its names: what the names belong to."""
-    files = artefact.opened(_home(Path(path))).metadata[FILES]
-    return {name: digest for name, digest in files.items() if not name.startswith(DIRECTORY)}
+def state_without_added(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the digests of all files of an artefact but those added later."""
+    files = artefact.opened(home_of(path)).metadata[FILES]
+    return {name: digest for name, digest in files.items() if name.split("/")[0] not in ADDED}
 
 
 def checked_name(name: Any) -> str:
@@ -130,8 +144,9 @@ def _link(file: Path, other: Path) -> None:
         shutil.copy2(file, other)
 
 
-def _home(path: Path) -> Path:
-    """Return where the names of an artefact are: with the model, where it has replicates too."""
+def home_of(path: str | os.PathLike[str]) -> Path:
+    """Return where things are added to an artefact: with the model, where it has replicates."""
+    path = Path(path)
     return path / MODEL if artefact.kind_of(path) == _REPLICATES else path
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
-from qwem.cli import ask, demo, explore, learn, report, share, testing
+from qwem.cli import ask, demo, learn, look, share, testing
 from qwem.cli.failures import INPUT_AT_FAULT, run_command
 from qwem.cli.parser import SHELLS, Parser, PrintCompletion, option_names
 
@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, Any]] = {
         "compare": testing.compare,
         "regression": testing.regression,
     },
-    "look": {"report": report, "explore": explore},
+    "look": {"report": look.report, "explore": look.explore},
     "share": {"export": share.export, "info": share.info, "reproduce": share.reproduce},
 }
 """The commands by what one wants to do: modules or `Command`s."""

@@ -52,7 +52,7 @@ def run_demo(
     """
     from qwem.evaluation.suite import evaluate_available
     from qwem.model import Model, fit
-    from qwem.report import write_report
+    from qwem.pages import write_page
 
     directory = Path(output)
     model_path, report_path = directory / "model", directory / "report.html"
@@ -71,7 +71,7 @@ def run_demo(
         with watch.stage("save"):
             model.save(model_path)
         with watch.stage("report"):
-            write_report(model, report_path, title=_title(files))
+            write_page(model, report_path, title=_title(files))
         with writing_file(directory / "demo.json") as file:
             file.write(json.dumps(made_of).encode("utf-8"))
     with watch.stage("score"):

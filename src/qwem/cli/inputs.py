@@ -95,16 +95,14 @@ def load_stability(options: argparse.Namespace) -> Stability | None:
 
 
 def load_spectrum(options: argparse.Namespace) -> Spectrum | Embedding:
-    """Return the spectrum of a model, or the vectors where there is none or they are polished."""
+    """Return the spectrum of a model, or vectors that have none."""
     from qwem._internal.artefact import kind_of
     from qwem.model import Model
 
-    if kind_of(options.model) == "model":
-        model = Model.load(options.model)
-        if model.polished is None:
-            spectrum = model.spectrum
-            return spectrum if options.dim is None else spectrum.restrict(options.dim)
-    return load_embedding(options)
+    if kind_of(options.model) != "model":
+        return load_embedding(options)
+    spectrum = Model.load(options.model).spectrum
+    return spectrum if options.dim is None else spectrum.restrict(options.dim)
 
 
 class Workplace(NamedTuple):

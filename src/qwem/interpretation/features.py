@@ -34,7 +34,7 @@ class WordCosine(NamedTuple):
 class Feature(Plain):
     """One eigen-feature: a direction that a model learned, and the words along it."""
 
-    derived: ClassVar[tuple[str, ...]] = ("participation",)
+    derived: ClassVar[tuple[str, ...]] = ("title", "participation")
     rank: int
     """Its place in the spectrum, from 1."""
     eigenvalue: float
@@ -51,6 +51,13 @@ class Feature(Plain):
     """The words nearest to the opposite direction; which end is positive has no meaning."""
 
     @property
+    def title(self) -> str:
+        """The first words of its clearer end, by which people know it."""
+        ends = [self.positive, self.negative]
+        clearer = max(ends, key=lambda end: end[0].cosine if end else 0.0)
+        return ", ".join(each.word for each in clearer[:3])
+
+    @property
     def participation(self) -> float:
         """The participation ratio 1/Σ_i v_i⁴: about how many words carry the feature."""
         return 1 / self.concentration
@@ -62,7 +69,8 @@ class FeatureTable(Result):
 
     >>> space = Embedding(["cat", "dog", "up", "down"], [[2, 0], [2, 0], [0, 1], [0, -1]])
     >>> print(features(space, 1).to_text(), end="")
-      1  eigenvalue 8   share 80.0%   carried by 2 words
+      1  cat, dog
+         eigenvalue 8   share 80.0%   carried by 2 words
          + cat dog
          − (no word)
     """
@@ -79,6 +87,7 @@ class FeatureTable(Result):
         return [
             {
                 "#": each.rank,
+                "title": each.title,
                 "λ": each.eigenvalue,
                 "share": f"{each.share:.1%}",
                 "learned at": each.learning_time,
@@ -90,14 +99,15 @@ class FeatureTable(Result):
         ]
 
     def to_text(self) -> str:
-        """Return three lines for each feature: its numbers, and its two ends."""
+        """Return four lines for each feature: its title, its numbers, and its two ends."""
         lines = []
         for row in self.rows():
-            rank, value, share, time, words, positive, negative = row.values()
+            rank, title, value, share, time, words, positive, negative = row.values()
             when = f"   learned at t = {time:.3g}" if time is not None else ""
             carried = f"carried by {words:,} word{'' if words == 1 else 's'}"
             lines += [
-                f"{rank:>3}  eigenvalue {value:.4g}   share {share}{when}   {carried}",
+                f"{rank:>3}  {one_line(title)}",
+                f"     eigenvalue {value:.4g}   share {share}{when}   {carried}",
                 f"     + {positive or _NO_WORD}",
                 f"     − {negative or _NO_WORD}",
             ]
@@ -117,8 +127,9 @@ def features(
     Feature k is the k-th eigenvector of M*, which in the embedding W = V Λ^½ is the k-th axis. For
     vectors of another origin it is the k-th left singular vector, and its direction is the right
     one. The words at its ends are those whose vectors have the largest cosine with that direction
-    and with its opposite, as in the paper's table. The features of a polished model are those of
-    its polished vectors.
+    and with its opposite, as in the paper's table. The features of a model are those of its closed
+    form, whether it was polished or not; the command line and the pages show the same. Pass
+    ``model.embedding()`` for the principal axes of polished vectors.
 
     Parameters
     ----------
@@ -185,7 +196,7 @@ class _Modes:
 
 def _modes(source: Model | Spectrum | Embedding, init_scale: float) -> _Modes:
     if isinstance(source, Model):
-        source = source.spectrum if source.polished is None else source.embedding()
+        source = source.spectrum
     if isinstance(source, Embedding):
         found = singular_vectors(source.vectors)
         return _Modes(source, found.right, found.left, found.values**2, None)

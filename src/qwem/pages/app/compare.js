@@ -1,0 +1,151 @@
+// Two models side by side: what they are, words that differ most, neighbours in both, features shared.
+
+import { drawHeat } from "./charts.js";
+import { json, largest, matrix } from "./data.js";
+import { button, chartBox, complaint, foundList, intro, labelled, latest, make, menu, note, percent, table, text, whole } from "./dom.js";
+import { featureTitle } from "./features.js";
+import { scaleOf } from "./palette.js";
+import { drawingsIn, saveButtons } from "./saving.js";
+import { isDark } from "./theme.js";
+
+const MOVED = 50;
+const MATCHED = 20;
+const LEAST = [["0", "any number of times"], ["20", "20 times"], ["100", "100 times"], ["1000", "1,000 times"]];
+
+export function compareView(element, app) {
+  const { page } = app;
+  const state = { b: 1, least: 20, word: "" };
+  let [one, other, overlap, moved] = [null, null, null, []];
+  const [use, useBoth] = [latest(), latest()];
+  const others = page.models.slice(1).map(({ name }, i) => [String(i + 1), name]);
+  const second = menu(others, "1", (value) => set({ b: Number(value), word: "" }));
+  const least = menu(LEAST, "20", (value) => set({ least: Number(value) }));
+  const [heat, matched, list, both, what] = [chartBox(), make("div"), make("div", { "aria-live": "polite" }), make("div", { className: "columns", "aria-live": "polite" }), make("div", { className: "columns" })];
+  element.append(
+    intro("Compare", "Two models of different texts, times or settings: which features they share, and which words keep different company."),
+    what,
+    make("div", { className: "controls" }, others.length > 1 ? labelled("Compare with", second) : null, labelled("Words that occur in both at least", least)),
+    make(
+      "div",
+      { className: "split even" },
+      make("section", { "aria-label": "Words that differ" }, text("h2", "Words that differ most"), list),
+      make(
+        "div",
+        {},
+        make("section", { "aria-label": "Neighbours in both models" }, text("h2", "Neighbours in both"), both),
+        make("section", { "aria-label": "Overlap of features" }, text("h2", "Features in common"), matched, heat),
+      ),
+    ),
+    saveButtons({
+      name: "comparison",
+      drawing: () => drawingsIn(heat),
+      table: () => [["word", "distance", `count in ${one?.name}`, `count in ${other?.name}`], ...moved],
+    }),
+  );
+
+  function set(values) {
+    Object.assign(state, values);
+    app.keep(state);
+    return update();
+  }
+
+  function update() {
+    [second.value, least.value] = [String(state.b), String(state.least)];
+    if (!moved.length) list.replaceChildren(text("p", "Comparing…", "waiting"));
+    const name = `0-${state.b}`;
+    return use(
+      Promise.all([app.load(0), app.load(state.b), json(`compare/${name}`), matrix(`distances/${name}`)]),
+      ([a, b, overlaps, distances]) => {
+        [one, other, overlap] = [a, b, overlaps];
+        showModels();
+        showMoved(distances.column(0));
+        showOverlaps();
+        heat.dataset.shown = name;
+        showBoth();
+      },
+      (error) => list.replaceChildren(complaint(error)),
+    );
+  }
+
+  function showModels() {
+    const facts = (model) =>
+      make("section", {}, text("h3", model.name), text("p", model.facts.map(([number, label]) => `${number} ${label}`).join(", ") + "."), note(model.about));
+    what.replaceChildren(facts(one), facts(other));
+  }
+
+  function showMoved(distances) {
+    const often = distances.map((value, row) => {
+      const match = other.index.get(one.words[row]);
+      const enough = match !== undefined && one.counts[row] >= state.least && other.counts[match] >= state.least;
+      return enough ? value : NaN;
+    });
+    moved = largest(often, MOVED).map(([row, distance]) => {
+      const word = one.words[row];
+      return [word, distance, one.counts[row], other.counts[other.index.get(word)]];
+    });
+    const rows = moved.map(([word, distance, a, b]) => [button(word, () => set({ word }), { className: "word" }), distance.toFixed(2), whole(a), whole(b)]);
+    list.replaceChildren(
+      moved.length
+        ? table(["word", "distance", `count in ${one.name}`, `count in ${other.name}`], rows, "Words that differ most")
+        : note("No word occurs that often in both models."),
+    );
+    list.dataset.shown = String(state.least);
+    if (!state.word && moved.length) state.word = moved[0][0];
+  }
+
+  function showBoth() {
+    const near = async (model) => {
+      const row = model.find(state.word);
+      if (row === undefined) return [];
+      const space = model.spaces[0];
+      const found = await space.nearest((await space.vectors([row]))[0], 10, [row]);
+      return found.map(([index, cosine]) => [model.words[index], cosine]);
+    };
+    const column = (model, found) =>
+      make("section", { "aria-label": model.name }, text("h3", `${state.word} in ${model.name}`), found.length ? foundList(found) : note("This model does not have the word."));
+    return useBoth(
+      Promise.all([near(one), near(other)]),
+      ([a, b]) => {
+        both.replaceChildren(column(one, a), column(other, b));
+        both.dataset.shown = state.word;
+      },
+      (error) => both.replaceChildren(complaint(error)),
+    );
+  }
+
+  function showOverlaps() {
+    const alike = overlap.matched.filter((value) => value > 0.5).length;
+    const shared = overlap.subspace_similarity.at(-1) ?? 0;
+    const partners = overlap.matched_rank.slice(0, MATCHED).map((rank, k) => [featureTitle(one, k + 1), featureTitle(other, rank), percent(overlap.matched[k])]);
+    matched.replaceChildren(
+      note(`${whole(overlap.shared_words)} words are in both models. Of the first ${overlap.dim} features, ${alike} have a partner with which they overlap by more than half; all ${overlap.dim} together overlap by ${percent(shared)}.`),
+      make("details", {}, text("summary", "Which feature matches which"), table([one.name, other.name, "overlap"], partners, "Features that match")),
+    );
+    drawOverlaps();
+  }
+
+  function drawOverlaps() {
+    if (!overlap) return;
+    const scale = scaleOf(isDark(), false);
+    const { squared } = overlap;
+    drawHeat(heat, {
+      label: "Overlap of every feature of the first model with every feature of the second",
+      cells: squared,
+      across: `features of ${other.name}`,
+      down: `features of ${one.name}`,
+      fill: (part) => `rgb(${scale.at(Math.sqrt(part)).join(" ")})`,
+      name: (i, j) => `${featureTitle(one, i + 1)} and ${featureTitle(other, j + 1)}: ${percent(squared[i][j])}`,
+    });
+  }
+
+  return {
+    show(parameters) {
+      const b = Number(parameters.get("b") ?? state.b);
+      state.b = page.models[b] && b > 0 ? b : 1;
+      state.least = Number(parameters.get("least") ?? state.least) || 0;
+      state.word = parameters.get("word") ?? state.word;
+      return update();
+    },
+    redraw: drawOverlaps,
+  };
+}

@@ -1,0 +1,289 @@
+// Data of the page: named parts, which are elements of a file or come from a server, and the models
+// that are made of them. Everything else is the same in both.
+
+import { singularValue } from "./dynamics.js";
+
+const NUMBERS = { i1: Int8Array, i2: Int16Array, u1: Uint8Array, f4: Float32Array };
+const kept = new Map();
+
+// The bytes of a part.
+function bytesOf(name) {
+  const element = document.getElementById(`part-${name}`);
+  if (!element) return request(`/data/${name}`).then((answer) => answer.arrayBuffer());
+  const binary = atob(element.textContent);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  element.remove(); // it is needed once
+  return Promise.resolve(bytes.buffer);
+}
+
+// A part, read once: `read` makes it from its bytes.
+function once(name, read) {
+  if (!kept.has(name)) {
+    const found = bytesOf(name).then(read);
+    kept.set(name, found);
+    found.catch(() => kept.delete(name));
+  }
+  return kept.get(name);
+}
+
+export function json(name) {
+  return once(name, (bytes) => JSON.parse(new TextDecoder().decode(bytes)));
+}
+
+export function matrix(name) {
+  return once(name, (bytes) => new Matrix(bytes));
+}
+
+// Ask the server a question; the answer is JSON.
+export async function ask(question, body) {
+  const headers = { "Content-Type": "application/json" };
+  const sent = { method: "POST", headers, body: JSON.stringify(body) };
+  return (await request(`/api/${question}`, sent)).json();
+}
+
+async function request(path, sent) {
+  let answer;
+  try {
+    answer = await fetch(path, sent);
+  } catch {
+    throw new Error("The server doesn’t answer any more. Start qwem explore again.");
+  }
+  if (answer.ok) return answer;
+  const said = await answer.json().catch(() => ({}));
+  throw new Error(said.error ?? `The server answered ${answer.status}.`);
+}
+
+// Numbers in blocks of columns, rounded to integers with one scale per column.
+class Matrix {
+  constructor(bytes) {
+    const length = new DataView(bytes).getUint32(0, true);
+    const header = JSON.parse(new TextDecoder().decode(bytes.slice(4, 4 + length)));
+    this.rows = header.rows;
+    this.blocks = [];
+    let [start, first] = [4 + length, 0];
+    for (const { type, columns, scales } of header.blocks) {
+      const values = new NUMBERS[type](bytes, start, this.rows * columns);
+      this.blocks.push({ values, columns, first, scales: scales ?? Array(columns).fill(1) });
+      start += 8 * Math.ceil(values.byteLength / 8);
+      first += columns;
+    }
+    this.columns = first;
+  }
+
+  // All rows of a column, from 0.
+  column(k) {
+    const { values, columns, first, scales } = this.blocks.find((b) => k < b.first + b.columns);
+    const found = new Float32Array(this.rows);
+    for (let row = 0; row < this.rows; row++) {
+      found[row] = values[row * columns + k - first] * scales[k - first];
+    }
+    return found;
+  }
+
+  row(row) {
+    return this.blocks.flatMap(({ values, columns, scales }) =>
+      Array.from({ length: columns }, (_, k) => values[row * columns + k] * scales[k]),
+    );
+  }
+}
+
+// Vectors of words: the vector of word i is r_ik w_k for k up to the dimension d, where w_k is s_k(t)
+// in a closed form. `dials` are { d, t }; t is in units of τ₁, and left out at the end of training.
+export class Space {
+  constructor(number, facts, words) {
+    Object.assign(this, facts);
+    this.number = number;
+    this.words = words;
+  }
+
+  rows() {
+    return matrix(`${this.number}/vectors-${this.name}`);
+  }
+
+  weight(k, t) {
+    if (t === undefined || !this.run) return this.weights[k];
+    const { start, rates, unit } = this.run;
+    return singularValue({ eigenvalues: this.eigenvalues, start, rates }, k, t * unit);
+  }
+
+  weightsAt({ d = this.dim, t } = {}) {
+    return Array.from({ length: d }, (_, k) => this.weight(k, t));
+  }
+
+  async vectors(rows, dials = {}) {
+    if (this.remote) {
+      const words = rows.map((row) => this.words[row]);
+      return ask("vectors", { model: this.number, space: this.name, words, ...dials });
+    }
+    const all = await this.rows();
+    const weights = this.weightsAt(dials);
+    return rows.map((row) => {
+      const values = all.row(row);
+      return weights.map((weight, k) => weight * values[k]);
+    });
+  }
+
+  // Vectors of length one.
+  async directions(rows, dials) {
+    return (await this.vectors(rows, dials)).map(unit);
+  }
+
+  // The cosine of every word with a direction; zero for words without a vector.
+  async cosines(direction, dials = {}) {
+    const all = await this.rows();
+    const weights = this.weightsAt(dials);
+    const products = new Float32Array(all.rows);
+    const squares = new Float32Array(all.rows);
+    const largest = Math.max(...weights) || 1; // early in training all weights are tiny
+    for (const { values, columns, first, scales } of all.blocks) {
+      const count = Math.min(columns, weights.length - first);
+      if (count <= 0) break;
+      const scaled = Float64Array.from({ length: count }, (_, k) => (scales[k] * weights[first + k]) / largest);
+      const along = scaled.map((scale, k) => scale * direction[first + k]);
+      const across = scaled.map((scale) => scale * scale);
+      for (let row = 0, at = 0; row < all.rows; row++, at += columns) {
+        let [product, square] = [0, 0];
+        for (let k = 0; k < count; k++) {
+          const value = values[at + k];
+          product += value * along[k];
+          square += value * value * across[k];
+        }
+        products[row] += product;
+        squares[row] += square;
+      }
+    }
+    const length = Math.hypot(...direction) || 1;
+    return products.map((product, row) => (squares[row] > 0 ? product / Math.sqrt(squares[row]) / length : 0));
+  }
+
+  // The words nearest to a direction: [[row, cosine], …]. Equal ones keep their order.
+  async nearest(direction, count, excluded = [], dials = {}) {
+    if (!(Math.hypot(...direction) > 0)) return [];
+    if (this.remote) {
+      const exclude = excluded.map((row) => this.words[row]);
+      return ask("nearest", {
+        model: this.number, space: this.name, vector: direction, exclude, count, ...dials,
+      }); // prettier-ignore
+    }
+    return largest(await this.cosines(direction, dials), count, new Set(excluded));
+  }
+}
+
+// The rows of the largest values, the largest first.
+export function largest(values, count, excluded = new Set()) {
+  const best = [];
+  for (let row = 0; row < values.length; row++) {
+    const value = values[row];
+    if (value === 0 || Number.isNaN(value) || excluded.has(row)) continue;
+    if (best.length === count && value <= best[count - 1][1]) continue;
+    let place = best.length;
+    while (place > 0 && best[place - 1][1] < value) place -= 1;
+    best.splice(place, 0, [row, value]);
+    if (best.length > count) best.pop();
+  }
+  return best;
+}
+
+export function unit(vector) {
+  const length = Math.hypot(...vector) || 1;
+  return vector.map((value) => value / length);
+}
+
+export function dot(a, b) {
+  return a.reduce((sum, value, k) => sum + value * b[k], 0);
+}
+
+// A model: its facts, its words, and the parts that views ask for.
+export class Model {
+  static async load(number, facts) {
+    const name = (part) => `${number}/${part}`;
+    const [words, counts, features, labels] = await Promise.all([
+      json(name("words")),
+      matrix(name("counts")),
+      json(name("features")),
+      matrix(name("topics")),
+    ]);
+    return new Model(number, facts, words, counts.column(0), features, labels.column(0));
+  }
+
+  constructor(number, facts, words, counts, features, labels) {
+    Object.assign(this, { ...facts, number, words, counts, features, labels });
+    this.spaces = facts.spaces.map((space) => new Space(number, space, words));
+    this.all = facts.words; // how many words the model has; a file has fewer
+    this.index = new Map(words.map((word, row) => [word, row]));
+  }
+
+  has(part) {
+    return this.parts.includes(part);
+  }
+
+  json(part) {
+    return json(`${this.number}/${part}`);
+  }
+
+  matrix(part) {
+    return matrix(`${this.number}/${part}`);
+  }
+
+  // The row of a word as typed, or of its lower-case form.
+  find(typed) {
+    return this.index.get(typed.trim()) ?? this.index.get(typed.trim().toLowerCase());
+  }
+
+  // The rows of words as typed; an error names those that are unknown and close spellings.
+  rowsOf(typed) {
+    const rows = typed.map((word) => this.find(word));
+    const unknown = typed.filter((_, i) => rows[i] === undefined);
+    if (unknown.length) throw new UnknownWords(this, unknown);
+    return rows;
+  }
+
+  space(name) {
+    return this.spaces.find((space) => space.name === name) ?? this.spaces[0];
+  }
+
+  // The space whose axes are the features.
+  get featureSpace() {
+    return this.space(this.featured);
+  }
+}
+
+// Words that are not there; the page shows close spellings to press.
+export class UnknownWords extends Error {
+  constructor(model, typed) {
+    const shown = typed.map((word) => word.trim()).filter(Boolean);
+    super(
+      shown.length
+        ? `${shown.map((word) => `“${word}”`).join(" and ")} ${shown.length > 1 ? "are" : "is"} not among the words of this ${document.getElementById("part-page") || model.all > model.words.length ? "page" : "model"}.`
+        : "Type a word.",
+    );
+    this.typed = shown[0] ?? "";
+    this.close = shown.length ? closeSpellings(model.words, shown[0].toLowerCase()) : [];
+  }
+}
+
+// Up to five words within two edits, the closest first and the more frequent before others.
+export function closeSpellings(words, typed) {
+  const near = [];
+  for (const word of words) {
+    if (Math.abs(word.length - typed.length) > 2) continue;
+    const distance = editDistance(word, typed);
+    if (distance <= 2 && distance < typed.length) near.push([distance, word]);
+  }
+  const first = near.sort((a, b) => a[0] - b[0]).slice(0, 5);
+  return first.map(([, word]) => word);
+}
+
+function editDistance(a, b) {
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const swap = last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, last[j] + 1, next[j - 1] + 1));
+    }
+    last = next;
+  }
+  return last[b.length];
+}

@@ -1,0 +1,158 @@
+// Small helpers to make elements. Text is always text: nothing here reads HTML.
+
+import { UnknownWords } from "./data.js";
+
+// An element with properties (attributes where the name has a dash, or is `role` or `list`).
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined) continue;
+    if (name.includes("-") || name === "role" || name === "list") element.setAttribute(name, value);
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else Reflect.set(element, name, value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export const text = (tag, content, className = "") => make(tag, { textContent: content, className });
+export const note = (content) => text("p", content, "note");
+
+// A control with its visible name.
+export function labelled(name, control, className = "") {
+  return make("label", { className }, text("span", name), control);
+}
+
+export function button(name, onclick, more = {}) {
+  return make("button", { type: "button", textContent: name, onclick, ...more });
+}
+
+// A form whose fields and button are in one line.
+export function form(submit, ...children) {
+  const onsubmit = (event) => {
+    event.preventDefault();
+    submit();
+  };
+  return make("form", { className: "controls", onsubmit }, ...children);
+}
+
+export function submitButton(name) {
+  return make("button", { type: "submit", className: "main", textContent: name });
+}
+
+// A menu of choices: value and text of each.
+export function menu(choices, chosen, change) {
+  const select = make("select", { onchange: () => change(select.value) });
+  select.replaceChildren(...choices.map(([value, name]) => new Option(name, value)));
+  select.value = choices.some(([value]) => value === chosen) ? chosen : (choices[0]?.[0] ?? "");
+  return select;
+}
+
+// A field for words, with suggestions while one is typed.
+export function wordField(value, more = {}) {
+  const plain = { autocapitalize: "none", autocomplete: "off", spellcheck: false };
+  return make("input", { type: "text", value, list: "suggestions", ...plain, ...more });
+}
+
+export function range(max, step, oninput) {
+  return make("input", { type: "range", min: "0", max: String(max), step: String(step), oninput });
+}
+
+// A table with a head; the caption is for those who don't see it.
+export function table(head, rows, caption, className = "") {
+  const cells = (tag, row) => row.map((cell) => make(tag, tag === "th" ? { scope: "col" } : {}, cell));
+  return make(
+    "div",
+    { className: "scroll" },
+    make(
+      "table",
+      { className },
+      text("caption", caption, "hidden"),
+      head.length ? make("thead", {}, make("tr", {}, ...cells("th", head))) : null,
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...cells("td", row)))),
+    ),
+  );
+}
+
+// A sentence about something that went wrong; of unknown words with close spellings to press.
+export function complaint(error, follow) {
+  const said = make("p", { className: "unknown", role: "status" });
+  said.append(error instanceof Error ? error.message : String(error));
+  if (error instanceof UnknownWords && error.close.length) {
+    said.append(" Close spellings: ");
+    error.close.forEach((word, i) => {
+      if (i) said.append(", ");
+      said.append(follow ? wordButton(word, follow) : word);
+    });
+    said.append(".");
+  }
+  return said;
+}
+
+// A heading and a sentence that says what one sees.
+export function intro(title, sentence) {
+  return make("div", { className: "intro" }, text("h1", title), text("p", sentence));
+}
+
+export function chartBox() {
+  return make("div", { className: "chart" });
+}
+
+export function wordButton(word, follow) {
+  return button(word, () => follow(word), { className: "word" });
+}
+
+// A number with a bar behind it that is as long as the number is large, one being the longest.
+export function bar(value, shown = value.toFixed(2)) {
+  const element = text("span", shown, "bar");
+  element.style.setProperty("--part", Math.min(1, Math.max(value, 0)).toFixed(4));
+  return element;
+}
+
+// A list of words with their cosines as bars; with `follow` each word is a button.
+export function foundList(found, follow) {
+  const items = found.map(([word, cosine]) =>
+    make("li", {}, follow ? wordButton(word, follow) : text("span", word, "word"), bar(cosine)),
+  );
+  return make("ol", { className: "found" }, ...items);
+}
+
+// Words in a row, divided by commas, each a button.
+export function wordRow(words, follow) {
+  // A word joiner keeps the comma beside its word.
+  return words.flatMap((word, i) => [wordButton(word, follow), i < words.length - 1 ? "\u2060, " : ""]);
+}
+
+// Words typed in a field: divided by commas or spaces.
+export function typedWords(typed) {
+  return typed.split(/[\s,;]+/).filter(Boolean);
+}
+
+// A number with digits and a proper minus, without a minus zero.
+export function signed(value, digits = 2) {
+  const scale = 10 ** digits;
+  return (Math.round(scale * value) / scale + 0).toFixed(digits).replace("-", "−");
+}
+
+export const whole = (value) => Math.round(value).toLocaleString("en");
+export const percent = (value, digits = 0) => `${(100 * value).toFixed(digits)}%`;
+
+// Only the last of several answers that were asked for is used.
+export function latest() {
+  let asked = 0;
+  return async (answer, use, fail) => {
+    const mine = (asked += 1);
+    try {
+      const value = await answer;
+      if (mine === asked) use(value);
+    } catch (error) {
+      if (mine === asked) fail(error);
+    }
+  };
+}
+
+// A number of the address within bounds, or what it is otherwise.
+export function numberIn(given, otherwise, low, high) {
+  const value = given === null || given === "" ? NaN : Number(given);
+  return Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;
+}

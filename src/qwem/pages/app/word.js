@@ -1,0 +1,280 @@
+// One word: its neighbours at any dimension and time, the words it occurs with, sentences, its
+// features, and why it is similar to another.
+
+import { drawBars } from "./charts.js";
+import { ask, dot } from "./data.js";
+import { bar, button, chartBox, complaint, form, intro, labelled, latest, make, note, numberIn, percent, range, signed, submitButton, text, whole, wordButton, wordField } from "./dom.js";
+import { endTitle } from "./features.js";
+import { drawingsIn, saveButtons } from "./saving.js";
+
+const NEIGHBOURS = 12;
+const SHARED = 8; // words that explain a similarity
+const SEARCHED = 60; // among so many of the nearest to both
+const RIDGE = 0.2; // keeps the shares of words that are much alike from growing against each other
+
+// A word that most people know, or one of middle frequency.
+export function startingWord(model) {
+  const known = ["king", "music", "water", "good"].find((word) => model.find(word) !== undefined);
+  return known ?? model.words[Math.floor(model.words.length / 3)];
+}
+
+// The parts that words near both have in the cosine of two words, and the rest, which add up to it.
+// With N the directions of those words, a·b = a·P b + rest, where P projects on them (ridge
+// regression), and the part of word i is the mean of α_i (b·n_i) and β_i (a·n_i).
+export async function whySimilar(space, a, b, dials = {}) {
+  const [one, other] = await space.directions([a, b], dials);
+  const cosine = dot(one, other);
+  const middle = one.map((value, k) => value + other[k]);
+  const near = (await space.nearest(middle, SEARCHED, [a, b], dials)).map(([row]) => row);
+  const vectors = await space.directions(near, dials);
+  const chosen = [];
+  while (chosen.length < Math.min(SHARED, near.length)) {
+    // The nearest to both that is least like those chosen before.
+    const scores = vectors.map((vector, i) =>
+      chosen.includes(i) ? -Infinity : Math.min(dot(vector, one), dot(vector, other)) - 0.5 * Math.max(0, ...chosen.map((j) => dot(vector, vectors[j]))),
+    );
+    chosen.push(scores.indexOf(Math.max(...scores)));
+  }
+  const basis = chosen.map((i) => vectors[i]);
+  const gram = basis.map((u, i) => basis.map((v, j) => dot(u, v) + (i === j ? RIDGE : 0)));
+  const [withOne, withOther] = [one, other].map((vector) => basis.map((u) => dot(u, vector)));
+  const [alpha, beta] = [withOne, withOther].map((right) => solve(gram, right));
+  const parts = chosen.map((i, n) => [near[i], (alpha[n] * withOther[n] + beta[n] * withOne[n]) / 2]);
+  const told = parts.reduce((sum, [, part]) => sum + part, 0);
+  return { cosine, parts: parts.sort((x, y) => y[1] - x[1]), rest: cosine - told };
+}
+
+// The solution of a small system of linear equations, by elimination.
+function solve(matrix, right) {
+  const rows = matrix.map((row, i) => [...row, right[i]]);
+  const n = rows.length;
+  for (let i = 0; i < n; i++) {
+    for (let j = i + 1; j < n; j++) {
+      const factor = rows[j][i] / rows[i][i];
+      for (let k = i; k <= n; k++) rows[j][k] -= factor * rows[i][k];
+    }
+  }
+  const found = Array(n).fill(0);
+  for (let i = n - 1; i >= 0; i--) {
+    const known = found.reduce((sum, value, k) => (k > i ? sum + rows[i][k] * value : sum), 0);
+    found[i] = (rows[i][n] - known) / rows[i][i];
+  }
+  return found;
+}
+
+export function wordView(element, app) {
+  const { model, space, page, words } = app;
+  const end = space.run ? lastTime(space) : 0;
+  const state = { word: startingWord(model), other: "", d: space.dim, t: end };
+  let found = { neighbours: [], collocates: [], features: [], why: null };
+
+  const field = wordField(state.word, { name: "word", "aria-label": "Word" });
+  const dim = make("input", { type: "range", min: "1", max: String(space.dim), oninput: () => set({ d: Number(dim.value) }) });
+  const time = range(end, "any", () => set({ t: Number(time.value) }));
+  const now = make("output", { role: "status" });
+  const heading = text("h2", "", "theword");
+  const facts = note("");
+  const box = (id) => make("div", { "aria-live": "polite", id });
+  const [neighbours, collocates, sentences] = ["word-neighbours", "word-collocates", "word-sentences"].map(box);
+  const strongest = chartBox();
+  const otherField = wordField("", { name: "other", "aria-label": "Another word" });
+  const why = make("p", { className: "answer", role: "status" });
+  const parts = chartBox();
+  const section = (title, ...children) => make("section", { "aria-label": title }, text("h3", title), ...children);
+  element.append(
+    intro("Words", "Neighbours are words that are used alike: they occur near the same other words. The words that a word occurs with are another matter; see both side by side."),
+    form(() => set({ word: field.value, other: "" }), labelled("Word", field), submitButton("Show")),
+    make("details", { className: "dials" }, text("summary", "Fewer dimensions, earlier in training"),
+      make("div", { className: "controls" }, labelled("Dimension d", dim, "grow"), space.run ? labelled("Time t/τ₁", time, "grow") : null, now)), // prettier-ignore
+    make("div", { className: "titleline" }, heading, facts),
+    make("div", { className: "columns" }, section("Used like", neighbours), section("Occurs with", collocates), section("Its strongest features", strongest)),
+    section("Why are two words similar?", form(() => set({ other: otherField.value }), labelled("Why is it similar to", otherField), submitButton("Explain")), why, parts),
+    section("Sentences", sentences),
+    saveButtons({
+      name: "word",
+      drawing: () => drawingsIn(strongest, parts),
+      table: () => [
+        ["word", state.word, `d = ${state.d}`],
+        ["neighbour", "cosine", "lowest", "highest"],
+        ...found.neighbours.map((one) => [one.word, one.cosine, one.low, one.high]),
+        ["occurs with", "count", "times more often than by chance"],
+        ...found.collocates.map((one) => [one.word, one.count, one.ratio]),
+        ["feature", "coordinate", "share"],
+        ...found.features.map(({ rank, value, share }) => [rank, value, share]),
+      ],
+    }),
+  );
+
+  const [useNeighbours, useCollocates, useSentences, useFeatures, useWhy] = [latest(), latest(), latest(), latest(), latest()];
+  const go = (word) => set({ word, other: "" });
+  const atEnd = () => !space.run || state.t >= end * 0.9999;
+  const dials = () => ({ d: state.d === space.dim ? undefined : state.d, t: atEnd() ? undefined : state.t });
+
+  function set(values) {
+    Object.assign(state, values);
+    update();
+    const { d, t } = dials();
+    app.keep({ word: state.word, with: state.other, d, t: t && Number(t.toFixed(4)) });
+  }
+
+  function update() {
+    const row = model.find(state.word);
+    if (row !== undefined) state.word = words[row];
+    [field.value, otherField.value, dim.value, time.value] = [state.word, state.other, String(state.d), String(state.t)];
+    const moment = atEnd() ? "at the end of training" : `at t = ${state.t.toFixed(2)} τ₁`;
+    now.textContent = `${state.d} dimensions${space.run ? `, ${moment}` : ""}`;
+    time.setAttribute("aria-valuetext", moment);
+    if (row === undefined) {
+      found = { neighbours: [], collocates: [], features: [], why: null };
+      for (const each of [heading, facts, collocates, strongest, sentences, why, parts]) each.replaceChildren();
+      try {
+        model.rowsOf([state.word]);
+      } catch (error) {
+        neighbours.replaceChildren(complaint(error, go));
+      }
+      return;
+    }
+    heading.textContent = state.word;
+    const topic = model.topics[model.labels[row]].title;
+    facts.textContent = `${model.counts[row] ? `occurs ${whole(model.counts[row])} times, ` : ""}word ${whole(row + 1)} of ${whole(model.all)} by frequency, topic “${topic}”`;
+    const shown = JSON.stringify([state.word, state.d, atEnd() ? null : state.t]);
+    useNeighbours(findNeighbours(row), (answer) => showNeighbours(answer, shown), fail(neighbours));
+    useCollocates(findCollocates(), showCollocates, fail(collocates));
+    useFeatures(findFeatures(row), showFeatures, fail(strongest));
+    showSentences();
+    showWhy(row);
+  }
+
+  const fail = (place) => (error) => place.replaceChildren(complaint(error, go));
+
+  async function findNeighbours(row) {
+    const stable = page.live && model.replicates && space === model.spaces[0] && state.d === space.dim && atEnd();
+    if (stable) return ask("stable", { model: model.number, word: state.word, count: NEIGHBOURS });
+    const [vector] = await space.vectors([row], dials());
+    const near = await space.nearest(vector, NEIGHBOURS, [row], dials());
+    return near.map(([other, cosine]) => ({ word: words[other], cosine }));
+  }
+
+  function showNeighbours(answer, shown) {
+    found.neighbours = answer;
+    const items = answer.map(({ word, cosine, low, high }) => {
+      const interval = low === undefined ? "" : ` (${low.toFixed(2)} to ${high.toFixed(2)})`;
+      const ask = { className: "quiet", "aria-label": `Why is ${word} similar?` };
+      return make("li", {}, wordButton(word, go), bar(cosine, `${cosine.toFixed(2)}${interval}`), button("why?", () => set({ other: word }), ask));
+    });
+    const sure = answer.some(({ low }) => low !== undefined);
+    neighbours.replaceChildren(
+      make("ol", { className: "found with" }, ...items),
+      sure ? note(`In brackets: where the number lies in 95% of ${model.replicates} replicates of the text.`) : "",
+    );
+    neighbours.dataset.shown = shown;
+  }
+
+  async function findCollocates() {
+    if (model.counts_at_hand) return ask("collocates", { model: model.number, word: state.word, count: NEIGHBOURS });
+    if (!model.has("collocates")) return null;
+    const all = await model.json("collocates");
+    return Object.hasOwn(all, state.word) ? all[state.word] : [];
+  }
+
+  function showCollocates(answer) {
+    found.collocates = answer ?? [];
+    if (!answer?.length) {
+      const none = answer ? "No word is kept that occurs with it more often than by chance." : "The counts of word pairs are not at hand. Give them with --counts to see them.";
+      return collocates.replaceChildren(note(none));
+    }
+    const most = Math.max(1, ...answer.map(({ count }) => count));
+    const items = answer.map(({ word, count, ratio }) =>
+      make("li", { title: `${whole(count)} counted, ${ratio.toFixed(1)} times as many as by chance` },
+        model.find(word) === undefined ? text("span", word, "word") : wordButton(word, go),
+        bar(count / most, `${ratio.toFixed(1)}×`)), // prettier-ignore
+    );
+    collocates.replaceChildren(
+      make("ol", { className: "found" }, ...items),
+      note("How many times more often than by chance; long bars are pairs that were counted often."),
+    );
+  }
+
+  // How much of a word's vector in the closed form lies on each feature.
+  async function findFeatures(row) {
+    const [vector] = await model.featureSpace.vectors([row]);
+    const square = dot(vector, vector) || 1;
+    return vector.map((value, k) => ({ rank: k + 1, value, share: value ** 2 / square }));
+  }
+
+  function showFeatures(answer) {
+    found.features = answer;
+    const top = [...answer].sort((a, b) => b.share - a.share).slice(0, NEIGHBOURS);
+    drawBars(strongest, {
+      label: `Features that make up ${state.word}`,
+      rows: top.map(({ rank, value, share }) => ({ name: endTitle(model, rank, value), value: share, shown: percent(share, 1) })),
+    });
+  }
+
+  function showSentences() {
+    if (!model.sentences) {
+      return sentences.replaceChildren(note("Open the model with qwem explore and its text (--text) to read where the word occurs."));
+    }
+    const asked = { model: model.number, word: state.word, near: state.other.trim() || undefined };
+    return useSentences(
+      ask("passages", asked),
+      (lines) => {
+        const cells = ({ before, word, after }) => make("li", {}, text("span", before, "before"), text("b", word), text("span", after));
+        sentences.replaceChildren(
+          lines.length ? make("ol", { className: "passages" }, ...lines.map(cells)) : note("The text at hand has no such passage."),
+        );
+        sentences.dataset.shown = state.word;
+      },
+      fail(sentences),
+    );
+  }
+
+  function showWhy(row) {
+    found.why = null;
+    parts.replaceChildren();
+    if (!state.other.trim()) return why.replaceChildren("Type a second word, or press “why?” beside a neighbour.");
+    const explain = async () => {
+      const [other] = model.rowsOf([state.other]);
+      return whySimilar(space, row, other, dials());
+    };
+    return useWhy(
+      explain(),
+      (answer) => {
+        found.why = answer;
+        drawWhy();
+      },
+      (error) => why.replaceChildren(complaint(error, (word) => set({ other: word }))),
+    );
+  }
+
+  function drawWhy() {
+    const { cosine, parts: shared, rest } = found.why;
+    why.replaceChildren(
+      `The similarity of “${state.word}” and “${state.other}” is ${signed(cosine, 3)}. Both are near the words below, and the parts add up to it; the rest is what only these two have in common.`,
+    );
+    const rows = [...shared.map(([row, value]) => ({ name: words[row], value })), { name: "the rest", value: rest }];
+    drawBars(parts, {
+      label: `What makes ${state.word} and ${state.other} similar`,
+      rows: rows.map(({ name, value }) => ({ name, value, shown: `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}` })),
+    });
+  }
+
+  return {
+    show(parameters) {
+      state.word = parameters.get("word") ?? state.word;
+      state.other = parameters.get("with") ?? "";
+      state.d = Math.round(numberIn(parameters.get("d"), space.dim, 1, space.dim));
+      state.t = numberIn(parameters.get("t"), end, 0, end);
+      update();
+    },
+    redraw() {
+      if (found.features.length) showFeatures(found.features);
+      if (found.why) drawWhy();
+    },
+  };
+}
+
+// A time at which all features are learned.
+export function lastTime(space) {
+  return 1.15 * Math.max(...space.run.learning_times.filter(Number.isFinite));
+}

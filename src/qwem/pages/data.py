@@ -1,0 +1,339 @@
+"""Data of the pages: named parts, the same ones in a file and from the server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem import __version__
+from qwem._internal.results import as_plain
+from qwem.errors import DataError
+from qwem.evaluation.suite import evaluate_available
+from qwem.pages import comparison, concepts
+from qwem.pages.collocates import collocates
+from qwem.pages.results import results_data
+from qwem.pages.stability import stability_data
+from qwem.pages.summary import about_text, training_note
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from qwem._internal.results import Result, ShownTable
+    from qwem.pages.models import PageModel
+    from qwem.pages.spaces import Space
+
+Json = dict[str, Any]
+
+FILE_WORDS = 10_000
+FINE_COLUMNS = 32
+"""How many features have 16 bits in a file, for maps without visible steps; the others have 8."""
+
+SECOND_COLUMNS = 100
+"""How many features a file has of the closed form that polished vectors started from."""
+
+MOST_NUMBERS = 40_000_000
+"""Larger matrices of vectors stay with the server, which then answers in the browser's place."""
+
+COLLOCATES, COLLOCATE_WORDS, COMPARED_FEATURES = 12, 3_000, 30
+_TRACED_VALUES = 40
+
+
+class PageData:
+    """Named parts of what the pages show, each made when it is first asked for.
+
+    Parameters
+    ----------
+    models
+        What `load_models` or `page_model` returned. The others are compared with the first.
+    words
+        How many words a file has, the most frequent ones; None for all, from a server.
+    title
+        The heading.
+    results
+        Results to show, by title.
+    analogies, similarity, tasks
+        Benchmarks for scores and relations, by name or path; names may be absent.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[PageModel],
+        *,
+        words: int | None = None,
+        title: str | None = None,
+        results: Mapping[str, Result | ShownTable] | None = None,
+        analogies: str | os.PathLike[str] | None = "google",
+        similarity: Sequence[str | os.PathLike[str]] = ("wordsim353", "simlex999", "men"),
+        tasks: str | os.PathLike[str] | None = "google",
+    ) -> None:
+        self.models, self._words, self._title = models, words, title
+        self._results = results or {}
+        self._benchmarks = (analogies, similarity)
+        self._tasks = tasks
+        self._made: dict[str, bytes] = {}
+        self._locks: dict[str, threading.Lock] = {}
+        self._parts: dict[str, Callable[[], bytes]] = {"page": self._page}
+        for number, model in enumerate(models):
+            self._add_model(number, model)
+        for number in range(1, len(models)):
+            self._parts[f"compare/0-{number}"] = self._comparison(number)
+            self._parts[f"distances/0-{number}"] = self._distances(number)
+
+    @property
+    def live(self) -> bool:
+        """Whether a server answers questions."""
+        return self._words is None
+
+    def names(self) -> list[str]:
+        """Return the names of all parts."""
+        return list(self._parts)
+
+    def get(self, name: str) -> bytes:
+        """Return a part: JSON, or a matrix as `packed` writes it."""
+        if name not in self._parts:
+            raise DataError(f"There is no part {name!r} of this page.")
+        with self._locks.setdefault(name, threading.Lock()):
+            if name not in self._made:
+                self._made[name] = self._parts[name]()
+            return self._made[name]
+
+    def made(self, name: str) -> bytes | None:
+        """Return a part that was made before, or None."""
+        return self._made.get(name)
+
+    def forget(self, name: str) -> None:
+        """Make a part anew when it is asked for again."""
+        self._made.pop(name, None)
+
+    def _add_model(self, number: int, model: PageModel) -> None:
+        count = len(model.vocabulary) if self._words is None else self._words
+        kept = slice(min(count, len(model.vocabulary)))
+        parts: dict[str, Callable[[], bytes]] = {
+            "words": lambda: encoded(list(model.vocabulary.words[kept])),
+            "counts": lambda: packed([model.frequencies[kept, None].astype(np.float32)]),
+            "map": lambda: packed([rounded(model.make_topics().places[kept], 16)]),
+            "topics": lambda: packed([model.make_topics().labels[kept, None]]),
+            "features": lambda: encoded(self._features(model)),
+            "relations": lambda: encoded(concepts.relations(model.featured, self._tasks)),
+            "scores": lambda: encoded(self._scores(model)),
+        }
+        for space in model.spaces.values():
+            parts[f"vectors-{space.name}"] = self._vectors(space, kept)
+        if "closed" in model.spaces:
+            closed = model.spaces["closed"]
+            parts["learned"] = lambda: packed([rounded(closed.learned()[kept, None], 16)])
+        if model.stability is not None:
+            stability = model.stability
+            parts["stability"] = lambda: encoded(stability_data(stability, kept.stop))
+        if model.trace is not None:
+            parts["trace"] = lambda: encoded(self._trace(model))
+        if model.counts is not None and not self.live:
+            parts["collocates"] = lambda: encoded(self._collocates(model))
+        self._parts |= {f"{number}/{name}": make for name, make in parts.items()}
+
+    def _page(self) -> bytes:
+        models = [self._model(number, model) for number, model in enumerate(self.models)]
+        first = self.models[0]
+        named = f"What {first.name} knows" if first.path is not None else "What this text is about"
+        return encoded(
+            {
+                "version": __version__,
+                "live": self.live,
+                "title": self._title or named,
+                "models": models,
+                "results": results_data(self._results),
+            }
+        )
+
+    def _model(self, number: int, model: PageModel) -> Json:
+        topics = model.make_topics()
+        prefix = f"{number}/"
+        return {
+            "name": model.name,
+            "kind": model.kind,
+            "facts": model.facts(),
+            "about": about_text(topics.topics),
+            "paragraphs": model.paragraphs(),
+            "training_note": "" if model.model is None else training_note(model.model),
+            "chosen": "" if model.model is None else model.model.chosen,
+            "settings": model.settings(),
+            "spaces": [self._space(space) for space in model.spaces.values()],
+            "featured": model.featured.name,
+            "topics": topics.topics,
+            "quiet": topics.quiet,
+            "parts": [name[len(prefix) :] for name in self._parts if name.startswith(prefix)],
+            "words": len(model.vocabulary),
+            "can_name": self.live and model.can_name,
+            "counts_at_hand": self.live and model.counts is not None,
+            "sentences": self.live and model.sentences is not None,
+            "replicates": 0 if model.stability is None else len(model.stability.replicates),
+        }
+
+    def _space(self, space: Space) -> Json:
+        run = space.run
+        return {
+            "name": space.name,
+            "title": space.title,
+            "dim": space.dim if self.live else self._columns(space),
+            "remote": self._is_remote(space),
+            "eigenvalues": space.eigenvalues,
+            "weights": space.weights,
+            "run": None
+            if run is None
+            else {
+                "start": run.initial_singular_values,
+                "rates": run.rates,
+                "learning_times": np.asarray(run.rescaled_time(run.learning_times)),
+                "unit": space.unit,
+            },
+        }
+
+    def _is_remote(self, space: Space) -> bool:
+        return self.live and len(space.vocabulary) * space.dim > MOST_NUMBERS
+
+    def _columns(self, space: Space) -> int:
+        """Return how many columns of a space the browser has."""
+        if self.live:
+            return min(space.dim, max(2, MOST_NUMBERS // len(space.vocabulary)))
+        second = any(
+            space is each for model in self.models for each in list(model.spaces.values())[1:]
+        )
+        return min(space.dim, SECOND_COLUMNS) if second else space.dim
+
+    def _vectors(self, space: Space, kept: slice) -> Callable[[], bytes]:
+        def make() -> bytes:
+            rows = space.rows[kept, : self._columns(space)].astype(np.float64)
+            if space.row_scale is not None:
+                rows *= space.row_scale[kept, None]
+            fine = rows.shape[1] if self.live else FINE_COLUMNS if space.run is not None else 0
+            return packed([rounded(rows[:, :fine], 16), rounded(rows[:, fine:], 8)])
+
+        return make
+
+    def _features(self, model: PageModel) -> list[Json]:
+        named = model.names.get(model.featured.name, {})
+        quiet = set(model.vocabulary.words[: model.make_topics().quiet])
+        run = model.featured.run
+        found = []
+        for feature in model.features():
+            words = {word for word, _ in feature.positive + feature.negative}
+            time = feature.learning_time
+            found.append(
+                {
+                    **feature.to_dict(),
+                    "time": None if run is None or time is None else float(run.rescaled_time(time)),
+                    "name": named.get(feature.rank, ""),
+                    "function_words": len(words & quiet) > len(words) / 2,
+                }
+            )
+        return found
+
+    def _scores(self, model: PageModel) -> Json:
+        found = evaluate_available(
+            model.first.embedding(len(model.vocabulary), model.first.dials()), *self._benchmarks
+        )
+        analogies = None if found is None else found.analogies
+        tested = {} if found is None else found.similarity
+        scores = {}
+        if analogies is not None:
+            scores = {"all questions": analogies, **analogies.totals, **analogies.by_category}
+        return {
+            "analogies": [
+                [name, score.accuracy, score.accuracy_mul, score.questions, score.skipped]
+                for name, score in scores.items()
+                if score.questions
+            ],
+            "similarity": [
+                [name, score.spearman, score.pairs, score.skipped] for name, score in tested.items()
+            ],
+        }
+
+    def _trace(self, model: PageModel) -> Json:
+        trace, unit = model.trace, model.spaces["closed"].unit
+        assert trace is not None
+        assert unit is not None
+        known = bool(np.isfinite(trace.times).all())
+        return {
+            "times": trace.times / unit if known else None,
+            "losses": trace.losses,
+            "singular_values": [row[:_TRACED_VALUES] for row in trace.singular_values],
+        }
+
+    def _collocates(self, model: PageModel) -> Json:
+        assert model.counts is not None
+        words = model.vocabulary.words[: min(self._words or 0, COLLOCATE_WORDS)]
+        return {
+            word: collocates(model.counts, word, COLLOCATES)
+            for word in words
+            if word in model.counts.vocabulary
+        }
+
+    def _comparison(self, number: int) -> Callable[[], bytes]:
+        one, other = self.models[0].featured, self.models[number].featured
+        return lambda: encoded(comparison.matched_features(one, other, COMPARED_FEATURES))
+
+    def _distances(self, number: int) -> Callable[[], bytes]:
+        one, other = self.models[0].first, self.models[number].first
+        kept = slice(self._words)
+        return lambda: packed([comparison.distances(one, other)[kept, None].astype(np.float32)])
+
+
+def rounded(matrix: NDArray[np.floating[Any]], bits: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return a matrix rounded to integers, and the scale of each column.
+
+    The largest number of a column becomes 127 or 32,767, so that the rounding error is at most half
+    a scale. Columns have their own scales because features differ in size by an order of magnitude.
+
+    >>> rounded(np.array([[1.0, 0.1], [-1.0, 0.0]]), 8)[0].tolist()
+    [[127, 127], [-127, 0]]
+    """
+    largest = 2 ** (bits - 1) - 1
+    scales = np.abs(matrix).max(axis=0, initial=0).astype(np.float64) / largest
+    scales[scales == 0] = 1.0
+    return np.rint(matrix / scales).astype(f"<i{bits // 8}"), scales
+
+
+def packed(blocks: Sequence[Any]) -> bytes:
+    """Return matrices side by side as bytes: the length of a header, a JSON header, and numbers.
+
+    A block is an array, or an array of integers with the scale of each column. Each begins at a
+    multiple of eight bytes.
+    """
+    pairs = [block if isinstance(block, tuple) else (block, None) for block in blocks]
+    pairs = [(array, scales) for array, scales in pairs if array.shape[1]]
+    header = encoded(
+        {
+            "rows": len(pairs[0][0]),
+            "blocks": [
+                {"type": array.dtype.str[1:], "columns": array.shape[1], "scales": scales}
+                for array, scales in pairs
+            ],
+        }
+    )
+    header += b" " * (-(len(header) + 4) % 8)
+    body = b"".join(_padded(np.ascontiguousarray(array).tobytes()) for array, _ in pairs)
+    return len(header).to_bytes(4, "little") + header + body
+
+
+def encoded(value: Any) -> bytes:
+    """Return JSON in UTF-8, with null for numbers that are not finite.
+
+    >>> encoded({"a": [1.5, float("nan")], "b": "ö"}).decode()
+    '{"a":[1.5,null],"b":"ö"}'
+    """
+    plain, compact = as_plain(value), (",", ":")
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=compact)
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return json.dumps(plain, allow_nan=False, separators=compact).encode("ascii")
+
+
+def _padded(data: bytes) -> bytes:
+    return data + b"\0" * (-len(data) % 8)

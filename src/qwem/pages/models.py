@@ -1,0 +1,291 @@
+"""Models as the pages show them: what is read from a model, its replicates or its vectors."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qwem._internal import artefact
+from qwem._internal.feature_names import (
+    TOPICS,
+    Names,
+    home_of,
+    name_feature,
+    read_names,
+    require_nameable,
+    state_without_added,
+    write_added,
+)
+from qwem.comparison import Stability
+from qwem.cooccurrence import Cooccurrence
+from qwem.embedding import Embedding, read_vectors
+from qwem.errors import ArtefactError, QwemError, SettingError
+from qwem.interpretation import features
+from qwem.model import Model
+from qwem.pages.sentences import Sentences
+from qwem.pages.spaces import Space
+from qwem.pages.summary import headline_numbers, paragraphs, settings_rows
+from qwem.pages.topics import Topics, find_topics
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from qwem.corpus import Corpus, Vocabulary
+    from qwem.interpretation.features import Feature
+    from qwem.training import Trace
+
+FEATURES = 200
+"""How many features have their words on the pages."""
+
+
+@dataclass(eq=False)
+class PageModel:
+    """A model with everything that the pages show of it."""
+
+    name: str
+    kind: str
+    """``model``, ``stability`` (a model with replicates) or ``vectors``."""
+    spaces: dict[str, Space]
+    """By name; the first is the one that is shown unless another is asked for."""
+    model: Model | None = None
+    stability: Stability | None = None
+    counts: Cooccurrence | None = None
+    sentences: Sentences | None = None
+    trace: Trace | None = None
+    corpus: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
+    """Where names and topics are kept; None for a model that was not loaded from a directory."""
+    names: Names = field(default_factory=dict)
+    topics: Topics | None = None
+    _state: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The files of the model when it was loaded."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words, most frequent first."""
+        return self.first.vocabulary
+
+    @property
+    def first(self) -> Space:
+        """The vectors that are shown unless others are asked for."""
+        return next(iter(self.spaces.values()))
+
+    @property
+    def featured(self) -> Space:
+        """The vectors whose axes are the features: the closed form, where there is one."""
+        return self.spaces.get("closed", self.first)
+
+    @property
+    def frequencies(self) -> NDArray[np.integer[Any]]:
+        """How often each word occurs in the text."""
+        return self.vocabulary.counts
+
+    def space(self, name: str | None) -> Space:
+        """Return the space of this name, or the first."""
+        if not name:
+            return self.first
+        if name not in self.spaces:
+            raise SettingError(
+                f"{self.name} has no vectors {name!r}; it has {', '.join(self.spaces)}."
+            )
+        return self.spaces[name]
+
+    def features(self, topn: int = 10) -> tuple[Feature, ...]:
+        """Return the features: those of `qwem.interpretation.features`."""
+        source = self.first.embedding(len(self.vocabulary), self.first.dials())
+        shown = source if self.model is None else self.model
+        return features(shown, min(FEATURES, self.featured.dim), topn=topn).features
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the numbers that say how large the model and its text are."""
+        if self.model is not None:
+            return headline_numbers(self.model, self.corpus)
+        return [(f"{len(self.vocabulary):,}", "words"), (f"{self.first.dim}", "dimensions")]
+
+    def paragraphs(self) -> list[str]:
+        """Return how the model was made."""
+        return [] if self.model is None else paragraphs(self.model, self.corpus)
+
+    def settings(self) -> list[tuple[str, str, str]]:
+        """Return the settings: name, value and meaning of each."""
+        return [] if self.model is None else settings_rows(self.model)
+
+    @property
+    def can_name(self) -> bool:
+        """Whether names of features can be kept with the model."""
+        if self.path is None:
+            return False
+        try:
+            require_nameable(self.path)
+        except QwemError:
+            return False
+        return True
+
+    def name_feature(self, rank: int, name: str) -> None:
+        """Give a feature a name and keep it with the model; an empty name removes it."""
+        space = self.featured
+        if not 1 <= rank <= space.dim:
+            raise SettingError(f"There are features 1 to {space.dim}, and no feature {rank}.")
+        if self.path is None:
+            raise SettingError(f"{self.name} was not loaded from a directory to keep names in.")
+        with self._lock:
+            self._require_same()
+            self.names = name_feature(self.path, space.name, rank, name)
+
+    def make_topics(self) -> Topics:
+        """Return the map of topics, made now if it was not before, and kept with the model."""
+        with self._lock:
+            if self.topics is None:
+                self.topics = find_topics(self.first, self.frequencies)
+                self._keep_topics(self.topics)
+            return self.topics
+
+    def _keep_topics(self, topics: Topics) -> None:
+        if self.path is None or artefact.kind_of(self.path) is None:
+            return
+        try:
+            self._require_same()
+            write_added(self.path, TOPICS, lambda directory: _save_topics(directory, topics))
+        except (QwemError, OSError):
+            return  # a directory that can't be written; the next visit makes them again
+
+    def _require_same(self) -> None:
+        assert self.path is not None
+        if state_without_added(self.path) != self._state:
+            raise SettingError(
+                f"{self.name} was replaced by another model meanwhile; open it again."
+            )
+
+
+def load_models(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    counts: str | os.PathLike[str] | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    text: Sequence[str | os.PathLike[str]] = (),
+    corpus: str | os.PathLike[str] | None = None,
+    init_scale: float = 1e-6,
+) -> list[PageModel]:
+    """Load models, models with replicates, or files of vectors, the first with what goes with it.
+
+    Parameters
+    ----------
+    paths
+        Saved models or models with replicates, saved embeddings, or files of word vectors.
+    counts
+        Saved counts of the first model's text, for all words that occur with a word.
+    trace
+        A saved training run, to be laid over the first model's theory.
+    text
+        The first model's text, for the sentences in which a word occurs.
+    corpus
+        The encoded corpus of a first model that was fitted to counts, for what is said of its text.
+    init_scale
+        σ, the scale of the random start of training.
+
+    >>> import tempfile, qwem
+    >>> directory = tempfile.mkdtemp() + "/model"
+    >>> qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2).save(directory)
+    >>> [list(model.spaces) for model in load_models([directory])]
+    [['polished', 'closed']]
+    """
+    if not paths:
+        raise SettingError("There is no model to show; give at least one.")
+    models = [_load(path, init_scale) for path in paths]
+    first = models[0]
+    if counts is not None:
+        first.counts = Cooccurrence.load(counts)
+    if trace is not None:
+        from qwem.training import Trace
+
+        if "closed" not in first.spaces:
+            raise SettingError("A trace is compared with a closed form, and this model has none.")
+        first.trace = Trace.load(trace)
+    if text:
+        column = None if first.model is None else first.model.settings.get("text_column")
+        first.sentences = Sentences.read(text, column or "text")
+    if corpus is not None:
+        from qwem.corpus import Corpus
+
+        first.corpus = _counted(first, Corpus.load(corpus))
+    return models
+
+
+def page_model(
+    source: Model | Stability | Embedding | PageModel,
+    name: str = "model",
+    init_scale: float = 1e-6,
+) -> PageModel:
+    """Return a model that is in memory as the pages show it.
+
+    >>> import qwem
+    >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
+    >>> page_model(model, "animals").facts()[-1]
+    ('2', 'features learned')
+    """
+    if isinstance(source, PageModel):
+        return source
+    if isinstance(source, Embedding):
+        return PageModel(name, "vectors", {"given": Space.of_embedding(source, "given", "Vectors")})
+    stability = source if isinstance(source, Stability) else None
+    model = source.model if isinstance(source, Stability) else source
+    spaces = {"closed": Space.of_spectrum(model.spectrum, init_scale)}
+    if model.polished is not None:
+        polished = Space.of_embedding(model.embedding(), "polished", "Polished vectors")
+        spaces = {"polished": polished, **spaces}
+    kind = "model" if stability is None else "stability"
+    return PageModel(name, kind, spaces, model, stability, corpus=model.corpus)
+
+
+def _load(path: str | os.PathLike[str], init_scale: float) -> PageModel:
+    kind = artefact.kind_of(path)
+    name = Path(path).absolute().name
+    if kind not in (None, "model", "stability", "embedding"):
+        raise SettingError(f"{path} holds a {kind}; give a model, or word vectors.")
+    if kind is None:
+        return page_model(read_vectors(path), name)
+    kinds: dict[str, Any] = {"model": Model, "stability": Stability, "embedding": Embedding}
+    found = page_model(kinds[kind].load(path), name, init_scale)
+    found.path, found.names, found._state = Path(path), read_names(path), state_without_added(path)
+    found.topics = _load_topics(path, found)
+    return found
+
+
+def _counted(found: PageModel, corpus: Corpus) -> dict[str, Any]:
+    """Return what is known about the text of a model that was fitted to counts."""
+    counted = {source.get("corpus") for source in found.corpus.get("counts", ())}
+    if counted != {corpus.fingerprint}:
+        raise SettingError(
+            f"The corpus with fingerprint {corpus.fingerprint[:12]}… is not known to be the one "
+            "that this model was fitted to; pass the corpus that was counted, or none."
+        )
+    return {**corpus.settings, "fingerprint": corpus.fingerprint}
+
+
+def _save_topics(directory: Path, topics: Topics) -> None:
+    with artefact.writing(directory / TOPICS, TOPICS) as child:
+        arrays: dict[str, Any] = {"places": topics.places, "labels": topics.labels}
+        artefact.write_arrays(child / "words.safetensors", arrays)
+        fields = {"topics": topics.topics, "quiet": topics.quiet}
+        artefact.write_metadata(child, TOPICS, fields)
+
+
+def _load_topics(path: str | os.PathLike[str], found: PageModel) -> Topics | None:
+    home = home_of(path)
+    if not artefact.opened(home).has(TOPICS):
+        return None
+
+    def build(saved: artefact.Saved) -> Topics:
+        arrays, fields = saved.arrays("words.safetensors"), saved.metadata
+        if arrays["places"].shape != (len(found.vocabulary), 2):
+            raise ArtefactError(f"The topics of {path} are of another model.")
+        return Topics(arrays["places"], arrays["labels"], fields["topics"], fields["quiet"])
+
+    return artefact.load(home / TOPICS, TOPICS, build)

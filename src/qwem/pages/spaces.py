@@ -1,0 +1,217 @@
+"""Spaces: the vectors of a model as rows and weights, so that time and dimension are dials."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qwem._internal.arrays import principal_axes
+from qwem._internal.blocks import blocks
+from qwem.dynamics import ClosedFormDynamics, closed_form
+from qwem.embedding import Embedding
+from qwem.errors import SettingError
+from qwem.pages.kernels import products_and_squares
+from qwem.spectrum import fix_signs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qwem.corpus import Vocabulary
+    from qwem.spectrum import Spectrum
+
+    Array = NDArray[np.float64]
+    Column = NDArray[np.float32]
+
+# The error of a float32 sum is far smaller: rows this close to the last place are compared again.
+SLACK = 1e-5
+
+_BLOCK_NUMBERS = 1 << 20
+_TIMES = 60
+
+
+@dataclass(frozen=True)
+class Dials:
+    """Which embedding of a space: its dimension d, and its time t/τ₁ (None at the end)."""
+
+    dim: int
+    time: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Vectors of words: the vector of word i is g_i r_ik w_k, for k up to the dimension d.
+
+    In a closed form r is V*, w_k is s_k(t) (Result 3.5), and g is the diagonal of Γ⁻¹ under a
+    coupling. Other vectors are rotated to their principal axes, with r = U and w the singular
+    values. Cosines do not depend on g, and are found from r without making the vectors.
+    """
+
+    name: str
+    title: str
+    vocabulary: Vocabulary
+    rows: NDArray[Any] = field(repr=False)
+    weights: Array = field(repr=False)
+    """The weights at the end of training."""
+    eigenvalues: Array = field(repr=False)
+    run: ClosedFormDynamics | None = field(default=None, repr=False)
+    """Training in closed form, where this is one."""
+
+    @classmethod
+    def of_spectrum(cls, spectrum: Spectrum, init_scale: float) -> Space:
+        """Return the space of a closed form."""
+        return cls(
+            "closed",
+            "Closed form",
+            spectrum.vocabulary,
+            spectrum.eigenvectors,
+            np.sqrt(np.abs(spectrum.eigenvalues)),
+            spectrum.eigenvalues,
+            closed_form(spectrum, init_scale=init_scale),
+        )
+
+    @classmethod
+    def of_embedding(cls, embedding: Embedding, name: str, title: str) -> Space:
+        """Return the space of vectors that have no spectrum: their principal axes.
+
+        They are those of `qwem.interpretation.principal_axes`.
+        """
+        rows, weights = principal_axes(embedding.vectors)
+        if len(weights) == 0:
+            raise SettingError("These vectors are all zero, and have no features to show.")
+        rows = fix_signs(rows)
+        rows.setflags(write=False)
+        return cls(name, title, embedding.vocabulary, rows, weights, weights**2)
+
+    @property
+    def dim(self) -> int:
+        """How many features there are."""
+        return len(self.weights)
+
+    @property
+    def signed(self) -> bool:
+        """Whether some eigenvalues may be negative, as in an untied model."""
+        return self.run is not None and self.run.spectrum.signed
+
+    @property
+    def row_scale(self) -> Array | None:
+        """The diagonal of Γ⁻¹, by which rows are to be multiplied, or None."""
+        return None if self.run is None else self.run.spectrum.row_scale
+
+    @cached_property
+    def unit(self) -> float | None:
+        """τ₁ in the paper's time, where there is time."""
+        return None if self.run is None else float(self.run.time(1.0))
+
+    def dials(self, dim: int | None = None, time: float | None = None) -> Dials:
+        """Return a dimension and a time after checking them."""
+        if dim is not None and not 1 <= dim <= self.dim:
+            raise SettingError(f"d must be between 1 and {self.dim}, not {dim}.")
+        if time is not None and self.run is None:
+            raise SettingError(
+                f"The vectors {self.title!r} have no time t; leave it out, or choose a closed form."
+            )
+        if time is not None and not (math.isfinite(time) and time >= 0):
+            raise SettingError(f"t must be a number of at least 0, not {time}.")
+        return Dials(self.dim if dim is None else dim, time)
+
+    def weights_at(self, dials: Dials) -> Array:
+        """Return the weights of the first d features at a time: s_k(t)."""
+        if dials.time is None:
+            return self.weights[: dials.dim]
+        assert self.run is not None
+        return self.run.singular_values(self.run.time(dials.time))[: dials.dim]
+
+    def column(self, rank: int) -> Column:
+        """Return g_i r_ik of every word for feature k, from 1."""
+        if not 1 <= rank <= self.dim:
+            raise SettingError(f"There are features 1 to {self.dim}, and no feature {rank}.")
+        column = self.rows[:, rank - 1].astype(np.float32)
+        return column if self.row_scale is None else column * self.row_scale.astype(np.float32)
+
+    def vectors(self, indices: NDArray[np.integer] | slice, dials: Dials) -> Array:
+        """Return the vectors of some words, in float64."""
+        weights = self.weights_at(dials)
+        vectors = self.rows[indices, : dials.dim].astype(np.float64) * weights
+        return vectors if self.row_scale is None else vectors * self.row_scale[indices][:, None]
+
+    def lengths(self, dials: Dials) -> Column:
+        """Return the length of every word's vector."""
+        lengths = np.sqrt(self._products(np.zeros(dials.dim), dials)[1])
+        return lengths if self.row_scale is None else lengths * self.row_scale.astype(np.float32)
+
+    def cosines(self, direction: Array, dials: Dials) -> Column:
+        """Return the cosine of every word with a direction of d numbers; 0 for words at 0."""
+        products, squares = self._products(direction * self.weights_at(dials), dials)
+        scale = np.sqrt(squares) * np.float32(np.linalg.norm(direction))
+        return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
+
+    def nearest(
+        self,
+        direction: Array,
+        dials: Dials,
+        topn: int,
+        *,
+        exclude: tuple[int, ...] = (),
+        most_frequent: int | None = None,
+    ) -> list[tuple[int, float]]:
+        """Return the index and cosine of the words nearest to a direction, the best first.
+
+        Candidates are found in float32 and ordered in float64, words with equal cosines by their
+        index.
+        """
+        length = float(np.linalg.norm(direction))
+        if not length > 0:
+            return []
+        cosines = self.cosines(direction / length, dials)[:most_frequent]
+        cosines[[index for index in exclude if index < len(cosines)]] = -np.inf
+        topn = min(topn, len(cosines))
+        last = np.partition(cosines, len(cosines) - topn)[len(cosines) - topn]
+        found = np.flatnonzero(cosines >= max(last - SLACK, -2.0))
+        vectors = self.vectors(found, dials)
+        lengths = np.linalg.norm(vectors, axis=1)
+        found, vectors, lengths = (each[lengths > 0] for each in (found, vectors, lengths))
+        exact = np.clip(vectors @ (direction / length) / lengths, -1.0, 1.0)
+        order = np.lexsort((found, -exact.round(12)))[:topn]
+        return list(zip(found[order].tolist(), exact[order].tolist(), strict=True))
+
+    def embedding(self, words: int, dials: Dials) -> Embedding:
+        """Return the embedding of the most frequent words."""
+        words = min(words, len(self.vocabulary))
+        return Embedding(self.vocabulary.restrict(words), self.vectors(slice(words), dials))
+
+    def learned(self) -> Column:
+        """Return for each word the t/τ₁ at which its vector has half of its final squared length.
+
+        It is read off a grid of times, by linear interpolation.
+        """
+        if self.run is None:
+            raise SettingError(f"The vectors {self.title!r} have no time; choose a closed form.")
+        last = float(self.run.rescaled_time(self.run.learning_times.max())) * 1.5
+        times = np.linspace(0.0, last, _TIMES)
+        squares = self.run.singular_values(self.run.time(times)) ** 2
+        found = np.empty(len(self.rows), dtype=np.float32)
+        for part in blocks(len(self.rows), self.dim, most=_BLOCK_NUMBERS):
+            grown = self.rows[part].astype(np.float64) ** 2 @ squares.T
+            half = grown[:, -1] / 2
+            after = np.clip(np.argmax(grown >= half[:, None], axis=1), 1, None)
+            each = np.arange(len(grown))
+            low, high = grown[each, after - 1], grown[each, after]
+            step = np.divide(half - low, high - low, out=np.zeros_like(half), where=high > low)
+            found[part] = times[after - 1] + np.clip(step, 0, 1) * (times[1] - times[0])
+        return found
+
+    def _products(self, direction: Array, dials: Dials) -> tuple[Column, Column]:
+        products = np.empty(len(self.rows), dtype=np.float32)
+        squares = np.empty_like(products)
+        weights = self.weights_at(dials)
+        # Early in training all weights are tiny; a common factor changes no cosine but the length.
+        largest = float(weights.max(initial=0.0)) or 1.0
+        relative = (weights / largest).astype(np.float32)
+        products_and_squares(
+            self.rows, (direction / largest).astype(np.float32), relative**2, products, squares
+        )
+        return products * np.float32(largest), squares * np.float32(largest**2)

@@ -1,0 +1,143 @@
+"""Sentences about a model that need no knowledge of the method: its text, counts and settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from qwem.model import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from qwem.model import Model
+
+MEANINGS = {
+    name: option.help.partition(". ")[0].rstrip(".") for name, option in Settings.options().items()
+}
+"""What each field of `qwem.Settings` decides."""
+
+_SAID = 4
+_TARGETS = {
+    "mstar": "for each pair, how much more often the two words occur together than by chance, as a "
+    "number between −2 and 2",
+    "pmi": "for each pair, the pointwise mutual information: the logarithm of how many times more "
+    "often than by chance the two words occur together",
+    "ppmi": "for each pair, the positive pointwise mutual information: the logarithm of how many "
+    "times more often than by chance the two words occur together, and zero if less often",
+}
+
+
+def headline_numbers(model: Model, corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the numbers that say how large the model and its text are, each with its label."""
+    numbers = []
+    if "documents_kept" in corpus:
+        numbers.append((f"{corpus['documents_kept']:,}", "documents"))
+    if "words_counted" in corpus:
+        numbers.append((_large(corpus["words_counted"]), "running words"))
+    numbers.append((f"{len(model.vocabulary):,}", "different words kept"))
+    if corpus.get("words_counted"):
+        covered = corpus["words_kept"] / corpus["words_counted"]
+        numbers.append((f"{covered:.0%}", "of the text consists of these words"))
+    numbers.append((f"{model.spectrum.dim}", "features learned"))
+    return numbers
+
+
+def paragraphs(model: Model, corpus: Mapping[str, Any]) -> list[str]:
+    """Return how the model was made, one paragraph per step."""
+    return [_reading(model, corpus), _counting(model.settings), _learning(model)]
+
+
+def settings_rows(model: Model) -> list[tuple[str, str, str]]:
+    """Return name, value and meaning of each setting, and the fingerprint of the text."""
+    rows = [(name, str(value), MEANINGS.get(name, "")) for name, value in model.settings.items()]
+    if "fingerprint" in model.corpus:
+        rows.append(("fingerprint", model.corpus["fingerprint"], "identifies the text"))
+    return rows
+
+
+def training_note(model: Model) -> str:
+    """Return how the replayed training differs from the paper's, if it does."""
+    notes = []
+    if model.spectrum.row_scale is not None:
+        notes.append("Since this model weights words differently, each word has its own step size.")
+    if model.spectrum.signed:
+        notes.append("Here every word has a second vector, for its role as a neighbour of others.")
+    if model.polished is not None:
+        notes.append("The polishing that followed is not part of this picture.")
+    return " ".join(notes)
+
+
+def about_text(topics: Sequence[Mapping[str, Any]]) -> str:
+    """Return a sentence on what the text is about, from its topics, the largest first.
+
+    >>> about_text([{"title": "music, band", "share": 0.3}, {"title": "law", "share": 0.2}])
+    'Apart from function words, 30% of the text are words around music, band and 20% around law.'
+    """
+    first, *rest = topics[:_SAID]
+    said = [f"{first['share']:.0%} of the text are words around {first['title']}"]
+    said += [f"{topic['share']:.0%} around {topic['title']}" for topic in rest]
+    *most, last = said
+    listed = f"{'; '.join(most)} and {last}" if most else last
+    return f"Apart from function words, {listed}."
+
+
+def _reading(model: Model, corpus: Mapping[str, Any]) -> str:
+    kept = f"The {len(model.vocabulary):,} most frequent words were kept"
+    if "words_read" not in corpus:
+        return f"The model was fitted to ready-made counts. {kept}."
+    text = f"The text has {corpus['documents_read']:,} documents and {_large(corpus['words_read'])}"
+    text += " words."
+    left_out = corpus["documents_read"] - corpus["documents_kept"]
+    if left_out:
+        text += f" {left_out:,} documents of fewer than {corpus['min_tokens']:,} words were left"
+        text += " out."
+    if not corpus["words_counted"]:
+        return f"{text} {kept}."
+    covered = corpus["words_kept"] / corpus["words_counted"]
+    rest = "all other words were dropped" if corpus["oov"] == "drop" else "the others are gaps"
+    return f"{text} {kept}: they make up {covered:.1%} of it, and {rest}."
+
+
+def _counting(settings: Mapping[str, Any]) -> str:
+    window = settings.get("window")
+    if window is None:
+        return "The counts of word pairs do not say how far apart the two words may be."
+    text = f"Two words form a pair if they are at most {window} words apart."
+    if settings.get("weights") == "dynamic" and window > 1:
+        text += f" Adjacent words count {window} times as much as words at that distance."
+    if settings.get("subsample"):
+        text += " The most frequent words, which say least about their neighbours, were thinned out"
+        text += " first."
+    return text + " Every pair was counted, exactly."
+
+
+def _learning(model: Model) -> str:
+    settings = model.settings
+    text = "The counts give one matrix with a row and a column per word. It says, "
+    text += f"{_TARGETS[settings['target']]}. Its {model.spectrum.dim} strongest eigenvectors are "
+    text += "the features. No network was trained: training word2vec would find these features one "
+    text += "after the other, and here they are computed at once."
+    if settings.get("shrinkage"):
+        text += " Pairs with little evidence count less."
+    if settings.get("coupling"):
+        heavier = "Rare" if settings["coupling"] < 0 else "Frequent"
+        text += f" {heavier} words have more weight than others."
+    if model.polished is not None:
+        text += " The vectors were then polished by a few steps of word2vec's own training:"
+        text += (
+            " neighbours, topics, analogies and scores are of the polished vectors, while features"
+        )
+        text += " and the replay of training are of the closed form before that."
+    return text
+
+
+def _large(number: int) -> str:
+    """Return a count as people say it.
+
+    >>> _large(35_918_170), _large(9_120)
+    ('35.9 million', '9,120')
+    """
+    for size, name in ((1e9, "billion"), (1e6, "million")):
+        if number >= size:
+            return f"{number / size:.1f} {name}"
+    return f"{number:,}"

@@ -1,0 +1,146 @@
+"""A real server in a process of its own: its address, its answers, its end."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import qwem
+from pages.conftest import TOKEN
+from qwem.pages import security
+from qwem.pages.data import PageData
+from qwem.pages.security import MOST_HEADER_BYTES
+from qwem.pages.server import HOST, build_app, listen, server_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pytest
+
+    from qwem.pages import PageModel
+
+CLIENTS = 50
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Any, str]]:
+    """Yield the process of ``qwem explore``, its address in parts, and its token."""
+    command = [sys.executable, "-m", "qwem.cli", "explore", *arguments, "--no-browser", "--json"]
+    source = os.path.dirname(os.path.dirname(qwem.__file__))
+    environment = {**os.environ, "PYTHONPATH": source}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line, process.stderr.read() if process.stderr else ""
+            address = urlsplit(json.loads(line)["address"])
+            yield process, address, parse_qs(address.query)["token"][0]
+        finally:
+            process.kill()
+
+
+@contextmanager
+def running(models: list[PageModel]) -> Iterator[int]:
+    """Yield the port of a server in a thread of this process."""
+    with listen() as listening:
+        port = int(listening.getsockname()[1])
+        server = server_of(build_app(PageData(models, tasks=None), token=TOKEN, port=port))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield port
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def is_refused(port: int, header: bytes) -> bool:
+    """Return whether the server ends a request whose header does not end."""
+    with socket.create_connection((HOST, port)) as connection:
+        try:
+            connection.sendall(b"GET / HTTP/1.1\r\nX-Long: " + header)
+            return connection.recv(100).startswith(b"HTTP/1.1 400 ")
+        except ConnectionError:  # the server is gone before all was sent
+            return True
+
+
+def test_many_clients_at_once_and_an_orderly_end(saved: Path) -> None:
+    with serving(str(saved)) as (process, address, token):
+        assert address.hostname == "127.0.0.1"
+        assert len(token) >= 32
+        failures: list[Any] = []
+
+        def ask() -> None:
+            headers = {"Authorization": f"Bearer {token}"}
+            with closing(http.client.HTTPConnection("127.0.0.1", address.port)) as connection:
+                for path in ("words", "features", "vectors-closed", "map"):
+                    connection.request("GET", f"/data/0/{path}", headers=headers)
+                    answer = connection.getresponse()
+                    content = answer.read()
+                    if answer.status != 200:
+                        failures.append((path, answer.status, content))
+
+        threads = [threading.Thread(target=ask) for _ in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert is_refused(address.port, b"x" * (MOST_HEADER_BYTES + 1))
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_connections_that_send_half_a_request_are_ended(
+    models: list[PageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(security, "REQUEST_SECONDS", 0.2)
+    with running(models) as port, socket.create_connection((HOST, port)) as connection:
+        connection.settimeout(20)
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        assert connection.recv(100) == b""  # the server closed it
+
+
+def test_a_connection_can_be_used_again_after_a_while(
+    models: list[PageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(security, "REQUEST_SECONDS", 0.5)
+    with running(models) as port, closing(http.client.HTTPConnection(HOST, port)) as connection:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        for _ in range(3):
+            connection.request("GET", "/data/0/words", headers=headers)
+            answer = connection.getresponse()
+            assert answer.status == 200
+            answer.read()
+            time.sleep(0.1)
+
+
+def test_a_port_that_is_taken_is_a_sentence(saved: Path) -> None:
+    with listen() as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "qwem.cli", "explore", str(saved), "--port", port]
+        command.append("--no-browser")
+        source = os.path.dirname(os.path.dirname(qwem.__file__))
+        result = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": source}
+        )
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert "choose another" in result.stderr
