@@ -103,7 +103,7 @@ def test_intervals_can_be_drawn(stable: str, tmp_path: Path, capsys: Capture) ->
 def test_a_report_says_how_sure_it_is(stable: str, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert main(["report", stable, "-o", str(page)]) == 0
-    assert '<section id="stability">' in page.read_text("utf-8")
+    assert 'id="part-0/stability"' in page.read_text("utf-8")
 
 
 def test_options_of_replicates_need_folds(stable: str, tmp_path: Path, capsys: Capture) -> None:

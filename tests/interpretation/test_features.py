@@ -114,11 +114,11 @@ def test_signed_and_coupled_spectra() -> None:
     assert [f.learning_time for f in features(coupled, 3).features] == pytest.approx(times)
 
 
-def test_a_model_is_taken_by_its_embedding() -> None:
+def test_features_of_a_model_are_those_of_its_closed_form() -> None:
     counts = random_counts()
     plain, polished = (fit(counts, dim=3, polish=polish) for polish in (False, True))
     assert features(plain, 2) == features(plain.spectrum, 2)
-    assert features(polished, 2) == features(polished.embedding(), 2)
+    assert features(polished, 2) == features(polished.spectrum, 2)
 
 
 def test_every_format_holds_odd_words() -> None:
@@ -130,8 +130,8 @@ def test_every_format_holds_odd_words() -> None:
     assert page.count("<tr>") == 3
     lines = table.to_markdown().splitlines()
     assert len(lines) == 4
-    assert {line.replace("\\|", "").count("|") for line in lines} == {8}
-    assert len(table.to_text().splitlines()) == 6
+    assert {line.replace("\\|", "").count("|") for line in lines} == {9}
+    assert len(table.to_text().splitlines()) == 8
     back = json.loads(json.dumps(table.to_dict()))
     assert back["features"][0]["positive"][0]["word"] == table.features[0].positive[0][0]
 

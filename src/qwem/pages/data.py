@@ -90,6 +90,13 @@ class PageData:
         """Whether a server answers questions."""
         return self._words is None
 
+    @property
+    def title(self) -> str:
+        """The heading."""
+        first = self.models[0]
+        named = f"What {first.name} knows" if first.path is not None else "What this text is about"
+        return self._title or named
+
     def names(self) -> list[str]:
         """Return the names of all parts."""
         return list(self._parts)
@@ -139,13 +146,11 @@ class PageData:
 
     def _page(self) -> bytes:
         models = [self._model(number, model) for number, model in enumerate(self.models)]
-        first = self.models[0]
-        named = f"What {first.name} knows" if first.path is not None else "What this text is about"
         return encoded(
             {
                 "version": __version__,
                 "live": self.live,
-                "title": self._title or named,
+                "title": self.title,
                 "models": models,
                 "results": results_data(self._results),
             }

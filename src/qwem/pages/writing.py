@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -35,6 +36,7 @@ _DECLARED = re.compile(
 )
 _STYLE = '<link rel="stylesheet" href="style.css">'
 _SCRIPT = '<script type="module" src="main.js"></script>'
+_TITLE = "<title>What a model of words knows</title>"
 _META = '<meta charset="utf-8">'
 
 
@@ -106,6 +108,7 @@ def assembled(data: PageData) -> str:
         for name in data.names()
     )
     for before, after in (
+        (_TITLE, f"<title>{escape(data.title)}</title>"),
         (_META, f'{_META}\n<meta http-equiv="Content-Security-Policy" content="{policy}">'),
         (_STYLE, f"<style>{style}</style>"),
         (_SCRIPT, f'{parts}<script type="module">{script}</script>'),
