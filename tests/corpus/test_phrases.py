@@ -189,7 +189,7 @@ def test_vocabulary_and_masks_come_after_joining() -> None:
     assert np.array_equal(counts, some.vocabulary.counts)
 
 
-def test_bad_settings_and_damaged_files_are_refused(tmp_path: Path) -> None:
+def test_bad_settings_are_refused(tmp_path: Path) -> None:
     corpus = Corpus.from_documents(["a b a b"])
     with pytest.raises(SettingError, match="`scoring` must be"):
         Phrases.learn(corpus, scoring="best")  # type: ignore[arg-type]

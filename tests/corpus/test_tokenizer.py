@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from itertools import pairwise
 
 import pytest
@@ -63,6 +64,8 @@ def test_ascii_equals_python(documents: list[str]) -> None:
 @pytest.mark.parametrize("pattern", ["{}", "{}Σ", "Σ{}", "a{}Σ", "aΣ{}", "aΣ{}b"])
 def test_letters_equals_python_on_every_code_point(pattern: str) -> None:
     characters = (chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c <= 0xDFFF)
+    if pattern != "{}":  # nine of ten are unassigned or private, and letters in no context
+        characters = (c for c in characters if unicodedata.category(c) not in ("Cn", "Co"))
     text = " ".join(map(pattern.format, characters))
     assert words_of(Corpus.from_documents([text], min_count=1)) == [letters(text)]
 
