@@ -128,3 +128,10 @@ def test_wrong_input_is_refused() -> None:
             effective_target(matrix, coupling, dim)
     with pytest.raises(SettingError, match="positive"):
         rank_one_part(np.zeros((2, 2)))
+
+
+def test_an_asymmetric_coupling_has_no_rank_one_part() -> None:
+    with pytest.raises(SettingError, match="must be symmetric"):
+        rank_one_part([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(SettingError, match="square matrix of positive numbers"):
+        rank_one_part([[1.0, 2.0]])

@@ -20,7 +20,7 @@ from qwem.paper.benchmarks import benchmark_table
 from qwem.paper.categories import categories
 from qwem.paper.curves import over_seeds
 from qwem.paper.features import feature_neighbours, feature_overlaps
-from qwem.paper.figure_1 import overview
+from qwem.paper.figure_1 import loss_steps, overview
 from qwem.paper.figure_2 import Start, theory_match
 from qwem.paper.figure_4 import analogy_geometry, linear_structure
 from qwem.training import LOGISTIC, QUARTIC, population, train
@@ -305,3 +305,14 @@ def test_equal_figures_are_equal_files(analyses: list[TaskAnalysis], tmp_path: P
     for first, second in zip(*files, strict=True):
         assert first.read_bytes() == second.read_bytes()
     assert dict(mpl.rcParams) == before
+
+
+def test_modes_that_are_learned_together_are_one_step_of_the_loss() -> None:
+    def steps(*eigenvalues: float) -> int:
+        words = [str(k) for k in range(len(eigenvalues))]
+        spectrum = factorize(np.diag(eigenvalues), len(eigenvalues), words=words)
+        theory = closed_form(spectrum, initial_singular_values=np.full(len(words), 1e-8))
+        return loss_steps(theory, 3 * float(theory.learning_times.max()))
+
+    assert steps(8.0, 4.0, 2.0) == 3
+    assert steps(8.0, 7.9, 2.0) == 2

@@ -53,3 +53,8 @@ def test_every_changed_setting_is_a_line(name: str) -> None:
 
 def test_no_setting_is_forgotten() -> None:
     assert {field.name for field in fields(Scale)} == {*CHANGES, *UNSTATED}
+
+
+def test_the_small_start_of_the_paper_is_that_of_its_code() -> None:
+    scale = SCALES["paper"]
+    assert scale.small_init * scale.dynamics.dim**0.5 == pytest.approx(1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -95,8 +96,19 @@ def test_single_precision_loses_a_small_start() -> None:
     for precision in ("float32", precision_for(sigma)):
         rate = 0.2 / float(spectrum.eigenvalues[0])
         made = population(counts, dim=dim, rate=rate, method="rk4", dtype=precision)
-        trace = train(made, made.init(vectors=start), until=1.1 * last, record_every=1)
+        with made.precision():  # `init` refuses such vectors in float32
+            small = jnp.asarray(start.astype(made.dtype))
+            state = made.init(vectors=np.ones_like(start))._replace(vectors=small)
+        trace = train(made, state, until=1.1 * last, record_every=1)
         learned = trace.singular_values[:, -1] ** 2 > spectrum.eigenvalues[-1] / 2
         ratios[precision] = trace.times[learned.argmax()] / last
     assert ratios["float32"] < 0.95
     assert ratios["float64"] == pytest.approx(1, abs=0.02)
+
+
+def test_vectors_too_small_for_float32_are_refused() -> None:
+    counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    tiny = np.full((2, 1), 1e-12)
+    with pytest.raises(SettingError, match="lost in float32"):
+        population(counts, dim=1, rate=0.1, dtype="float32").init(vectors=tiny)
+    assert population(counts, dim=1, rate=0.1, dtype="float64").init(vectors=tiny).step == 0

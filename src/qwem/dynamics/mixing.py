@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 def rank_one_part(coupling: ArrayLike) -> NDArray[np.float64]:
     """Return the vector g for which g_i g_j is closest to a positive coupling G_ij, in logarithms.
 
-    `qwem.target.rank_one(g)` with `setting31` has this coupling, and a closed form.
+    G must be symmetric. `qwem.target.rank_one(g)` with `setting31` has this coupling, and a closed
+    form.
 
     >>> rank_one_part(np.outer([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])).round(6)
     array([1., 2., 4.])
     """
     weights = np.asarray(coupling, dtype=np.float64)
-    if weights.ndim != 2 or not np.all(weights > 0):
-        raise SettingError("The coupling must be a matrix of positive numbers.")
+    if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or not np.all(weights > 0):
+        raise SettingError("The coupling must be a square matrix of positive numbers.")
+    _require_symmetric("coupling", weights)
     logs = np.log(weights)
     return np.exp(logs.mean(axis=1) - logs.mean() / 2)
 
@@ -108,9 +110,13 @@ def _checked(matrix: ArrayLike, coupling: ArrayLike) -> tuple[Array, Array]:
             "The target and the coupling must be square matrices of the same shape, not "
             f"{target.shape} and {weights.shape}."
         )
-    for name, array in (("target", target), ("coupling", weights)):
-        if not np.allclose(array, array.T, rtol=1e-6, atol=1e-6 * np.abs(array).max()):
-            raise SettingError(f"The {name} must be symmetric.")
+    _require_symmetric("target", target)
+    _require_symmetric("coupling", weights)
     if weights.min() < 0 or weights.max() == 0:
         raise SettingError("The coupling must not be negative, and not zero everywhere.")
     return target, weights
+
+
+def _require_symmetric(name: str, array: Array) -> None:
+    if not np.allclose(array, array.T, rtol=1e-6, atol=1e-6 * np.abs(array).max()):
+        raise SettingError(f"The {name} must be symmetric.")

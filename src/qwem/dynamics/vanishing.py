@@ -102,7 +102,8 @@ def off_diagonal_peak(eigenvalues: ArrayLike, initial: ArrayLike) -> Peak:
 
     which falls like σ^{2(λ_i − λ_j)/λ_i}. (It prints this without the factor 1 − λ_j/λ_i, and with
     R_ij(0) = r_i(0) = σ.) For close eigenvalues that is too large, and for equal ones it has no
-    maximum at all; the peak returned here is exact for both.
+    maximum at all. The peak returned here is that of `off_diagonal` exactly, for both. The full
+    flow, in which modes also slow each other down, has a lower peak where eigenvalues are close.
 
     >>> peak = off_diagonal_peak([4.0, 2.0], 1e-3)
     >>> peak.sizes[0, 1].round(4), peak.times[0, 1].round(3)

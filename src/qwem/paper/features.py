@@ -130,19 +130,19 @@ def figure_3(experiment: Experiment) -> Outcome:
         for name in _COMPARED
     }
     late = dim // 2
-    # The paper's rows: the first three of each model, those nearest to word2vec's 11 to 13, and
-    # one of the middle of the spectrum.
-    middle = [rank for rank in (11, 12, 13) if rank < late]
+    # word2vec's first three features and its 11 to 13, each beside those of the other models that
+    # overlap with it most, and one of the middle of the spectrum.
     first = [rank for rank in (1, 2, 3) if rank <= dim]
+    middle = [rank for rank in (11, 12, 13) if rank < late]
     sections = [
-        [dict.fromkeys(_COMPARED, rank) for rank in first],
         [
             {"word2vec": rank}
             | {name: int(found[name].squared[rank - 1].argmax()) + 1 for name in _COMPARED[1:]}
-            for rank in middle
-        ],
-        [dict.fromkeys(_COMPARED, late)],
+            for rank in ranks
+        ]
+        for ranks in (first, middle)
     ]
+    sections.append([dict.fromkeys(_COMPARED, late)])
     cells = [[_cells(row, tables) for row in section] for section in sections if section]
     means = {name: float(found[name].matched[:_TOP].mean()) for name in found}
     shared = {
@@ -154,8 +154,9 @@ def figure_3(experiment: Experiment) -> Outcome:
     finding = (
         f"The mean matched squared overlap of word2vec's top {_TOP} features is "
         f"{means['QWEM']:.2f} with QWEM and {means['svd(PPMI)']:.2f} with svd(PPMI). "
-        f"Of the {compared} words of word2vec's early features in the table "
-        f"QWEM's have {shared['QWEM']} and svd(PPMI)'s {shared['svd(PPMI)']}."
+        f"Of the {compared} words of word2vec's early features in the table, the features of QWEM "
+        f"that overlap with them most have {shared['QWEM']}, and those of svd(PPMI) "
+        f"{shared['svd(PPMI)']}."
     )
     numbers = {"matched_overlap": means, "shared_words": shared, "words": compared,
                "neighbours": [row for section in cells for row in section]}  # fmt: skip

@@ -202,7 +202,8 @@ def run_settings(scale: Scale, size: Size, trace: Trace) -> dict[str, Any]:
         "gradient": "exact flow, fourth order"
         if scale.batch_size is None
         else f"minibatches of {scale.batch_size:,} pairs",
-        "word2vec": f"subsampling {scale.subsample:g}, negatives ∝ P^¾, k = {size.negatives:g}",
+        "word2vec": f"subsampling {scale.subsample:g}, negatives ∝ P^¾, k = {size.negatives:g}; "
+        "Setting 3.1 has k = 1",
     }
 
 

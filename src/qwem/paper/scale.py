@@ -92,7 +92,7 @@ SCALES = {
         batch_size=100_000,
         patience=4.0,
         normalization="words",
-        small_init=1e-12,
+        small_init=1e-12 / 200**0.5,  # the authors' code divides its σ by √d
     ),
 }
 """The named scales of ``qwem reproduce``."""
@@ -146,7 +146,7 @@ wiki.parquet')
         ("length of a run", "2 hours on a GPU, 12 hours for the benchmarks",
          f"until {scale.stretch:g} times the last mode's learning time; {scale.patience:g} times "
          f"that for {'the' if scale.adam is None else 'QWEM in the'} benchmarks"),
-        ("start of QWEM in the ablation", "not stated; σ = 1e-3 in the authors' code",
+        ("start of QWEM in the ablation", "not stated; σ = 1e-3/√d = 8.2e-5 in the authors' code",
          f"the small start, σ = {scale.small_init:g}"),
         ("γ of the Marchenko–Pastur law", "fitted by eye", "the nearest law (Cramér–von Mises)"),
     ]  # fmt: skip
@@ -165,8 +165,8 @@ def _settings(paper: Scale, scale: Scale) -> Iterator[Row]:
     yield "standard start", str(paper.standard_init), str(scale.standard_init)
     yield (
         "small start, σ (the paper's: from the authors' code)",
-        f"{paper.small_init:g}",
-        f"{scale.small_init:g}",
+        f"{paper.small_init:.2g}",
+        f"{scale.small_init:.2g}",
     )
     yield "word2vec's subsampling", f"{paper.subsample:g}", f"{scale.subsample:g}"
     yield (

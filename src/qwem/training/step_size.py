@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import jax.numpy as jnp
 import numpy as np
 
 from qwem.training.exact import population
@@ -27,11 +28,13 @@ def stable_rate(
     shrinkage: float = 0.0,
     seed: int = 0,
 ) -> float:
-    """Return a rate η at which plain steps W ← W − η∇L follow the gradient flow without diverging.
+    """Return a rate η that is stable near W = 0, and for QWEM near its minimum too.
 
-    Near W = 0 the gradient is linear, ∇L = −AW; under Setting 3.1, A = gM*. A step multiplies a
-    decaying mode by 1 − η|a|, and the largest curvature near the minimum is 2a, so both are stable
-    up to η = 1/max|a|. Half of that is returned. The eigenvalue a of largest magnitude is found by
+    Near W = 0 the gradient is linear, ∇L = −AW; under Setting 3.1, A = gM*. A step W ← W − η∇L
+    multiplies a decaying mode by 1 − η|a|. For the quartic loss under Setting 3.1 the largest
+    curvature near the minimum is 2a, so both are stable up to η = 1/max|a|. Half of that is
+    returned. Other losses and weightings may be steeper away from W = 0, and need a lower rate if
+    their loss starts to rise. The eigenvalue a of largest magnitude is found by
     subspace iteration on gradients; it is usually the negative eigenvalue due to unseen pairs.
 
     >>> from qwem import Cooccurrence
@@ -50,9 +53,10 @@ def stable_rate(
     largest = 0.0
     for _ in range(_ITERATIONS):
         block, _ = np.linalg.qr(block)
-        vectors, *context = np.split(_SMALL * block, sides)
-        state = trainer.init(vectors=vectors, context_vectors=context[0] if context else None)
-        _, gradients = trainer.evaluate(state)
+        with trainer.precision():
+            start = (_SMALL * block).astype(trainer.dtype)
+            parameters = tuple(jnp.asarray(side) for side in np.split(start, sides))
+            _, gradients = trainer.objective.evaluate(parameters, 0, 0)
         block = np.concatenate([np.asarray(side, dtype=np.float64) for side in gradients]) / _SMALL
         largest = float(np.linalg.svd(block, compute_uv=False)[0])
     return 0.5 / largest

@@ -127,11 +127,7 @@ class Trainer:
             if context_vectors is not None:
                 raise SettingError("Give context_vectors together with vectors.")
             sigma = entry_scale(init_scale, shape, scale_of)
-            if self.dtype == np.float32 and precision_for(sigma) != "float32":
-                raise SettingError(
-                    f"A start with σ = {sigma:g} is lost in float32, which rounds learned modes "
-                    "more coarsely than that; use dtype='float64'."
-                )
+            self._require_precision(sigma)
             random = np.random.default_rng(seed)
             if init_scale == "word2vec":
                 half = 0.5 / self.dim
@@ -139,18 +135,26 @@ class Trainer:
             else:
                 starts = [sigma * random.standard_normal(shape) for _ in range(2 - self.tied)]
         else:
-            given = [np.asarray(x) for x in (vectors, context_vectors) if x is not None]
-            if len(given) != 2 - self.tied or any(x.shape != shape for x in given):
+            starts = [np.asarray(x) for x in (vectors, context_vectors) if x is not None]
+            if len(starts) != 2 - self.tied or any(x.shape != shape for x in starts):
                 raise SettingError(
                     f"The start must have vectors of shape {shape}; an untied model also needs "
                     "context_vectors of that shape."
                 )
-            starts = given
+            self._require_precision(max(float(np.abs(start).max()) for start in starts))
         with self.precision():
             parameters = tuple(jnp.asarray(start.astype(self.dtype)) for start in starts)
             state = None if self.optimizer is None else self.optimizer.init(parameters)
         time = 0.0 if self.optimizer is None else float("nan")
         return State(0, time, seed, parameters[0], None if self.tied else parameters[1], state)
+
+    def _require_precision(self, size: float) -> None:
+        """Raise unless the precision is enough for a start with entries of this size."""
+        if self.dtype == np.float32 and size > 0 and precision_for(size) != "float32":
+            raise SettingError(
+                f"A start with entries of about {size:.2g} is lost in float32, which rounds "
+                "learned modes more coarsely than that; use dtype='float64'."
+            )
 
     def step(self, state: State) -> tuple[State, Info]:
         """Take one step, and return the new state with measurements of the step."""
