@@ -85,6 +85,7 @@ class _SpreadSteps:
             "here": here,
             "rows": problem.rows,
             "columns": problem.columns,
+            "means": problem.means,
         }
 
         def count(rows: slice) -> None:
@@ -106,6 +107,7 @@ def _step(block: Block, sent: Arrays) -> Arrays:
         np.array(sent["constant"]),
         np.array(sent["rows"][block.rows]),
         np.array(sent["columns"]),
+        np.array(sent["means"][block.rows]),
     )
     pairs = indptr, block.arrays["indices"], block.arrays["counts"]
     step_rows(tasks, pairs, weights, here, losses, 1, lambda _: None)

@@ -24,16 +24,19 @@ class Balanced(NamedTuple):
     """The mean word vector that was taken out of W."""
 
 
-def balanced(word: Matrix, context: Matrix, weights: Vector, threads: int | None) -> Balanced:
-    """Return W A and W′ A⁻¹ with A symmetric and equal Gram matrices, words weighted by `weights`.
+def balanced(
+    word: Matrix, context: Matrix, weights: Vector, shares: Vector, threads: int | None
+) -> Balanced:
+    """Return W A and W′ A⁻¹ with A symmetric and equal Gram matrices.
 
-    A context has the weight of its word. A² is the geometric mean of the inverse of the first Gram
+    Words are weighted by `weights`, and contexts by those of their words, shared among the contexts
+    of a word by `shares`: a slot that is cut in two weighs what it did. A² is the geometric mean of the inverse of the first Gram
     matrix and of the second. Unlike singular vectors it is smooth: there are no signs and no
     rotations within equal singular values to choose. Then the mean word vector, with the same
     weights, is taken out of W: its products with the contexts are the same for every word.
     """
-    slots = len(context) // len(word)
-    first, second = gram(word, weights, threads), gram(context, weights.repeat(slots), threads)
+    by_context = np.outer(weights, shares).ravel()
+    first, second = gram(word, weights, threads), gram(context, by_context, threads)
     root, inverse = _power(first, 0.5), _power(first, -0.5)
     squared = inverse @ _power(root @ second @ root, 0.5) @ inverse
     word = transformed(word, _power(squared, 0.5), threads)

@@ -39,9 +39,10 @@ class Statistics(NamedTuple):
         return cls(counts.word_counts, sums, sums, counts.symmetric.nnz)
 
     @property
-    def slots(self) -> int:
-        """How many contexts each word has."""
-        return len(self.context_sums) // len(self.word_sums)
+    def shares(self) -> Vector:
+        """The share of the pairs that each of a word's contexts has, over all words."""
+        by_kind = self.context_sums.reshape(len(self.word_counts), -1).sum(axis=0)
+        return by_kind / by_kind.sum()
 
 
 class ContextCounts(NamedTuple):

@@ -10,7 +10,8 @@ word2vec's own term, less its value at z = 0, less the parabola by which the sum
 have counted the pair already. C is the count times ``columns[j, 0]``. N, N_s and N_h are products
 of a number of the row, ``rows[i, :3]``, and one of the column, ``columns[j, 1:4]``; β and
 softplus(β) are sums of such, of ``rows[i, 3:5]`` and ``columns[j, 4:6]``. The sums over all pairs
-are ½ ``rows[i, 5]`` |w|² + ``rows[i, 6]`` w·constant.
+are ½ ``rows[i, 5]`` |w|² + ``rows[i, 6]`` w·constant. Where rows have means μ, ``rows[i, 7]``
+(½ |μ_i|² − w·μ_i) is added to them: of the first term, that part is centred at μ_i.
 
 Rows are worked on in blocks, and columns in tiles, so that the y_j of a tile stay in a core's
 cache while the rows of a block use them. Where a tile is nearly full, its products are products of
@@ -173,7 +174,7 @@ def _enter_tile(
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
 def _solve(
     first: Any, last: Any, tiles: Array, indptr: Array, indices: Array, counts: Array,
-    other: Array, constant: Array, rows: Array, columns: Array,
+    other: Array, constant: Array, rows: Array, columns: Array, means: Array,
     own: Array, losses: Array, space: Array,
 ) -> None:  # fmt: skip
     """Take one step for the rows `first` to `last` together; see `solve_blocks`."""
@@ -196,6 +197,12 @@ def _solve(
             square += np.float64(own[i, t] * own[i, t])
             level += np.float64(own[i, t] * constant[t])
         losses[i, 0] = 0.5 * rows[i, 5] * square + rows[i, 6] * level
+        if means.shape[0]:
+            level = 0.0
+            for t in range(dim):
+                gradient[r, t] -= rows[i, 7] * means[i, t]
+                level += np.float64((_HALF * means[i, t] - own[i, t]) * means[i, t])
+            losses[i, 0] += rows[i, 7] * level
     for tile in range(tiles.size - 1):
         left, right = tiles[tile], tiles[tile + 1]
         width = _enter_tile(left, right, indptr, indices, first, at, ends, space.size)
@@ -259,7 +266,7 @@ def _solve(
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def solve_blocks(
     cuts: Array, tiles: Array, indptr: Array, indices: Array, counts: Array,
-    other: Array, constant: Array, rows: Array, columns: Array,
+    other: Array, constant: Array, rows: Array, columns: Array, means: Array,
     own: Array, losses: Array,
 ) -> None:  # fmt: skip
     """Take one step for each row of `own` from ``cuts[0]`` to ``cuts[-1]``.
@@ -276,5 +283,5 @@ def solve_blocks(
         first, last = cuts[block], cuts[block + 1]
         _solve(
             first, last, whole if last - first == 1 else tiles, indptr, indices, counts,
-            other, constant, rows, columns, own, losses, space,
+            other, constant, rows, columns, means, own, losses, space,
         )  # fmt: skip

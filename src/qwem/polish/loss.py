@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -32,6 +32,8 @@ class RowProblem:
     constant: Vector
     weight: Vector
     """The weight of each row's loss in the loss of all."""
+    means: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    """What the evidence of each row is centred at; without rows where that is zero."""
 
 
 class Word2vecLoss:
@@ -65,11 +67,12 @@ class Word2vecLoss:
         evidence: float = 0.0,
         coupling: Vector | None = None,
     ) -> None:
-        words, slots = statistics.word_counts, statistics.slots
+        words, shares = statistics.word_counts, statistics.shares
         self.sums = statistics.word_sums
         self.total = float(self.sums.sum())
         self.negatives = negatives
-        self.noise: Vector = noise_of(words, statistics.context_sums, exponent)
+        powers = (words / words.max()) ** exponent
+        self.noise: Vector = np.outer(powers / powers.sum(), shares).ravel()
         """q_c, the share of each context among the negative samples."""
         # A word that was never seen beside another would be infinitely far from independence.
         contexts, seen = (_positive(sums) for sums in (statistics.context_sums, self.sums))
@@ -79,7 +82,7 @@ class Word2vecLoss:
         """Evidence of independence in pairs instead of tokens."""
         coupling = np.ones(len(words)) if coupling is None else coupling
         self.word_coupling: Vector = coupling / (coupling @ seen / seen.sum())
-        coupling = np.repeat(coupling, slots)
+        coupling = np.repeat(coupling, len(shares))
         self.context_coupling: Vector = coupling / (coupling @ contexts / contexts.sum())
 
         # softplus and its first two derivatives at independence
@@ -91,9 +94,10 @@ class Word2vecLoss:
         """Return the problem of the rows of W, given W′."""
         zero, k = np.zeros_like(self.sums), self.negatives
         sums, noise = k * self.sums, self.noise * self.context_coupling
+        evidence = k * self.evidence + zero
         return self._problem(
             "words",
-            (sums, sums, sums, zero, zero, sums + k * self.evidence, sums),
+            (sums, sums, sums, zero, zero, sums + evidence, sums, evidence),
             (noise, noise * self.slope, noise * self.curvature, self.bias, self.softplus),
             noise * self.curvature,
             noise * self.slope,
@@ -106,7 +110,7 @@ class Word2vecLoss:
         slope, curvature = noise * self.slope, noise * self.curvature
         return self._problem(
             "contexts",
-            (noise, slope, curvature, self.bias, self.softplus, curvature, slope),
+            (noise, slope, curvature, self.bias, self.softplus, curvature, slope, 0 * noise),
             (sums, sums, sums, zero, zero),
             sums + self.evidence * self.word_coupling,
             sums,
@@ -131,17 +135,6 @@ class Word2vecLoss:
             constant,
             own / (self.sums @ self.word_coupling),
         )
-
-
-def noise_of(word_counts: NDArray[np.int64], context_sums: Vector, exponent: float) -> Vector:
-    """Return q_c: a power of the word's count, shared among slots in proportion to their pairs.
-
-    >>> noise_of(np.array([16, 1]), np.array([3.0, 1.0, 3.0, 1.0]), 0.5).tolist()
-    [0.6, 0.2, 0.15, 0.05]
-    """
-    powers = (word_counts / word_counts.max()) ** exponent
-    by_slot = context_sums.reshape(len(word_counts), -1).sum(axis=0)
-    return np.outer(powers / powers.sum(), by_slot / by_slot.sum()).ravel()
 
 
 def _positive(sums: Vector) -> Vector:

@@ -107,7 +107,7 @@ def polish(
     if stepper is None:
         stepper = LocalStepper(*ContextCounts.of(counts), threads)
     is_warm = start is not None
-    word, context = _start(spectrum, statistics.slots) if start is None else start
+    word, context = _start(spectrum, len(statistics.shares)) if start is None else start
     shapes = spectrum.eigenvectors.shape, (len(statistics.context_sums), spectrum.dim)
     if (word.shape, context.shape) != shapes:
         raise SettingError(
@@ -119,7 +119,7 @@ def polish(
 
     def result() -> Polished:
         weights = counts.word_counts / (counts.word_counts + evidence)
-        sides = balanced(word, context, weights, threads)
+        sides = balanced(word, context, weights, statistics.shares, threads)
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         return Polished(
             spectrum,
@@ -154,9 +154,9 @@ def polish(
         return result()
 
 
-def _start(spectrum: Spectrum, slots: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _start(spectrum: Spectrum, kinds: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     word, context = closed_sides(spectrum)
-    return word, np.repeat(context, slots, axis=0)
+    return word, np.repeat(context, kinds, axis=0)
 
 
 def _check_settings(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -72,6 +73,8 @@ def improve(
     there = transformed(other, inverse.T, threads)
     here = transformed(own, root, threads)
     constant = weighted_sum(there, problem.constant).astype(np.float32)
+    if len(problem.means):
+        problem = replace(problem, means=transformed(problem.means, root, threads))
     losses = stepper(problem, there, constant, here, done)
     loss, fall = (math.fsum(column * problem.weight) for column in losses.T)
     return Step(transformed(here, inverse, threads), loss, fall)
@@ -104,7 +107,7 @@ class LocalStepper:
         matrix, losses = self._pairs[problem.side], np.empty((len(here), 2))
         tasks = row_cuts(matrix.indptr, cached_rows(here.shape[1]))
         pairs = matrix.indptr, matrix.indices, matrix.data
-        weights = there, constant, problem.rows, problem.columns
+        weights = there, constant, problem.rows, problem.columns, problem.means
         step_rows(tasks, pairs, weights, here, losses, self._threads, done)
         return losses
 
@@ -112,7 +115,7 @@ class LocalStepper:
 def step_rows(
     tasks: Sequence[NDArray[np.int64]],
     pairs: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    weights: tuple[Matrix, Matrix, Matrix, Matrix],
+    weights: tuple[Matrix, Matrix, Matrix, Matrix, Matrix],
     here: Matrix,
     losses: Vector,
     threads: int | None,
@@ -127,7 +130,8 @@ def step_rows(
     pairs
         The rows as CSR: where each begins, the columns and the counts.
     weights
-        The rows of the other side and their weighted sum; the `rows` and `columns` of a problem.
+        The rows of the other side and their weighted sum; the `rows`, `columns` and `means` of a
+        problem.
     here, losses
         What to write.
     threads
