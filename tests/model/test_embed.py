@@ -12,6 +12,7 @@ from scipy import sparse
 import qwem
 from model.topics import TOPICS, topic_documents, topic_of
 from qwem import Cooccurrence, Corpus, Model
+from qwem.cooccurrence import context_matrix
 from qwem.errors import CorpusError, CountError, SettingError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def test_words_of_a_polished_model_nearly_have_their_vectors(
     counts: Cooccurrence, polished: Model
 ) -> None:
     """A fit has a coupling and stops early; new rows have some of a prior instead of evidence."""
-    found = polished.embed_rows(counts.symmetric.tocsr()).vectors
+    found = polished.embed_rows(context_matrix(counts)).vectors
     expected = polished.embedding().vectors
     cosines = np.sum(found * expected, axis=1)
     cosines /= np.linalg.norm(found, axis=1) * np.linalg.norm(expected, axis=1)
@@ -67,7 +68,7 @@ def test_the_prior_vanishes_with_more_text(counts: Cooccurrence, polished: Model
     """With a hundred times its text, a word has the vector that a fit without evidence gives."""
     from qwem.polish import solve_row
 
-    row = counts.symmetric.tocsr()[[counts.vocabulary.index("ship")]].astype(np.float64)
+    row = context_matrix(counts)[[counts.vocabulary.index("ship")]].astype(np.float64)
     solution = polished.polished
     assert solution is not None
     free = solve_row(solution.contexts, row.indices, row.data)[0] - solution.centre

@@ -49,18 +49,24 @@ class FoldContexts:
         context: NDArray[np.float32],
         threads: int | None = None,
     ) -> FoldContexts:
-        """Return the contexts of words in the folds of two corpora, with these context vectors."""
+        """Return the contexts of words in the folds of two corpora.
+
+        `context` has the vectors of contexts, one for each word or for each word, slot and side.
+        """
         from qwem._internal.sparse_product import multiply
+        from qwem.cooccurrence import context_matrix
 
         folds = [*first, *second]
-        pairs = np.array([fold.symmetric.row_sums for fold in folds], dtype=np.float64).T
+        pairs = np.array([fold.pair_sums for fold in folds], dtype=np.float64).T
         total = np.maximum(pairs.sum(axis=1), 1)
         shares = pairs / total[:, None]
-        size, dim = context.shape
+        size, dim = len(pairs), context.shape[1]
+        in_slots = len(context) > size
         require_memory(4 * len(folds) * size * dim, "The contexts of all folds", "use fewer folds")
         sums = np.empty((size, len(folds), dim), np.float32)
         for place, fold in enumerate(folds):
-            sums[:, place] = multiply(fold.symmetric.tocsr(), context, threads)
+            matrix = context_matrix(fold, threads) if in_slots else fold.symmetric.tocsr()
+            sums[:, place] = multiply(matrix, context, threads)
         products = np.empty((size, len(folds), len(folds)))
 
         def work(words: slice) -> None:

@@ -102,10 +102,11 @@ class Cooccurrence:
             each distance.
         slots
             Which pairs are counted apart: ``"sides"``, those to the left of a word and those to its
-            right; ``"near-far"``, adjacent words apart from the others too; ``"symmetric"``, none;
-            or slots of your own, each a `Slot`, or its weights by distance, such as ``[(1,), (0,
-            1)]`` for the words next to a word and those after them (`window` and `weights` are not
-            used then).
+            right; ``"near-far"``, adjacent words apart from the others too; ``"adjacent"``, the
+            word to the left, the word to the right, and all others; ``"symmetric"``, none; or slots
+            of your own, each a `Slot`, or its weights by distance, such as ``[(1,), (0, 1)]`` for
+            the words next to a word and those after them (`window` and `weights` are not used
+            then).
         subsample
             word2vec's threshold t for frequent words, such as 1e-3: a word of relative frequency f
             is kept with probability min(1, √(t/f) + t/f), and windows close over what is dropped.
@@ -220,23 +221,24 @@ class Cooccurrence:
         return sums
 
     def after(self, word: str) -> NDArray[np.uint64]:
-        """Return how often each word of the vocabulary comes after `word`, in all slots."""
+        """Return how often each word comes after `word`, in the slots that tell."""
         return self._beside(word, 0)
 
     def before(self, word: str) -> NDArray[np.uint64]:
-        """Return how often each word of the vocabulary comes before `word`, in all slots."""
+        """Return how often each word comes before `word`, in the slots that tell."""
         return self._beside(word, 1)
 
     def _beside(self, word: str, axis: int) -> NDArray[np.uint64]:
         place = self.vocabulary.index(word)
-        if not all(slot.directed for slot in self.slots):
+        if not any(slot.directed for slot in self.slots):
             raise CountError(
                 "These counts don't tell what comes before a word from what comes after it; count "
                 'with slots="sides".'
             )
         found = np.zeros(len(self.vocabulary), np.uint64)
-        for pairs in self.matrices:
-            found += pairs.row(place) if axis == 0 else pairs.column(place)
+        for slot, pairs in zip(self.slots, self.matrices, strict=True):
+            if slot.directed:
+                found += pairs.row(place) if axis == 0 else pairs.column(place)
         return found
 
     @cached_property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MAX_WINDOW = 10_000
 MAX_WEIGHT = 2**63 - 1
 
-LAYOUTS = ("symmetric", "sides", "near-far")
+LAYOUTS = ("adjacent", "sides", "near-far", "symmetric")
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,9 @@ def window_slots(
         The window, as `window_weights` takes it.
     layout
         ``"symmetric"``, one slot that does not tell left from right; ``"sides"``, one directed
-        slot; ``"near-far"``, a directed slot of adjacent words and one of all others; or slots of
-        your own (then `window` and `weights` are not used), each a `Slot`, or the weights by
+        slot; ``"near-far"``, a directed slot of adjacent words and one of all others;
+        ``"adjacent"``, a directed slot of adjacent words and a symmetric one of all others; or
+        slots of your own (then `window` and `weights` are not used), each a `Slot`, or the weights by
         distance of a directed one.
 
     >>> window_slots(3, layout="near-far")
@@ -94,8 +95,8 @@ def window_slots(
             raise SettingError("`slots` needs at least one slot, each with a weight by distance.")
         return tuple(_checked(slot) for slot in slots)
     by_distance = window_weights(window, weights)
-    if layout == "near-far" and window > 1:
-        return Slot(by_distance[:1]), Slot((0, *by_distance[1:]))
+    if layout in ("near-far", "adjacent") and window > 1:
+        return Slot(by_distance[:1]), Slot((0, *by_distance[1:]), directed=layout == "near-far")
     if layout not in LAYOUTS:
         raise SettingError(
             f"`slots` must be one of {', '.join(map(repr, LAYOUTS))} or a list of slots, not "

@@ -151,6 +151,7 @@ def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Coo
         corpus,
         resolved.window,
         resolved.weights,
+        slots=resolved.slots,
         subsample=resolved.subsample,
         draws=resolved.draws,
         seed=resolved.seed,

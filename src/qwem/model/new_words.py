@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.results import Result, as_plain
-from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence import Cooccurrence, context_count, context_matrix
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError
 from qwem.model.settings import SHRINKAGE
@@ -131,8 +131,8 @@ def _row(
     The documents that have any are encoded with the model's words and one more, which takes the
     place of the `length` words that begin at each place, and counted as the model's text was.
     """
-    settings = model.spectrum.target_settings
-    if settings.get("weights") is None:
+    slots = model.solution.slots
+    if any(slot.weights is None for slot in slots):
         raise SettingError(
             "This model was made of counts whose windows are not known, so contexts can't be "
             "counted; count them yourself and use embed_rows."
@@ -150,7 +150,9 @@ def _row(
     tokens[places] = size
     stream = tokens[kept]
     present = np.concatenate(([0], np.cumsum(stream >= 0)))
-    subsample, frequency = recorded_subsampling(model.vocabulary, settings["sources"])
+    subsample, frequency = recorded_subsampling(
+        model.vocabulary, model.spectrum.target_settings["sources"]
+    )
     new = Vocabulary((*model.vocabulary.words, "\n"), np.append(frequency, 1))
     small = Corpus(
         stream[stream >= 0].astype(np.uint32),
@@ -160,13 +162,13 @@ def _row(
     )
     counts = Cooccurrence.count(
         small,
-        len(settings["weights"]),
-        settings["weights"],
+        slots=slots,
         subsample=subsample,
         draws=draws if subsample else 1,
         threads=threads,
     )
-    row = counts.symmetric.tocsr()[[size]].toarray()[0, :size].astype(np.int64)
+    width = size * context_count(counts)
+    row = context_matrix(counts)[[size]].toarray()[0, :width].astype(np.int64)
     return row if subsample else row * draws
 
 
@@ -179,7 +181,8 @@ def embed_rows(
     dispersion: float | None = None,
 ) -> NewVectors:
     """Return the vectors of new rows; see `Model.embed_rows`."""
-    rows = _as_rows(counts, model.vocabulary)
+    kinds = sum(slot.contexts for slot in model.solution.slots)
+    rows = _as_rows(counts, model.vocabulary, kinds)
     if dispersion is None:
         dispersion = dispersion_of(model.spectrum.target_settings.get("weights"))
     totals = np.asarray(rows.sum(axis=1), dtype=np.float64).ravel()
@@ -219,8 +222,10 @@ def dispersion_of(weights: Sequence[int] | None) -> float:
     return float(array @ array / array.sum())
 
 
-def _as_rows(counts: Counts, vocabulary: Vocabulary) -> sparse.csr_array[Any]:
-    """Return counts as sparse rows over the vocabulary, after checking them."""
+def _as_rows(
+    counts: Counts, vocabulary: Vocabulary, kinds: int
+) -> sparse.csr_array[Any]:
+    """Return counts as sparse rows over words or contexts, after checking them."""
     matrix: Any = counts
     if isinstance(matrix, Mapping):
         matrix = [matrix]
@@ -228,10 +233,10 @@ def _as_rows(counts: Counts, vocabulary: Vocabulary) -> sparse.csr_array[Any]:
         matrix = _from_mappings(matrix, vocabulary)
     elif not sparse.issparse(matrix):
         matrix = np.atleast_2d(np.asarray(matrix))
-    if matrix.ndim != 2 or matrix.shape[1] != len(vocabulary):
+    if matrix.ndim != 2 or matrix.shape[1] not in (len(vocabulary), kinds * len(vocabulary)):
         raise CountError(
-            f"Rows need one count for each of the {len(vocabulary):,} words of the model, and "
-            f"these have the shape {matrix.shape}."
+            f"Rows need one count for each of the {len(vocabulary):,} words of the model, or for "
+            f"each of its contexts, and these have the shape {matrix.shape}."
         )
     rows = sparse.csr_array(matrix)
     rows.sum_duplicates()

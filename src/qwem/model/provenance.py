@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence import Cooccurrence, window_slots
+from qwem.cooccurrence.slots import LAYOUTS, slots_as_json
 from qwem.corpus import Corpus
 from qwem.errors import SettingError
 from qwem.model.settings import Settings
@@ -66,6 +67,7 @@ def _counting_of(counts: Cooccurrence) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if counts.weights is not None:
         made |= {"window": counts.window, "weights": _name_of_weights(counts.weights)}
+        made["slots"] = _name_of_slots(counts)
     if counts.sources and all("corpus" in source for source in counts.sources):
         for name, default in (("subsample", None), ("draws", 1)):
             values = {source.get(name, default) for source in counts.sources}
@@ -78,3 +80,11 @@ def _name_of_weights(weights: tuple[int, ...]) -> str | list[int]:
     if weights == tuple(range(len(weights), 0, -1)):
         return "dynamic"
     return "flat" if set(weights) == {1} else list(weights)
+
+
+def _name_of_slots(counts: Cooccurrence) -> str | list[dict[str, Any]]:
+    assert counts.weights is not None
+    for name in LAYOUTS:
+        if window_slots(len(counts.weights), counts.weights, name) == counts.slots:
+            return name
+    return slots_as_json(counts.slots)

@@ -84,6 +84,12 @@ class Settings(Reading):
         "weight of a pair by its distance: dynamic (L … 1), flat (1), or numbers such as 3,2,1",
         Text(_weights, "dynamic, flat, or whole numbers such as 3,2,1"), stage="count", metavar="W",
     )  # fmt: skip
+    slots: Literal["adjacent", "sides", "near-far", "symmetric"] = setting(
+        "adjacent",
+        "which neighbours are contexts of their own: the word before, the word after, and all "
+        "others (adjacent); those before and those after (sides); both apart (near-far); or none",
+        ("adjacent", "sides", "near-far", "symmetric"), stage="count",
+    )  # fmt: skip
     subsample: float | Literal["auto"] | None = setting(
         "auto",
         "thin out words that are more frequent than T before counting, as word2vec does. None "
@@ -246,6 +252,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "min_tokens": 500,
         "tokenizer": "ascii",
         "window": 16,
+        "slots": "symmetric",
         "subsample": None,
         "shrinkage": 0.0,
         "coupling": 0.0,

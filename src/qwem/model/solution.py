@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.resources import blas_threads
+from qwem.cooccurrence import Slot
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.polish import Polished, polish
@@ -64,6 +65,12 @@ class ClosedForm:
 
         spectrum = self.spectrum if dim is None else self.spectrum.restrict(dim)
         return closed_form(spectrum, init_scale=init_scale).embedding(time)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The closed form has one context per word: its symmetric window."""
+        weights = self.spectrum.target_settings.get("weights")
+        return (Slot(None if weights is None else tuple(weights), directed=False),)
 
     @property
     def context_vectors(self) -> Matrix:
@@ -254,5 +261,5 @@ def by_word(rows: sparse.csr_array[Any], words: int) -> sparse.csr_array[Any]:
     """Return counts with contexts as counts with words: those of a word's contexts added up."""
     if rows.shape[1] == words:
         return rows
-    coo, slots = rows.tocoo(), rows.shape[1] // words
-    return sparse.csr_array((coo.data, (coo.row, coo.col // slots)), shape=(rows.shape[0], words))
+    coo, kinds = rows.tocoo(), rows.shape[1] // words
+    return sparse.csr_array((coo.data, (coo.row, coo.col // kinds)), shape=(rows.shape[0], words))

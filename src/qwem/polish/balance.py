@@ -25,23 +25,25 @@ class Balanced(NamedTuple):
 
 
 def balanced(
-    word: Matrix, context: Matrix, weights: Vector, shares: Vector, threads: int | None
+    word: Matrix,
+    context: Matrix,
+    word_weights: Vector,
+    context_weights: Vector,
+    threads: int | None,
 ) -> Balanced:
-    """Return W A and W′ A⁻¹ with A symmetric and equal Gram matrices.
+    """Return W A and W′ A⁻¹ with A symmetric and equal Gram matrices of the weighted rows.
 
-    Words are weighted by `weights`, and contexts by those of their words, shared among the contexts
-    of a word by `shares`: a slot that is cut in two weighs what it did. A² is the geometric mean of the inverse of the first Gram
-    matrix and of the second. Unlike singular vectors it is smooth: there are no signs and no
-    rotations within equal singular values to choose. Then the mean word vector, with the same
-    weights, is taken out of W: its products with the contexts are the same for every word.
+    A² is the geometric mean of the inverse of the first Gram matrix and of the second. Unlike
+    singular vectors it is smooth: there are no signs and no rotations within equal singular values
+    to choose. Then the weighted mean of the word vectors is taken out of W: its products with the
+    contexts are the same for every word.
     """
-    by_context = np.outer(weights, shares).ravel()
-    first, second = gram(word, weights, threads), gram(context, by_context, threads)
+    first, second = gram(word, word_weights, threads), gram(context, context_weights, threads)
     root, inverse = _power(first, 0.5), _power(first, -0.5)
     squared = inverse @ _power(root @ second @ root, 0.5) @ inverse
     word = transformed(word, _power(squared, 0.5), threads)
     context = transformed(context, _power(squared, -0.5), threads)
-    mean = (weighted_sum(word, weights) / weights.sum()).astype(np.float32)
+    mean = (weighted_sum(word, word_weights) / word_weights.sum()).astype(np.float32)
     return Balanced(word - mean, context, mean)
 
 

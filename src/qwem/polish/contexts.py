@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Statistics(NamedTuple):
     """What the loss depends on beside the pairs that were seen.
 
-    A context is (word, slot). Contexts stand word by word, the slots of a word side by side: that
-    of word j and slot s is number j × slots + s.
+    Each word gives K contexts, one for each side of a directed slot and one for each symmetric slot
+    of the counts. Column K·j + k of words × contexts is context k of word j.
     """
 
     word_counts: NDArray[np.int64]
@@ -35,8 +35,19 @@ class Statistics(NamedTuple):
     @classmethod
     def of(cls, counts: Cooccurrence) -> Statistics:
         """Return the sums of counts."""
-        sums = counts.symmetric.row_sums.astype(np.float64)
-        return cls(counts.word_counts, sums, sums, counts.symmetric.nnz)
+        by_context = []
+        for slot, matrix in zip(counts.slots, counts.matrices, strict=True):
+            sides = [matrix.column_sums, matrix.row_sums] if slot.directed else [matrix.row_sums]
+            by_context += [side.astype(np.float64) for side in sides]
+        return cls(
+            counts.word_counts,
+            counts.pair_sums.astype(np.float64),
+            np.stack(by_context, axis=1).ravel(),
+            sum(
+                slot.contexts * matrix.nnz
+                for slot, matrix in zip(counts.slots, counts.matrices, strict=True)
+            ),
+        )
 
     @property
     def shares(self) -> Vector:
@@ -54,10 +65,14 @@ class ContextCounts(NamedTuple):
     """The transpose."""
 
     @classmethod
-    def of(cls, counts: Cooccurrence) -> ContextCounts:
-        """Return the counts of every (word, slot) beside every word."""
-        matrix = counts.symmetric.tocsr()
-        return cls(matrix, matrix)
+    def of(cls, counts: Cooccurrence, threads: int | None = None) -> ContextCounts:
+        """Return how often each word was seen with each context."""
+        from qwem.cooccurrence import context_count, context_matrix
+
+        by_word = context_matrix(counts, threads)
+        if context_count(counts) == 1:
+            return cls(by_word, by_word)
+        return cls(by_word, context_matrix(counts, threads, transposed=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +80,7 @@ class Contexts:
     """The context side of a polished model: all that the loss of one word's row depends on.
 
     The symbols are those of `qwem.polish.loss.Word2vecLoss`, of which a row's loss is one term.
-    Contexts stand word by word, the slots of a word side by side.
+    Contexts stand word by word, those of a word side by side.
     """
 
     vectors: NDArray[np.float32] = field(repr=False)
@@ -78,6 +93,11 @@ class Contexts:
     """word2vec's k."""
     evidence: float = 0.0
     """How many pairs of independence were added to each word."""
+
+    @property
+    def probability(self) -> Vector:
+        """P_c, the share of each context among all pairs."""
+        return np.exp(self.bias) * self.negatives * self.noise
 
     @cached_property
     def slope(self) -> Vector:

@@ -10,6 +10,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.checks import require_whole
 from qwem._internal.resources import blas_threads
+from qwem.cooccurrence.slots import Slot, slots_from_json
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.polish.contexts import ContextCounts, Contexts, Statistics
@@ -65,6 +66,11 @@ class Polished:
         return len(self.losses) / 2
 
     @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The slots of the counts, each with one context per word and side."""
+        return slots_from_json(self.settings["slots"])
+
+    @property
     def sides(self) -> tuple[Matrix, Matrix]:
         """Word vectors with their mean, and context vectors: what `polish` can start from."""
         return self.words.vectors + self.centre, self.contexts.vectors
@@ -99,10 +105,13 @@ class Polished:
         Parameters
         ----------
         rows
-            Words × contexts.
+            Words × contexts, or × words of the model: then the contexts of a word have parts of its
+            counts, in proportion to how often they occur.
         dispersion
             What one pair counts for: see `solve_row`.
         """
+        if rows.shape[1] == len(self.words):
+            rows = self._by_context(rows)
         precision, evidence = self._precision(), self.contexts.evidence
         centre = self.centre.astype(np.float64)
         found = []
@@ -174,7 +183,7 @@ class Polished:
             evidence=self.settings["evidence"],
             coupling=coupling_of(self.spectrum),
         )
-        stepper, before = LocalStepper(*ContextCounts.of(counts), threads), np.inf
+        stepper, before = LocalStepper(*ContextCounts.of(counts, threads), threads), np.inf
         with blas_threads(1):
             for _ in range(steps):
                 words, value, _ = improve(
@@ -261,6 +270,21 @@ class Polished:
             )
 
         return artefact.load(path, KIND, build)
+
+    def _by_context(self, rows: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
+        """Return counts with words as counts with contexts, of which a word has several."""
+        from scipy import sparse
+
+        shares = self.contexts.probability.reshape(len(self.words), -1)
+        shares = shares / shares.sum(axis=1, keepdims=True)
+        places = np.repeat(np.arange(len(self.words)), shares.shape[1])
+        spread = sparse.csr_array(
+            (shares.ravel(), places, np.arange(shares.size + 1)),
+            shape=(shares.size, len(self.words)),
+        ).T
+        found = sparse.csr_array(rows @ spread)
+        found.sort_indices()
+        return found
 
     def _precision(self) -> Vector:
         """Return the inverse of the covariance of word vectors, weighted by their evidence."""

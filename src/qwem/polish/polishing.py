@@ -10,6 +10,8 @@ import numpy as np
 from qwem._internal.checks import require_whole
 from qwem._internal.progress import progress
 from qwem._internal.resources import blas_threads, require_memory
+from qwem.cooccurrence import context_count
+from qwem.cooccurrence.slots import slots_as_json
 from qwem.embedding import Embedding
 from qwem.errors import CountError, SettingError
 from qwem.polish.balance import balanced
@@ -94,9 +96,11 @@ def polish(
         "exponent": exponent,
         "evidence": evidence,
         "tol": tol,
+        "slots": slots_as_json(counts.slots),
         "counts": list(counts.sources),
     }
     statistics = Statistics.of(counts)
+    shares = statistics.shares
     loss = Word2vecLoss(
         statistics,
         negatives=negatives,
@@ -105,9 +109,9 @@ def polish(
         coupling=coupling_of(spectrum),
     )
     if stepper is None:
-        stepper = LocalStepper(*ContextCounts.of(counts), threads)
+        stepper = LocalStepper(*ContextCounts.of(counts, threads), threads)
     is_warm = start is not None
-    word, context = _start(spectrum, len(statistics.shares)) if start is None else start
+    word, context = _start(spectrum, len(shares)) if start is None else start
     shapes = spectrum.eigenvectors.shape, (len(statistics.context_sums), spectrum.dim)
     if (word.shape, context.shape) != shapes:
         raise SettingError(
@@ -118,8 +122,9 @@ def polish(
     converged = False
 
     def result() -> Polished:
-        weights = counts.word_counts / (counts.word_counts + evidence)
-        sides = balanced(word, context, weights, statistics.shares, threads)
+        seen = counts.word_counts, np.outer(counts.word_counts, len(shares) * shares).ravel()
+        # The part of each vector that comes from its text, not from the evidence.
+        sides = balanced(word, context, *(each / (each + evidence) for each in seen), threads)
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         return Polished(
             spectrum,
@@ -179,7 +184,8 @@ def _check_counts(spectrum: Spectrum, counts: Cooccurrence) -> None:
             f"The model has {len(spectrum.vocabulary):,} words and the counts have "
             f"{len(counts.vocabulary):,}, or others; polish needs the same words in the same order."
         )
-    if counts.symmetric.total == 0 or counts.word_counts.min() < 1:
+    if not counts.pair_sums.any() or counts.word_counts.min() < 1:
         raise CountError("polish needs counts in which every word occurs; restrict the vocabulary.")
     size, dim = spectrum.eigenvectors.shape
-    require_memory(4 * 8 * size * dim, "polish", "restrict the vocabulary")
+    rows = size * (1 + context_count(counts))
+    require_memory(2 * 8 * rows * dim, "polish", "restrict the vocabulary")
