@@ -148,7 +148,9 @@ def test_a_whole_fit_is_that_of_one_machine(client: Any, tmp_path: Path, phrases
     text.mkdir()
     (text / "a.txt").write_text("\n".join([*lines[:200], "short"]))
     (text / "b.txt").write_text("\n".join(["", *lines[200:]]))
-    settings = Settings(min_tokens=5, subsample=0.005, errors="replace", phrases=phrases)
+    settings = Settings(
+        min_tokens=5, subsample=0.005, slots="symmetric", errors="replace", phrases=phrases
+    )
     found = fit_files(client, text, tmp_path / "work", settings, shard_bytes=4_000)
     expected = fit(str(text), settings)
     assert np.array_equal(found.embedding().vectors, expected.embedding().vectors)

@@ -27,7 +27,8 @@ OLD, NEW = topic_documents(3000), topic_documents(150, seed=1)
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    return qwem.fit(OLD, dim=DIM, window=5, subsample=0.02, polish=False, keep_counts=True)
+    settings: Any = {"dim": DIM, "window": 5, "slots": "sides", "subsample": 0.02}
+    return qwem.fit(OLD, polish=False, keep_counts=True, **settings)
 
 
 def kept(model: Model) -> UpdateState:

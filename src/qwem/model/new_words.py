@@ -222,9 +222,7 @@ def dispersion_of(weights: Sequence[int] | None) -> float:
     return float(array @ array / array.sum())
 
 
-def _as_rows(
-    counts: Counts, vocabulary: Vocabulary, kinds: int
-) -> sparse.csr_array[Any]:
+def _as_rows(counts: Counts, vocabulary: Vocabulary, kinds: int) -> sparse.csr_array[Any]:
     """Return counts as sparse rows over words or contexts, after checking them."""
     matrix: Any = counts
     if isinstance(matrix, Mapping):
