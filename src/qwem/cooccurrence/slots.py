@@ -83,8 +83,8 @@ def window_slots(
         ``"symmetric"``, one slot that does not tell left from right; ``"sides"``, one directed
         slot; ``"near-far"``, a directed slot of adjacent words and one of all others;
         ``"adjacent"``, a directed slot of adjacent words and a symmetric one of all others; or
-        slots of your own (then `window` and `weights` are not used), each a `Slot`, or the weights by
-        distance of a directed one.
+        slots of your own (then `window` and `weights` are not used), each a `Slot`, or the weights
+        by distance of a directed one.
 
     >>> window_slots(3, layout="near-far")
     (Slot(weights=(3,), directed=True), Slot(weights=(0, 2, 1), directed=True))
