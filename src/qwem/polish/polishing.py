@@ -122,9 +122,10 @@ def polish(
     converged = False
 
     def result() -> Polished:
+        # Weights are the part of each vector that comes from its text, not from the evidence.
         seen = counts.word_counts, np.outer(counts.word_counts, len(shares) * shares).ravel()
-        # The part of each vector that comes from its text, not from the evidence.
-        sides = balanced(word, context, *(each / (each + evidence) for each in seen), threads)
+        of_words, of_contexts = (each / (each + evidence) for each in seen)
+        sides = balanced(word, context, of_words, of_contexts, threads)
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         return Polished(
             spectrum,
