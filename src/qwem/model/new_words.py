@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.results import Result, as_plain
-from qwem.cooccurrence import Cooccurrence, context_count, context_matrix
+from qwem.cooccurrence import Cooccurrence, context_matrix
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError
 from qwem.model.settings import SHRINKAGE
@@ -167,7 +167,7 @@ def _row(
         draws=draws if subsample else 1,
         threads=threads,
     )
-    width = size * context_count(counts)
+    width = size * counts.contexts_per_word
     row = context_matrix(counts)[[size]].toarray()[0, :width].astype(np.int64)
     return row if subsample else row * draws
 

@@ -67,10 +67,10 @@ class ContextCounts(NamedTuple):
     @classmethod
     def of(cls, counts: Cooccurrence, threads: int | None = None) -> ContextCounts:
         """Return how often each word was seen with each context."""
-        from qwem.cooccurrence import context_count, context_matrix
+        from qwem.cooccurrence import context_matrix
 
         by_word = context_matrix(counts, threads)
-        if context_count(counts) == 1:
+        if counts.contexts_per_word == 1:
             return cls(by_word, by_word)
         return cls(by_word, context_matrix(counts, threads, transposed=True))
 

@@ -10,7 +10,6 @@ import numpy as np
 from qwem._internal.checks import require_whole
 from qwem._internal.progress import progress
 from qwem._internal.resources import blas_threads, require_memory
-from qwem.cooccurrence import context_count
 from qwem.cooccurrence.slots import slots_as_json
 from qwem.embedding import Embedding
 from qwem.errors import CountError, SettingError
@@ -188,5 +187,5 @@ def _check_counts(spectrum: Spectrum, counts: Cooccurrence) -> None:
     if not counts.pair_sums.any() or counts.word_counts.min() < 1:
         raise CountError("polish needs counts in which every word occurs; restrict the vocabulary.")
     size, dim = spectrum.eigenvectors.shape
-    rows = size * (1 + context_count(counts))
+    rows = size * (1 + counts.contexts_per_word)
     require_memory(2 * 8 * rows * dim, "polish", "restrict the vocabulary")
