@@ -52,8 +52,8 @@ def test_an_operator_has_the_eigenpairs_of_its_matrix(operator: Any, method: Met
 def test_an_operator_that_is_no_target_is_refused() -> None:
     lopsided = np.triu(np.ones((9, 9)))
     with pytest.raises(SettingError, match="symmetric"):
-        factorize(Operator(lopsided), 2, words=words(9))  # type: ignore[arg-type]
+        factorize(Operator(lopsided), 2, words=words(9))
     with pytest.raises(SettingError, match="finite"):
-        factorize(Operator(np.full((9, 9), np.nan)), 2, words=words(9))  # type: ignore[arg-type]
+        factorize(Operator(np.full((9, 9), np.nan)), 2, words=words(9))
     with pytest.raises(SettingError, match="need a 3 × 3 target"):
-        factorize(Operator(MATRIX), 2, words=words(3))  # type: ignore[arg-type]
+        factorize(Operator(MATRIX), 2, words=words(3))
