@@ -24,15 +24,16 @@ def test_changes_between_two_texts(tmp_path: Path, capsys: pytest.CaptureFixture
         lines = [" ".join(f"w{'abcdefgh'[i]}" for i in rng.integers(0, 8, 20)) for _ in range(30)]
         texts[name] = tmp_path / f"{name}.txt"
         texts[name].write_text("\n".join(lines))
-    arguments = [*map(str, texts.values()), "--folds", "2", "--permutations", "3", "--dim", "2"]
+    arguments = [*map(str, texts.values()), "--folds", "4", "--permutations", "3", "--dim", "2"]
     assert main(["compare", *arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    expected = compare_corpora(texts, folds=2, permutations=3, dim=2)
+    expected = compare_corpora(texts, folds=4, permutations=3, dim=2)
     assert found == json.loads(json.dumps(plain(expected)))
     assert main(["compare", *arguments, "-n", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["word", "change", "q", "old", "new"]
-    assert len(lines) == 3
+    assert lines[0] == "old: 30 documents, 4 folds; new: 30 documents, 4 folds."
+    assert lines[2].split() == ["word", "change", "low", "high", "q", "old", "new"]
+    assert len(lines) == 5
 
 
 def test_paths_along_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

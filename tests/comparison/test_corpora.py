@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
@@ -11,11 +11,13 @@ import pytest
 import qwem
 from qwem import Corpus
 from qwem.comparison import CorpusComparison, compare_corpora
-from qwem.comparison.corpora import debiased_changes
-from qwem.comparison.fold_contexts import FoldContexts, pooled_p_values
+from qwem.comparison.fold_contexts import _changes, fold_test, pooled_p_values
 from qwem.comparison.slices import slices_of
 from qwem.errors import CorpusError, SettingError
 from qwem.model import Settings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 WORDS, TOPICS = 80, 5
 SWAPPED = [("w03", "w21"), ("w10", "w44")]
@@ -126,51 +128,208 @@ def test_procrustes_is_there_too() -> None:
     assert len(largest & {word for pair in SWAPPED for word in pair}) >= 3
 
 
-def test_debiasing() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=(1000, 200))
-    first, second = ([truth + rng.normal(size=truth.shape) for _ in range(2)] for _ in range(2))
-    assert abs(np.median(debiased_changes(first, second))) < 0.02
-    opposite = [-each for each in second]
-    assert abs(np.median(debiased_changes(first, opposite)) - 2) < 0.02
-    noise = [rng.normal(size=(50, 3)) for _ in range(2)]
-    assert np.isnan(debiased_changes(noise, noise[::-1])).any()
+def noisy_folds(
+    rng: np.random.Generator, *, same: bool, noise: float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return inner products of the sums of 300 words over 16 folds, and their pairs."""
+    first = rng.normal(size=(300, 1, 40))
+    second = first if same else rng.normal(size=(300, 1, 40))
+    means = np.concatenate([np.repeat(first, 8, axis=1), np.repeat(second, 8, axis=1)], axis=1)
+    pairs = rng.integers(50, 150, (300, 16)).astype(float)
+    sums = pairs[:, :, None] * (means + noise * rng.normal(size=means.shape))
+    return sums @ sums.transpose(0, 2, 1), pairs
 
 
-def test_ratios_are_those_of_an_analysis_of_variance() -> None:
-    """Against the definition, word by word, for the observed dealing and for another."""
-    settings = Settings(dim=5, min_count=1, polish=False)
-    corpora = {"old": documents(1, 60), "new": documents(2, 60, swapped=True)}
-    slices = slices_of(corpora, settings, 4, None)
+def test_changes_are_free_of_noise_and_have_errors() -> None:
+    compared = (np.arange(16) < 8).astype(float), (np.arange(16) >= 8).astype(float)
+    same = _changes(*noisy_folds(np.random.default_rng(0), same=True), compared)
+    assert abs(np.median(same.change)) < 0.02
+    assert np.mean(same.change - 2.1 * same.error > 0) < 0.05
+    other = _changes(*noisy_folds(np.random.default_rng(0), same=False), compared)
+    assert abs(np.median(other.change) - 1) < 0.05
+    assert np.mean(abs(other.change - 1) < 2.1 * np.hypot(other.error, 1 / np.sqrt(40))) > 0.9
+
+
+def test_a_change_leaves_out_one_fold_at_a_time() -> None:
+    """Against the definition, word by word and fold by fold."""
+    products, pairs = noisy_folds(np.random.default_rng(1), same=True, noise=0.5)
+    first, second = np.arange(16) < 8, np.arange(16) >= 8
+    found = _changes(products, pairs, (first.astype(float), second.astype(float)))
+
+    def change(word: int, kept: NDArray[np.bool_]) -> float:
+        values = []
+        for one, other in ((first, second), (first, first), (second, second)):
+            top = bottom = 0.0
+            for k in np.flatnonzero(one & kept):
+                for m in np.flatnonzero(other & kept):
+                    if k != m:
+                        top += products[word, k, m]
+                        bottom += pairs[word, k] * pairs[word, m]
+            values.append(top / bottom)
+        return float(1 - values[0] / np.sqrt(values[1] * values[2]))
+
+    for word in range(3):
+        assert np.isclose(found.change[word], change(word, np.ones(16, dtype=bool)))
+        left_out = np.array([change(word, np.arange(16) != k) for k in range(16)])
+        variance = sum(
+            7 / 8 * ((left_out[side] - left_out[side].mean()) ** 2).sum()
+            for side in (first, second)
+        )
+        assert np.isclose(found.error[word], np.sqrt(variance))
+
+
+def test_a_change_is_told_only_where_associations_are_clear() -> None:
+    rng = np.random.default_rng(2)
+    pairs = np.ones((200, 16))
+    sums = rng.normal(size=(200, 16, 5))
+    compared = (np.arange(16) < 8).astype(float), (np.arange(16) >= 8).astype(float)
+    found = _changes(sums @ sums.transpose(0, 2, 1), pairs, compared)
+    assert np.isnan(found.change).mean() > 0.95
+
+
+@pytest.mark.parametrize("kind", ["pair", "any", "strata"])
+def test_ratios_are_those_of_an_analysis_of_variance(kind: str) -> None:
+    """Against the definition, word by word, for the observed assignment and for others."""
     rng = np.random.default_rng(0)
-    context = rng.normal(size=(len(slices.all.vocabulary), 7)).astype(np.float32)
-    folds = [*slices.folds["old"], *slices.folds["new"]]
-    found = FoldContexts.of(folds[:4], folds[4:], context)
-    sums = np.array([fold.symmetric.toarray() @ context.astype(float) for fold in folds])
-    pairs = np.array([fold.symmetric.row_sums for fold in folds], dtype=float)
-    for inside in (np.arange(4), np.array([0, 2, 5, 7])):
-        ratios = found.ratios(np.isin(np.arange(8), inside)[None])[0]
-        parts = inside, np.setdiff1d(np.arange(8), inside)
-        for word in range(len(context)):
-            freedom = np.count_nonzero(pairs[:, word]) - 2
-            if freedom <= 0 or any(pairs[part, word].sum() == 0 for part in parts):
-                assert ratios[word] == 0
+    pairs = rng.integers(0, 9, (40, 8)).astype(float)
+    sums = pairs[:, :, None] * rng.normal(size=(40, 8, 3))
+    labels = np.array([0, 0, 1, 1, 2, 2, 2, 2]) if kind == "any" else np.arange(8) % 2
+    strata = np.arange(8) // 4 if kind == "strata" else np.zeros(8, dtype=int)
+    test = fold_test(labels, np.arange(8), strata, 50, 0)
+    zero = np.zeros((8, 3)), np.ones(8)
+    found = test.ratios(sums, pairs, *zero)
+    for row in (0, 7, 20):
+        assigned = test.slices[row]
+        if kind == "strata":
+            assert all(assigned[strata == s].sum() == 2 for s in range(2))
+        for word in range(40):
+            own = pairs[word] > 0
+            if kind != "pair":
+                # A statistic of another form: only that it ignores what strata share is promised.
+                shifted = sums + pairs[:, :, None] * strata[None, :, None] * 5.0
+                assert np.allclose(test.ratios(shifted, pairs, *zero)[row], found[row])
+                break
+            parts = [own & (assigned == label) for label in (0, 1)]
+            freedom = own.sum() - 2
+            if freedom <= 0 or not all(part.any() for part in parts):
+                assert found[row, word] == 0
                 continue
-            centre = sums[:, word].sum(axis=0) / pairs[:, word].sum()
+            centre = sums[word].sum(axis=0) / pairs[word].sum()
             between = within = 0.0
             for part in parts:
-                number = pairs[part, word].sum()
-                mean = sums[part, word].sum(axis=0) / number
+                number = pairs[word, part].sum()
+                mean = sums[word, part].sum(axis=0) / number
                 between += number * ((mean - centre) ** 2).sum()
-                for fold in part:
-                    if pairs[fold, word]:
-                        own = sums[fold, word] / pairs[fold, word]
-                        within += pairs[fold, word] * ((own - mean) ** 2).sum()
-            assert np.isclose(ratios[word], between / (within / freedom), rtol=1e-3)
-    assert np.array_equal(found.ratio(), found.ratios(np.arange(8)[None] < 4)[0])
-    dealt = found.dealt_anew(5, seed=0)
-    assert dealt.shape == (5, len(context))
-    assert not np.array_equal(dealt[0], dealt[1])
+                for fold in np.flatnonzero(part):
+                    place = sums[word, fold] / pairs[word, fold]
+                    within += pairs[word, fold] * ((place - mean) ** 2).sum()
+            assert np.isclose(found[row, word], between / (within / freedom))
+
+
+def test_all_assignments_are_tried_where_they_are_few() -> None:
+    labels = (np.arange(12) >= 2).astype(int)
+    test = fold_test(labels, np.arange(12), np.zeros(12, dtype=int), 99, 0)
+    assert len(test.slices) == 66
+    assert len(np.unique(test.slices, axis=0)) == 66
+    assert test.slices[0].tolist() == labels.tolist()
+    with pytest.raises(SettingError, match="only 6 ways to assign the folds"):
+        fold_test(np.array([0, 0, 1, 1]), np.arange(4), np.zeros(4, dtype=int), 99, 0)
+
+
+@pytest.mark.parametrize("sizes", [(300, 300), (60, 600), (150, 500)])
+def test_folds_are_in_proportion_to_the_size_of_corpora(sizes: tuple[int, int]) -> None:
+    corpora = {"old": documents(1, sizes[0]), "new": documents(2, sizes[1])}
+    settings = Settings(dim=5, min_count=1, polish=False)
+    slices = slices_of(corpora, settings, 10, None)
+    plan = slices.folds_of(("old", "new"), 20)
+    tokens = np.array(
+        [fold.word_counts.sum() for each in slices.slices.values() for fold in each.folds]
+    )
+    merged = np.bincount(plan.fold_of, tokens)
+    assert merged.max() < 1.35 * merged.min()
+    assert min(np.bincount(plan.slices)) >= 2
+    assert all(len(each.folds) >= 10 for each in slices.slices.values())
+
+
+@pytest.mark.parametrize("sizes", [(30, 300), (60, 240)])
+def test_corpora_of_unequal_size_differ_by_chance_only(sizes: tuple[int, int]) -> None:
+    p_values, sure = [], 0
+    for seed in range(20):
+        found = compare_corpora(
+            {"one": documents(100 + seed, sizes[0]), "other": documents(200 + seed, sizes[1])},
+            dim=5,
+            permutations=99,
+            min_count=1,
+        )
+        p_values += [each.p_value for each in found.changes]
+        sure += any(each.q_value is not None and each.q_value <= 0.05 for each in found.changes)
+    assert sure <= 3
+    assert 0.02 < np.mean(np.array(p_values) <= 0.05) < 0.085
+
+
+def test_three_slices_have_tests_of_any_difference_and_of_a_trend() -> None:
+    corpora = {
+        "1990": documents(1, 150),
+        "2000": documents(2, 150),
+        "2010": documents(3, 150, swapped=True),
+    }
+    found = compare_corpora(corpora, dim=5, permutations=99, min_count=1)
+    changed = {word for pair in SWAPPED for word in pair}
+    for name in ("q_value", "any_q", "trend_q"):
+        sure = {each.word for each in found.changes if getattr(each, name) <= 0.05}
+        assert changed <= sure
+        assert len(sure) <= 6
+    assert found.changes[0].counts == tuple(
+        sum(text.count(found.changes[0].word) for text in texts) for texts in corpora.values()
+    )
+
+
+def test_strata_take_out_what_follows_from_composition() -> None:
+    """Two kinds of documents, the second corpus having more of one, and no word that differs."""
+    rng = np.random.default_rng(0)
+
+    def mixed(seed: int, share: float) -> tuple[list[list[str]], list[str]]:
+        kinds = ["swapped" if rng.random() < share else "plain" for _ in range(240)]
+        texts = {"plain": documents(seed, 240), "swapped": documents(seed + 1, 240, swapped=True)}
+        return [texts[kind][number] for number, kind in enumerate(kinds)], kinds
+
+    (old, old_kinds), (new, new_kinds) = mixed(1, 0.2), mixed(5, 0.8)
+    changed = {word for pair in SWAPPED for word in pair}
+    settings: dict[str, Any] = {"dim": 5, "permutations": 99, "min_count": 1}
+    plain = compare_corpora({"old": old, "new": new}, **settings)
+    assert changed <= {each.word for each in plain.changes if (each.q_value or 0) <= 0.05}
+    found = compare_corpora(
+        {"old": old, "new": new}, strata={"old": old_kinds, "new": new_kinds}, **settings
+    )
+    assert not [each.word for each in found.changes if (each.q_value or 0) <= 0.05]
+    assert found.strata == ("plain", "swapped")
+    for word in changed:
+        assert abs(found[word].change or 0) < (plain[word].change or 0) / 2
+    assert "within strata" in found.methods()
+
+
+def test_one_text_is_divided_by_labels() -> None:
+    texts = [*documents(1, 150), *documents(2, 150, swapped=True)]
+    labels = [1990] * 150 + [2000] * 150
+    order = np.random.default_rng(0).permutation(300)
+    settings: dict[str, Any] = {"dim": 5, "permutations": 0, "min_count": 1}
+    found = compare_corpora([texts[i] for i in order], by=[labels[i] for i in order], **settings)
+    assert found.between == ("1990", "2000")
+    assert found.documents == {"1990": 150, "2000": 150}
+    assert {each.word for each in found.changes[:4]} == {w for pair in SWAPPED for w in pair}
+    with pytest.raises(SettingError, match="one label for each of the 300 documents"):
+        compare_corpora(texts, by=labels[1:], **settings)
+    with pytest.raises(SettingError, match="300 different labels"):
+        compare_corpora(texts, by=list(range(300)), **settings)
+
+
+def test_words_that_entered_or_left_are_listed() -> None:
+    old = [[*text, "telegraph"] for text in documents(1, 60)]
+    new = [[*text, "internet"] for text in documents(2, 60)]
+    found = compare_corpora({"old": old, "new": new}, dim=5, permutations=0)
+    assert found.entered["internet"] == 60
+    assert found.left["telegraph"] == 60
+    assert "Only in new: internet" in found.to_text(1)
 
 
 def test_documents_of_one_group_stay_in_one_fold() -> None:
@@ -180,11 +339,11 @@ def test_documents_of_one_group_stay_in_one_fold() -> None:
     slices = slices_of({"old": texts, "new": texts}, settings, 4, None, groups)
     lengths = sorted(len(texts[number]) for number in range(40))
     assert set(lengths) == {60}
-    totals = [int(fold.word_counts.sum()) for fold in slices.folds["old"]]
+    totals = [int(fold.word_counts.sum()) for fold in slices["old"].folds]
     assert totals == [600] * 4
     authors = [Corpus.from_documents(texts[10 * k : 10 * k + 10], min_count=1) for k in range(4)]
     expected = sorted(int(each.vocabulary.counts.max()) for each in authors)
-    assert sorted(int(fold.word_counts.max()) for fold in slices.folds["old"]) == expected
+    assert sorted(int(fold.word_counts.max()) for fold in slices["old"].folds) == expected
     with pytest.raises(SettingError, match="labels for every corpus"):
         compare_corpora({"old": texts, "new": texts}, groups={"old": groups["old"]})
 
@@ -193,7 +352,7 @@ def test_p_values_are_uniform_under_the_null_hypothesis() -> None:
     rng = np.random.default_rng(0)
     scales = rng.uniform(0.1, 5, 2000)
     observed, drawn = rng.gamma(3, size=2000) * scales, rng.gamma(3, size=(19, 2000)) * scales
-    p_values = pooled_p_values(observed, drawn, np.arange(2000))
+    p_values = pooled_p_values(np.vstack([observed, drawn]), np.arange(2000))
     for level in (0.01, 0.1, 0.5):
         assert abs(np.mean(p_values <= level) - level) < 4 * np.sqrt(level / 2000)
 
@@ -203,16 +362,17 @@ def test_corpora_share_words_and_slices_their_order() -> None:
     other = Corpus.from_documents(["a c e", "c a"] * 5, min_count=1)
     slices = slices_of({"one": one, "other": other}, Settings(dim=1, subsample=None), 2, None)
     assert slices.all.vocabulary.words == ("a", "c")
-    assert slices.counts("one").word_counts.tolist() == [15, 10]
-    assert slices.counts("other").word_counts.tolist() == [10, 10]
+    assert slices["one"].counts.word_counts.tolist() == [15, 10]
+    assert slices["other"].counts.word_counts.tolist() == [10, 10]
     with pytest.raises(CorpusError, match="no words in common"):
         slices_of({"one": ["x y"] * 4, "other": ["z u"] * 4}, Settings(min_count=1), 2, None)
 
 
 def test_results_are_text_and_plain_data(compared: CorpusComparison) -> None:
     lines = compared.to_text(3).splitlines()
-    assert len(lines) == 4
-    assert lines[0].split() == ["word", "change", "q", "old", "new"]
+    assert lines[0] == "old: 300 documents, 10 folds; new: 300 documents, 10 folds."
+    assert lines[-4].split() == ["word", "change", "low", "high", "q", "old", "new"]
+    assert "19 permutations of 10 and 10 folds of documents" in compared.methods()
     plain = json.loads(json.dumps(compared.to_dict()))
     assert plain["between"] == ["old", "new"]
     assert plain["changes"][0]["word"] == compared.changes[0].word
@@ -224,7 +384,9 @@ def test_settings_are_checked() -> None:
     corpus = Corpus.from_documents(["a b"])
     with pytest.raises(SettingError, match="`min_count` was fixed"):
         compare_corpora({"one": corpus, "other": corpus}, min_count=2)
-    with pytest.raises(SettingError, match="even number"):
-        compare_corpora({"one": ["a b"], "other": ["a b"]}, folds=3)
+    with pytest.raises(SettingError, match="by="):
+        compare_corpora(["a b"])
+    with pytest.raises(SettingError, match="from 0 to 100,000"):
+        compare_corpora({"one": ["a b"], "other": ["a b"]}, permutations=10**12)
     with pytest.raises(SettingError, match="between must name"):
         compare_corpora({"one": ["a b"], "other": ["a b"]}, between=("one", "third"))

@@ -467,7 +467,7 @@ def test_other_settings_that_make_no_sense(regression: Any) -> None:
     texts, covariates = planted()
     with pytest.raises(SettingError, match="clusters must be 'documents'"):
         context_regression(texts, "bank", covariates, clusters="authors", dim=2)
-    with pytest.raises(SettingError, match="permutations must be a whole number"):
+    with pytest.raises(SettingError, match="a whole number from 0 to 1,000,000"):
         context_regression(texts, "bank", covariates, permutations=10**12)
     with pytest.raises(SettingError, match="at least one word"):
         context_regression(texts, [], covariates)

@@ -11,7 +11,7 @@ import pytest
 import qwem
 from model.topics import topic_documents
 from qwem import Cooccurrence, Corpus, Model
-from qwem.comparison import what_moved
+from qwem.comparison import diff_models
 from qwem.dynamics import requiv_distance
 from qwem.errors import CorpusError, CountError, SettingError
 from qwem.model import ClosedForm
@@ -121,13 +121,13 @@ def test_words_enter_at_min_count_and_leave_when_they_are_gone() -> None:
     twice = once.update(texts[19:])
     assert "unicorn" in twice.vocabulary
     assert twice.wv.similarity("unicorn", "flower") > twice.wv.similarity("unicorn", "ship")
-    found = what_moved(model, twice)
+    found = diff_models(model, twice)
     assert found.entered == ("unicorn",)
     assert found.left == ()
     assert "1 word entered: unicorn" in found.to_text()
     gone = twice.update(remove=texts[19:])
     assert "unicorn" not in gone.vocabulary
-    assert what_moved(twice, gone).left == ("unicorn",)
+    assert diff_models(twice, gone).left == ("unicorn",)
 
 
 def test_features_keep_their_signs(model: Model) -> None:
@@ -140,7 +140,7 @@ def test_features_keep_their_signs(model: Model) -> None:
         products = np.sum(old * new, axis=0)
         cosines = products / np.linalg.norm(old, axis=0) / np.linalg.norm(new, axis=0)
         assert np.all(sign * cosines[:4] > 0.5)
-    found = what_moved(model, updated, topn=3)
+    found = diff_models(model, updated, topn=3)
     assert [each.before for each in found.features] == list(range(1, DIM + 1))
     assert sorted(each.after for each in found.features) == list(range(1, DIM + 1))
     assert found.median < 0.1
@@ -150,7 +150,7 @@ def test_features_keep_their_signs(model: Model) -> None:
 
 
 def test_a_model_that_is_compared_with_itself_has_not_moved(model: Model) -> None:
-    found = what_moved(model, model)
+    found = diff_models(model, model)
     assert found.median < 1e-6
     assert all(each.before == each.after and each.overlap > 0.999 for each in found.features)
     assert all(not each.came and not each.went for each in found.words)

@@ -164,7 +164,7 @@ def update(options: argparse.Namespace) -> None:
     """
     from qwem._internal.artefact import require_replaceable, updating
     from qwem._internal.text import text_table
-    from qwem.comparison import what_moved
+    from qwem.comparison import diff_models
     from qwem.model import Model
 
     options.output = options.output or options.model
@@ -177,7 +177,7 @@ def update(options: argparse.Namespace) -> None:
             threads=options.threads,
             **given_settings(options),
         )
-        moved = what_moved(before, after, topn=options.topn)
+        moved = diff_models(before, after, topn=options.topn)
         after.save(options.output, names_from=options.model)
     report = {"output": options.output, "moved": plain(moved), **costs(after.seconds)}
     rows = [*cost_rows(report), ("written", options.output)]

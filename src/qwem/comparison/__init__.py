@@ -8,16 +8,16 @@ from qwem.comparison.association import (
     weat,
 )
 from qwem.comparison.axes import Axis, Projection, Projections, axis
-from qwem.comparison.contexts import context_transform
-from qwem.comparison.corpora import (
+from qwem.comparison.changes import (
     AxisPath,
     CorpusComparison,
-    ThenAndNow,
+    CorpusNeighbours,
     WordChange,
-    compare_corpora,
 )
+from qwem.comparison.contexts import context_transform
+from qwem.comparison.corpora import compare_corpora
 from qwem.comparison.estimates import Estimates, Interval
-from qwem.comparison.moved import Moved, MovedFeature, MovedWord, what_moved
+from qwem.comparison.model_diff import FeatureMatch, ModelDiff, WordMove, diff_models
 from qwem.comparison.regression import Coefficient, ContextRegression, context_regression
 from qwem.comparison.stability import Stability, StableNeighbour, StableNeighbours, stability
 
@@ -29,25 +29,25 @@ __all__ = [
     "Coefficient",
     "ContextRegression",
     "CorpusComparison",
+    "CorpusNeighbours",
     "Estimates",
+    "FeatureMatch",
     "Interval",
-    "Moved",
-    "MovedFeature",
-    "MovedWord",
+    "ModelDiff",
     "Projection",
     "Projections",
     "Stability",
     "StableNeighbour",
     "StableNeighbours",
-    "ThenAndNow",
     "WordChange",
+    "WordMove",
     "axis",
     "compare_corpora",
     "context_regression",
     "context_transform",
+    "diff_models",
     "relative_norm_distance",
     "sc_weat",
     "stability",
     "weat",
-    "what_moved",
 ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from qwem.comparison.corpora import AxisPath
+    from qwem.comparison.changes import AxisPath
     from qwem.comparison.estimates import Estimates
     from qwem.comparison.regression import ContextRegression
     from qwem.comparison.stability import StableNeighbours

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from qwem._internal.results import Chart, Result, listed
+from qwem.comparison.axes import MAX_MISSING, directions, known_words
 from qwem.comparison.permutation import (
     Alternative,
     PValue,
@@ -17,7 +18,6 @@ from qwem.comparison.permutation import (
     splits_of,
 )
 from qwem.comparison.stability import Stability
-from qwem.comparison.word_lists import MAX_MISSING, directions, known_words
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from qwem._internal.arrays import unit_rows
 from qwem._internal.checks import require_choice, require_whole
-from qwem._internal.results import Chart, Result, ShownTable
-from qwem.comparison.axes import axis
-from qwem.comparison.fold_contexts import FoldContexts, pooled_p_values
+from qwem._internal.results import Provenance
+from qwem.comparison.changes import CorpusComparison, WordChange
+from qwem.comparison.fold_contexts import fold_statistics, fold_test, pooled_p_values
+from qwem.comparison.folds import arrange
 from qwem.comparison.replicates import aligned
-from qwem.comparison.slices import slices_of
+from qwem.comparison.slices import LARGEST_TEST, slices_of
+from qwem.corpus import Corpus
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.model import Settings, fit, reject_fixed_settings
+from qwem.model import Settings, fit, read, reject_fixed_settings
 from qwem.polish import Polished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from qwem.comparison.slices import Slices
     from qwem.cooccurrence import Cooccurrence
     from qwem.model import Model, Preset, ResolvedSettings
 
@@ -32,150 +33,17 @@ if TYPE_CHECKING:
 
 Alignment = Literal["compass", "procrustes"]
 
-SHOWN = 20
-
-
-@dataclass(frozen=True)
-class WordChange:
-    """How much a word's use differs between two corpora."""
-
-    word: str
-    change: float | None
-    """1 − cosine of its two vectors, free of the part that sampling noise adds: about 0 for a word
-    that is used in the same way, however rare. None where there is too little text to tell."""
-    distance: float
-    """1 − cosine as it is, noise included."""
-    ratio: float
-    """How many times larger the difference of its contexts is than chance would make it, see
-    `qwem.comparison.fold_contexts.FoldContexts.ratio`: about 1 for a word used in the same way."""
-    p_value: float | None
-    """The share of random dealings of documents with a ratio at least as unusual."""
-    q_value: float | None
-    """The share of false discoveries among words up to this p-value (Benjamini and Hochberg)."""
-
-
-@dataclass(frozen=True)
-class ThenAndNow(Result):
-    """The nearest words of a word in each corpus."""
-
-    word: str
-    neighbours: dict[str, tuple[tuple[str, float], ...]]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each corpus."""
-        return [
-            {"corpus": name, "neighbours": " ".join(f"{word} {cos:.2f}" for word, cos in found)}
-            for name, found in self.neighbours.items()
-        ]
-
-
-@dataclass(frozen=True)
-class AxisPath(Result):
-    """Where words lie on an axis, in one corpus after another."""
-
-    chart: ClassVar[Chart] = "paths"
-    corpora: tuple[str, ...]
-    places: dict[str, tuple[float, ...]]
-    """The cosines of each word with the axis, in the order of the corpora."""
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each word, with a column for each corpus."""
-        return [
-            {"word": word, **dict(zip(self.corpora, places, strict=True))}
-            for word, places in self.places.items()
-        ]
-
-    def plot(self, positive: str = "", negative: str = "") -> Figure:
-        """Draw the path of each word.
-
-        `positive` and `negative` name the two ends of the axis.
-
-        >>> len(AxisPath(("1990", "2000"), {"nurse": (0.3, 0.1)}).plot().axes[0].lines)
-        2
-        """
-        from qwem.comparison._plots import plot_path
-
-        return plot_path(self, positive, negative)
-
-
-@dataclass(frozen=True, eq=False)
-class CorpusComparison(Result):
-    """Vectors of the same words in several corpora, and what differs between two of them."""
-
-    embeddings: dict[str, Embedding] = field(repr=False)
-    """The vectors of each corpus, comparable with each other without rotation."""
-    between: tuple[str, str]
-    """The two corpora whose differences are listed."""
-    changes: tuple[WordChange, ...] = field(repr=False)
-    """All words, the surest change first."""
-    permutations: int
-
-    def __getitem__(self, word: str) -> WordChange:
-        """Return the change of a word."""
-        for each in self.changes:
-            if each.word == word:
-                return each
-        raise KeyError(word)
-
-    def neighbours(self, word: str, topn: int = 10) -> ThenAndNow:
-        """Return the nearest words of a word in each corpus."""
-        found = {
-            name: tuple(embedding.most_similar(word, topn=topn))
-            for name, embedding in self.embeddings.items()
-        }
-        return ThenAndNow(word, found)
-
-    def path(
-        self, words: Sequence[str], positive: Sequence[str], negative: Sequence[str]
-    ) -> AxisPath:
-        """Return where words lie on an axis in each corpus, the axis being that of all together.
-
-        The axis is the mean of the axes of the corpora, see `qwem.comparison.axis`.
-        """
-        first = next(iter(self.embeddings.values()))
-        rows = first.vocabulary.indices(words)
-        direction = np.mean(
-            [axis(each, positive, negative).vector for each in self.embeddings.values()], axis=0
-        )
-        direction /= np.linalg.norm(direction)
-        cosines = [unit_rows(each.vectors[rows]) @ direction for each in self.embeddings.values()]
-        places = np.array(cosines).T.tolist()
-        found = {word: tuple(place) for word, place in zip(words, places, strict=True)}
-        return AxisPath(tuple(self.embeddings), found)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each word."""
-        return [vars(each) for each in self.changes]
-
-    def shown(self, topn: int = SHOWN) -> ShownTable:
-        """Return the `topn` words with the surest changes, and their neighbours in both corpora."""
-        rows = []
-        for each in self.changes[:topn]:
-            near = self.neighbours(each.word, 4).neighbours
-            cells = {name: " ".join(word for word, _ in near[name]) for name in self.between}
-            rows.append({"word": each.word, "change": each.change, "q": each.q_value, **cells})
-        return ShownTable(self.heading(), rows)
-
-    def to_text(self, topn: int = SHOWN) -> str:
-        """Return what `shown` returns, as text."""
-        return self.shown(topn).to_text()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: the changes of all words, without vectors."""
-        return {
-            "corpora": list(self.embeddings),
-            "between": list(self.between),
-            "permutations": self.permutations,
-            "changes": self.rows(),
-        }
+MOST_SLICES, MOST_FOLDS, MOST_PERMUTATIONS = 50, 100, 100_000
 
 
 def compare_corpora(
-    corpora: Mapping[str, Any],
+    corpora: Any,
     *,
+    by: Sequence[Any] | None = None,
     between: tuple[str, str] | None = None,
     folds: int = 10,
-    groups: Mapping[str, Sequence[Any]] | None = None,
+    groups: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+    strata: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
     permutations: int = 199,
     alignment: Alignment = "compass",
     threads: int | None = None,
@@ -192,23 +60,32 @@ def compare_corpora(
 
     Whether a word is used differently is tested by its mean context, the mean of the context
     vectors of its neighbours: how far it is between the two corpora, compared with how far it is
-    between folds of one corpus (Anderson 2001). For p-values the folds of both are dealt anew
-    between them; mean contexts add up, and nothing is counted again. The ratios of a word are
-    standardized, and compared with those of all words of similar frequency under all dealings.
+    between folds of one corpus (Anderson 2001). For p-values the folds of both, whose numbers are
+    in proportion to the size of the corpora, are assigned at random; nothing is counted again. The
+    ratios of a word are standardized, and compared with those of all words of similar frequency
+    under all assignments.
 
     Parameters
     ----------
     corpora
-        Text, documents or a `Corpus` by name, such as ``{"1990": …, "2000": …}``.
+        Text, documents or a `Corpus` by name, such as ``{"1990": …, "2000": …}``. Or one text whose
+        documents are divided by the labels `by`.
+    by
+        A label for each document of one text, such as its decade; slices are in the order of
+        labels.
     between
         The two corpora to list differences of; by default the first and the last.
     folds
-        Into how many folds the documents of each corpus are dealt; even.
+        Into how many folds the documents of a corpus are dealt, on average over the two.
     groups
-        For each corpus, a label for each document, such as its author: documents that are not
-        independent of each other stay in one fold.
+        A label for each document, such as its author, for each corpus: documents that are not
+        independent of each other stay in one fold. With `by`, one list for all documents.
+    strata
+        A label for each document, such as its topic, given as `groups` are. Folds are exchanged
+        within strata only, and changes are those of equal compositions, so that words don't change
+        because one corpus has more of a topic.
     permutations
-        How many random dealings; 0 leaves out p-values.
+        How many random assignments of folds; 0 leaves out p-values.
     alignment
         ``"compass"``, or ``"procrustes"``: each corpus is fitted by itself and its vectors are
         rotated to those of all together (Hamilton, Leskovec and Jurafsky 2016), the usual baseline.
@@ -227,67 +104,190 @@ def compare_corpora(
     [0]
     """
     require_choice("alignment", alignment, ("compass", "procrustes"))
-    require_whole("folds", folds, least=2)
-    require_whole("permutations", permutations, least=0)
-    if len(corpora) < 2 or folds % 2:
+    require_whole("folds", folds, least=2, most=MOST_FOLDS)
+    require_whole("permutations", permutations, least=0, most=MOST_PERMUTATIONS)
+    if settings is not None and preset is not None:
+        raise SettingError("Both settings and a preset were given; pass one of the two.")
+    chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
+    chosen = chosen.changed(polish=chosen.polish is True, ngrams=False)
+    if by is not None:
+        reject_fixed_settings(corpora, changes)
+        corpus = corpora if isinstance(corpora, Corpus) else read(corpora, chosen, threads)
+        corpora, (groups, strata) = _divided(corpus, by, groups, strata)
+    elif not hasattr(corpora, "keys"):
         raise SettingError(
-            "compare_corpora needs two corpora or more, and an even number of folds."
+            "corpora must be a mapping from names to texts, or one text with a label for each of "
+            "its documents: by=…"
         )
+    if len(corpora) < 2:
+        raise SettingError("compare_corpora needs two corpora or more.")
     first, last = between or (next(iter(corpora)), list(corpora)[-1])
     if first == last or not {first, last} <= set(corpora):
         raise SettingError(f"between must name two of the corpora, not {first!r} and {last!r}.")
-    if settings is not None and preset is not None:
-        raise SettingError("Both settings and a preset were given; pass one of the two.")
     for source in corpora.values():
-        reject_fixed_settings(source, [name for name in changes if name != "vocab_size"])
-    if groups is not None and set(groups) != set(corpora):
-        raise SettingError("groups must have labels for every corpus, under the same names.")
-    chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
-    settled = chosen.changed(polish=chosen.polish is True, ngrams=False)
-    slices = slices_of(corpora, settled, folds, threads, groups)
-    compass = fit(slices.all, slices.settled, threads=threads)
-    vectors = _embedder(compass, slices.settled, alignment, threads)
+        reject_fixed_settings(
+            source, [name for name in changes if name != "vocab_size" and by is None]
+        )
+    for name, labels in (("groups", groups), ("strata", strata)):
+        if labels is not None and set(labels) != set(corpora):
+            raise SettingError(f"{name} must have labels for every corpus, under the same names.")
+    slices = slices_of(corpora, chosen, folds, threads, groups, strata, (first, last))  # type: ignore[arg-type]
+    settled = slices.settled
+    compass = fit(slices.all, settled, threads=threads)
+    vectors = _embedder(compass, settled, alignment, threads)
+    embeddings = {name: vectors(slices[name].counts) for name in corpora}
 
-    halves = [[vectors(half) for half in slices.halves(name)] for name in (first, last)]
-    embeddings = {name: vectors(slices.counts(name)) for name in corpora}
-    context = compass.solution.context_vectors
-    contexts = FoldContexts.of(slices.folds[first], slices.folds[last], context, threads)
-    words, ratios = compass.vocabulary, contexts.ratio()
-    p_values = None
-    if permutations:
-        rarest = np.minimum(*(slices.counts(name).word_counts for name in (first, last)))
-        drawn = contexts.dealt_anew(permutations, slices.settled.seed)
-        p_values = pooled_p_values(ratios, drawn, rarest)
-    listed = _listed(
-        words.words,
-        debiased_changes(*halves),
-        distances(embeddings[first], embeddings[last]),
-        ratios,
-        p_values,
+    plans = [slices.folds_of((first, last), 2 * folds)]
+    tests = [
+        fold_test(plans[0].slices, plans[0].fold_of, plans[0].strata, permutations, settled.seed)
+    ]
+    if len(corpora) > 2 and permutations:
+        plan = slices.folds_of(tuple(corpora), min(LARGEST_TEST, folds * len(corpora)))
+        scores = _scores(tuple(corpora))[plan.slices]
+        tests += [
+            fold_test(labels, plan.fold_of, plan.strata, permutations, settled.seed, trend)
+            for labels, trend in ((plan.slices, False), (scores, True))
+        ]
+    ratios, changed = fold_statistics(
+        [fold for each in slices.slices.values() for fold in each.folds],
+        compass.solution.context_vectors,
+        tests,
+        _fold_weights(slices, first, last),
+        threads,
     )
-    made = {name: Embedding(words, each) for name, each in embeddings.items()}
-    return CorpusComparison(made, (first, last), listed, permutations)
+    rarest = [
+        np.min([slices[name].counts.word_counts for name in names], axis=0)
+        for names in ((first, last), tuple(corpora), tuple(corpora))
+    ]
+    p_values = (
+        [pooled_p_values(each, rare) for each, rare in zip(ratios, rarest, strict=False)]
+        if permutations
+        else []
+    )
+    counts = np.array([slices[name].counts.word_counts for name in corpora]).T
+    width = changed.error * _quantile(slices, first, last)
+    words = compass.vocabulary
+    ordered = _listed(
+        words.words,
+        {
+            "change": changed.change,
+            "low": changed.change - width,
+            "high": changed.change + width,
+            "distance": distances(embeddings[first], embeddings[last]),
+            "ratio": ratios[0][0],
+        },
+        p_values,
+        counts,
+    )
+    others = slices.others
+    return CorpusComparison(
+        embeddings={name: Embedding(words, each) for name, each in embeddings.items()},
+        between=(first, last),
+        changes=ordered,
+        permutations=permutations,
+        documents={name: each.documents for name, each in slices.slices.items()},
+        groups={name: each.groups for name, each in slices.slices.items()},
+        folds={
+            name: int((plans[0].slices == place).sum()) for place, name in enumerate((first, last))
+        },
+        entered=_only(others[last], others[first]),
+        left=_only(others[first], others[last]),
+        strata=tuple(map(str, slices.strata)),
+        provenance=Provenance(
+            {
+                "alignment": alignment,
+                "folds": folds,
+                "dim": embeddings[first].shape[1],
+                "window": settled.window,
+                "polish": bool(settled.polish),
+                "vocabulary": len(words),
+            },
+            settled.seed,
+            sum(each.documents for each in slices.slices.values()),
+        ),
+    )
+
+
+def _divided(
+    corpus: Corpus, by: Sequence[Any], *labels: Any
+) -> tuple[dict[str, Corpus], list[dict[str, list[Any]] | None]]:
+    """Return the documents of a corpus by label, in the order of labels, and other labels so."""
+    if len(by) != len(corpus):
+        raise SettingError(
+            f"by needs one label for each of the {len(corpus):,} documents, and has {len(by):,}."
+        )
+    names = sorted({each for each in by if each is not None})
+    if len(names) > MOST_SLICES:
+        raise SettingError(
+            f"by has {len(names):,} different labels, such as {names[0]!r}, and at most "
+            f"{MOST_SLICES} slices are compared; join some, for instance years to decades."
+        )
+    place = {name: number for number, name in enumerate(names)}
+    numbers = np.array([place.get(each, len(names)) for each in by])
+    arranged = arrange(corpus, numbers, len(names) + 1)
+    divided = {str(name): arranged.fold(number) for name, number in place.items()}
+    found = []
+    for each in labels:
+        if each is not None and len(each) != len(corpus):
+            raise SettingError(
+                f"With by, groups and strata need one label for each of the {len(corpus):,} "
+                f"documents, not {len(each):,}."
+            )
+        found.append(
+            each
+            and {
+                str(name): [each[d] for d in np.flatnonzero(numbers == number)]
+                for name, number in place.items()
+            }
+        )
+    return divided, found
+
+
+def _fold_weights(slices: Slices, first: str, last: str) -> tuple[Array, Array]:
+    """Return the weight of each counted fold in two slices, with strata as large in both."""
+    found = []
+    whole = {
+        name: sum(v for c, v in slices.sizes.items() if c[0] == name) for name in (first, last)
+    }
+    for name in (first, last):
+        weights = []
+        for each, own in slices.slices.items():
+            for stratum in own.strata.tolist():
+                shares = [
+                    slices.sizes.get((side, stratum), 0) / whole[side] for side in (first, last)
+                ]
+                here = slices.sizes[each, stratum] / max(1, whole.get(each, 1))
+                weights.append((sum(shares) / 2 / here) * all(shares) if each == name else 0.0)
+        found.append(np.array(weights))
+    return found[0], found[1]
+
+
+def _quantile(slices: Slices, first: str, last: str) -> float:
+    """Return Student's quantile for 95 % intervals, given the folds of two slices."""
+    from scipy.stats import t as student
+
+    freedom = sum(len(slices[name].folds) - 1 for name in (first, last))
+    return float(student.ppf(0.975, freedom))
+
+
+def _scores(names: tuple[str, ...]) -> Array:
+    """Return the names of slices as numbers where they are, and else their order."""
+    try:
+        found = np.array([float(name) for name in names])
+    except ValueError:
+        return np.arange(len(names), dtype=np.float64)
+    return np.asarray((found - found.mean()) / (found.std() or 1.0))
+
+
+def _only(own: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """Return words that one slice has and the other lacks, the most frequent first."""
+    lacking = [(word, count) for word, count in own.items() if word not in other]
+    return dict(sorted(lacking, key=lambda item: (-item[1], item[0])))
 
 
 def distances(one: NDArray[np.floating], other: NDArray[np.floating]) -> Array:
     """Return 1 − the cosine of each row of one matrix with that row of the other."""
     return 1 - np.einsum("ij,ij->i", unit_rows(one), unit_rows(other))
-
-
-def debiased_changes(
-    first: Sequence[NDArray[np.floating]], second: Sequence[NDArray[np.floating]]
-) -> Array:
-    """Return 1 − cosine without the bias of noise, from the vectors of two halves of each corpus.
-
-    Noise of different documents is independent. So the inner product of two halves of one corpus
-    estimates a squared length without bias, and that of two corpora needs no correction. Where a
-    squared length is not positive there is too little text, and the change is NaN.
-    """
-    across = sum(np.einsum("ij,ij->i", one, other) for one in first for other in second) / 4
-    squares = [np.einsum("ij,ij->i", *map(_wide, halves)) for halves in (first, second)]
-    scale = np.where((squares[0] > 0) & (squares[1] > 0), squares[0] * squares[1], np.nan)
-    changes: Array = 1 - across / np.sqrt(scale)
-    return changes
 
 
 def _embedder(
@@ -306,30 +306,31 @@ def _embedder(
 
 
 def _listed(
-    words: tuple[str, ...], changes: Array, distances: Array, ratios: Array, p_values: Array | None
+    words: tuple[str, ...],
+    columns: Mapping[str, Array],
+    p_values: Sequence[Array],
+    counts: NDArray[np.integer],
 ) -> tuple[WordChange, ...]:
-    """Return the changes of all words, the surest first."""
+    """Return the changes of all words, in the order of the lower ends of their intervals."""
     from scipy.stats import false_discovery_control
 
-    nothing = np.full(len(words), np.nan)
-    tested = nothing if p_values is None else p_values
-    q_values = nothing if p_values is None else false_discovery_control(p_values)
+    intervals: dict[str, Any] = {name: columns[name] for name in ("change", "low", "high")}
+    names = (("p_value", "q_value"), ("any_p", "any_q"), ("trend_p", "trend_q"))
+    for (p, q), values in zip(names, p_values, strict=False):
+        intervals |= {p: values, q: false_discovery_control(values)}
+    tested = p_values[0] if p_values else np.zeros(len(words))
+    low = np.nan_to_num(columns["low"], nan=-np.inf)
     return tuple(
         WordChange(
-            words[i],
-            _number(changes[i]),
-            float(distances[i]),
-            float(ratios[i]),
-            _number(tested[i]),
-            _number(q_values[i]),
+            word=words[i],
+            counts=tuple(counts[i].tolist()),
+            distance=float(columns["distance"][i]),
+            ratio=float(columns["ratio"][i]),
+            **{name: _number(values[i]) for name, values in intervals.items()},
         )
-        for i in np.lexsort((-ratios, tested))
+        for i in np.lexsort((-columns["ratio"], tested, -low))
     )
 
 
 def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def _wide(vectors: NDArray[np.floating]) -> Array:
-    return vectors.astype(np.float64)

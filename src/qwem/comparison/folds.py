@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class DealtCorpus:
-    """A corpus in a new order, in which every fold is a run of documents."""
+class FoldedCorpus:
+    """A corpus whose documents are in the order of folds."""
 
     corpus: Corpus
     starts: NDArray[np.int64]
@@ -42,7 +42,7 @@ class DealtCorpus:
 
 def deal(
     corpus: Corpus, folds: int, groups: Sequence[Any] | None = None, seed: int = 0
-) -> DealtCorpus:
+) -> FoldedCorpus:
     """Deal documents into folds at random, as equal in number as can be.
 
     Parameters
@@ -54,30 +54,43 @@ def deal(
     groups
         A label for each document, such as its author: documents of one group stay together.
     seed
-        Of the dealing.
+        Of the random assignment.
 
     >>> from qwem import Corpus
-    >>> dealt = deal(Corpus.from_documents(["a b", "b c", "c d", "d a"]), 2)
-    >>> [len(dealt.fold(k)) for k in range(2)]
+    >>> folded = deal(Corpus.from_documents(["a b", "b c", "c d", "d a"]), 2)
+    >>> [len(folded.fold(k)) for k in range(2)]
     [2, 2]
     """
     require_whole("folds", folds, least=2)
     require_whole("seed", seed, least=0)
-    labels = np.arange(len(corpus))
-    if groups is not None:
-        if len(groups) != len(corpus):
-            raise SettingError(
-                f"groups needs one label for each of the {len(corpus):,} documents, and has "
-                f"{len(groups):,}."
-            )
-        places: dict[Any, int] = {}
-        labels = np.array([places.setdefault(group, len(places)) for group in groups])
+    labels = group_numbers(groups, len(corpus))
     units = int(labels.max(initial=-1)) + 1
     if units < folds:
         kind = "documents" if groups is None else "groups"
         raise SettingError(f"{units:,} {kind} can't be dealt into {folds} folds; use fewer folds.")
-    fold_of_unit = np.random.default_rng(seed).permutation(np.arange(units) % folds)
-    fold_of = fold_of_unit[labels]
+    return arrange(corpus, random_folds(units, folds, np.random.default_rng(seed))[labels], folds)
+
+
+def group_numbers(groups: Sequence[Any] | None, documents: int) -> NDArray[np.int64]:
+    """Return the group of each document as a number from 0; without groups each is its own."""
+    if groups is None:
+        return np.arange(documents)
+    if len(groups) != documents:
+        raise SettingError(
+            f"groups needs one label for each of the {documents:,} documents, and has "
+            f"{len(groups):,}."
+        )
+    places: dict[Any, int] = {}
+    return np.array([places.setdefault(group, len(places)) for group in groups], dtype=np.int64)
+
+
+def random_folds(units: int, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return a random fold for each unit, folds being as equal in number as can be."""
+    return rng.permutation(np.arange(units) % folds)
+
+
+def arrange(corpus: Corpus, fold_of: NDArray[np.int64], folds: int) -> FoldedCorpus:
+    """Return a corpus in the order of folds, given the fold of each document."""
     order = np.argsort(fold_of, kind="stable")
     starts = np.searchsorted(fold_of[order], np.arange(folds + 1))
     require_memory(corpus.tokens.nbytes, "A copy of the corpus in folds", "use less text")
@@ -89,15 +102,15 @@ def deal(
         ]
     )
     offsets = np.concatenate([[0], np.cumsum(ends - begins)])
-    dealt = replace(corpus, tokens=tokens, offsets=offsets, first_document=0)
-    return DealtCorpus(dealt, starts)
+    arranged = replace(corpus, tokens=tokens, offsets=offsets, first_document=0)
+    return FoldedCorpus(arranged, starts)
 
 
 @dataclass(frozen=True, eq=False)
 class FoldCounts:
     """The counts of every fold and of all together, which add up exactly."""
 
-    source: DealtCorpus | Sequence[Cooccurrence]
+    source: FoldedCorpus | Sequence[Cooccurrence]
     settings: Settings
     threads: int | None = None
     ready: Cooccurrence | None = None
@@ -115,13 +128,13 @@ class FoldCounts:
         """The counts of all folds together."""
         if self.ready is not None:
             return self.ready
-        if isinstance(self.source, DealtCorpus):
+        if isinstance(self.source, FoldedCorpus):
             return count(self.source.corpus, self.settings, self.threads)
         return Cooccurrence.merge(self.source, self.threads)
 
     def fold(self, number: int) -> Cooccurrence:
         """Return the counts of one fold; those of a corpus are counted each time."""
-        if isinstance(self.source, DealtCorpus):
+        if isinstance(self.source, FoldedCorpus):
             return count(self.source.fold(number), self.settings, self.threads)
         return self.source[number]
 

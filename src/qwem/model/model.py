@@ -226,7 +226,7 @@ class Model:
 
         It needs the counts of the model: ``qwem.fit(…, keep_counts=True)``. They add and subtract
         exactly. The factorization starts from this spectrum and polishing from these vectors, and
-        features keep their signs. `qwem.comparison.what_moved` says what moved.
+        features keep their signs. `qwem.comparison.diff_models` says what moved.
 
         More text is counted as the first was: frequent words are thinned out by their frequencies
         in the first text. A word that the first text did not have often enough enters when it has

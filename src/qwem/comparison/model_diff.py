@@ -1,4 +1,4 @@
-"""What an update of a model moved: features, words and neighbours."""
+"""Differences between a model and its update: features, words and neighbours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAME = 0.5
 
 
 @dataclass(frozen=True)
-class MovedWord:
+class WordMove:
     """A word, how far it moved, and which of its ten nearest words are new or gone."""
 
     word: str
@@ -32,7 +32,7 @@ class MovedWord:
 
 
 @dataclass(frozen=True)
-class MovedFeature:
+class FeatureMatch:
     """A feature of the earlier model and its match in the later one, both by rank from 1."""
 
     before: int
@@ -42,21 +42,21 @@ class MovedFeature:
 
 
 @dataclass(frozen=True)
-class Moved(Result):
-    """What differs between a model and its update."""
+class ModelDiff(Result):
+    """Differences between a model and its update."""
 
     entered: tuple[str, ...]
     """Words that only the update has."""
     left: tuple[str, ...]
     """Words that only the earlier model has."""
-    features: tuple[MovedFeature, ...]
-    words: tuple[MovedWord, ...]
+    features: tuple[FeatureMatch, ...]
+    words: tuple[WordMove, ...]
     """The words that moved most."""
     median: float
     """How far the word in the middle moved."""
 
     def heading(self) -> str:
-        """Return the sums of what moved."""
+        """Return how many words and features moved."""
         lines = []
         for words, verb in ((self.entered, "entered"), (self.left, "left")):
             if words:
@@ -83,7 +83,7 @@ class Moved(Result):
         ]
 
 
-def what_moved(before: Model, after: Model, *, topn: int = 10, least_count: int = 20) -> Moved:
+def diff_models(before: Model, after: Model, *, topn: int = 10, least_count: int = 20) -> ModelDiff:
     """Compare a model with its update.
 
     Parameters
@@ -98,7 +98,7 @@ def what_moved(before: Model, after: Model, *, topn: int = 10, least_count: int 
     >>> import qwem
     >>> texts = ["the king and the queen", "a cat and a dog"] * 20
     >>> model = qwem.fit(texts, dim=2, keep_counts=True)
-    >>> what_moved(model, model.update(["a fox and a cat"] * 20)).entered
+    >>> diff_models(model, model.update(["a fox and a cat"] * 20)).entered
     ('fox',)
     """
     from scipy.linalg import orthogonal_procrustes
@@ -121,15 +121,15 @@ def what_moved(before: Model, after: Model, *, topn: int = 10, least_count: int 
         )
         came = tuple(word for word in now if word not in was)
         went = tuple(word for word in was if word not in now)
-        words.append(MovedWord(name, float(distances[row]), came, went))
+        words.append(WordMove(name, float(distances[row]), came, went))
     matched = zip(found.match.tolist(), found.matched.tolist(), strict=True)
-    return Moved(
-        tuple(word for word in new if word not in old),
-        tuple(word for word in old if word not in new),
-        tuple(
-            MovedFeature(rank, match + 1, overlap)
+    return ModelDiff(
+        entered=tuple(word for word in new if word not in old),
+        left=tuple(word for word in old if word not in new),
+        features=tuple(
+            FeatureMatch(before=rank, after=match + 1, overlap=overlap)
             for rank, (match, overlap) in enumerate(matched, 1)
         ),
-        tuple(words),
-        float(np.median(distances)),
+        words=tuple(words),
+        median=float(np.median(distances)),
     )
