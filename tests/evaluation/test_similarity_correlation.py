@@ -12,7 +12,7 @@ from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import SimilaritySet, evaluate_similarity, read_similarity
 from qwem.evaluation.benchmarks import benchmark_file
-from qwem.evaluation.similarity_files import RatedPair
+from qwem.evaluation.similarity import RatedPair
 
 
 @pytest.fixture(scope="module")
@@ -68,5 +68,5 @@ def test_what_has_no_correlation_is_refused() -> None:
     flat = SimilaritySet("flat", (RatedPair("a", "b", 1.0), RatedPair("b", "c", 2.0)))
     with pytest.raises(DataError, match="equally similar"):
         evaluate_similarity(embedding, flat)
-    with pytest.raises(SettingError, match="measure must be 'cosine' or 'inner'"):
+    with pytest.raises(SettingError, match="`measure` must be 'cosine' or 'inner'"):
         evaluate_similarity(embedding, flat, measure="dot")  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from qwem._internal.figures import COLOURS, save_figure
 from qwem.dynamics import closed_form
 from qwem.errors import SettingError
 from qwem.evaluation import AnalogySet, SimilaritySet, evaluate
-from qwem.evaluation.similarity_files import RatedPair
+from qwem.evaluation.similarity import RatedPair
 from qwem.interpretation import Task, analyze_task, features, overlaps
 from qwem.paper.ablation import ablation, silent_alignment
 from qwem.paper.benchmarks import benchmark_table

@@ -1,9 +1,7 @@
 """Benchmarks of embeddings: analogy questions and rated word pairs."""
 
-from qwem.evaluation.analogies import evaluate_analogies
-from qwem.evaluation.analogy_files import AnalogySet, read_analogies
-from qwem.evaluation.similarity import evaluate_similarity
-from qwem.evaluation.similarity_files import SimilaritySet, read_similarity
+from qwem.evaluation.analogies import AnalogySet, evaluate_analogies, read_analogies
+from qwem.evaluation.similarity import SimilaritySet, evaluate_similarity, read_similarity
 from qwem.evaluation.suite import Evaluation, evaluate
 
 __all__ = [

@@ -14,15 +14,20 @@ from qwem.evaluation.analogies import (
     evaluate_analogies,
 )
 from qwem.evaluation.benchmarks import BENCHMARKS, available_benchmark
-from qwem.evaluation.similarity import Measure, SimilarityResult, evaluate_similarity
-from qwem.evaluation.similarity_files import SimilaritySet, read_similarity
+from qwem.evaluation.similarity import (
+    Measure,
+    SimilarityResult,
+    SimilaritySet,
+    evaluate_similarity,
+    read_similarity,
+)
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
     from qwem.embedding import Embedding
-    from qwem.evaluation.analogy_files import AnalogySet
+    from qwem.evaluation.analogies import AnalogySet
 
     Benchmark = str | os.PathLike[str]
 
