@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ SIDE_ROOMS = {
     "paper": {"dynamics", "evaluation", "interpretation", "training"},
 }
 TOP = {"cli"}  # import everything, and nothing imports them
+FOREIGN = re.compile(r"cluster|elsewhere|dask", re.IGNORECASE)
 EVERYWHERE = {"_internal", "errors", "__init__"}
 
 
@@ -95,3 +97,22 @@ def test_a_room_imports_what_it_may(room: str) -> None:
         seen.add("evaluation")  # gensim's `evaluate_word_pairs` is a method of vectors
     for file, module in imports_of(room):
         assert module.split(".")[1] in seen, f"{room}/{file} imports {module}"
+
+
+def test_only_the_command_line_imports_the_cluster() -> None:
+    importing = {
+        room
+        for room in rooms()
+        for _, module in imports_of(room)
+        if module.split(".")[1] == "cluster"
+    }
+    assert importing <= {"cluster", "cli"}
+
+
+@pytest.mark.parametrize("room", CORRIDOR)
+def test_no_name_of_the_corridor_speaks_of_a_cluster(room: str) -> None:
+    for file in sorted((SOURCE / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            for field in ("name", "id", "attr", "arg"):
+                name = str(getattr(node, field, ""))
+                assert not FOREIGN.search(name), f"{room}/{file.name} has the name {name}"

@@ -12,7 +12,7 @@ from polish.statistics import some_counts
 from qwem import Settings, fit, mstar
 from qwem import factorize as factorize_here
 from qwem.cluster import _rows, _tasks, connected, connecting, factorize, polish, remove_results
-from qwem.cluster._rows import spread
+from qwem.cluster._rows import send_rows
 from qwem.cluster._tasks import run_each
 from qwem.errors import ClusterError
 from qwem.polish import polish as polish_here
@@ -129,7 +129,7 @@ def test_the_last_worker_and_then_the_scheduler_are_killed(
 
 def test_what_a_killed_run_leaves_is_removed(client: Any, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with spread(client, work, np.eye(3), [(0, 2), (2, 3)]):
+    with send_rows(client, work, np.eye(3), [(0, 2), (2, 3)]):
         assert [entry.name[:5] for entry in work.iterdir()] == ["rows-"]
         remove_results(work)
         assert not work.exists()

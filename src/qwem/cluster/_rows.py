@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KIND = "rows"
 _REMEMBERED = 16
 """Blocks of rows that a worker keeps open."""
-_FIRST, _SENT = "layer-0", "sent"
+_FIRST, _SENT = "first", "sent"
 
 
 class Block(NamedTuple):
@@ -37,7 +37,7 @@ class Block(NamedTuple):
     arrays: Arrays
 
 
-class SpreadRows:
+class RowBlocks:
     """Blocks of rows in files, one for each thread of a cluster.
 
     A worker that is lost loses nothing: another one opens the files.
@@ -71,11 +71,11 @@ class SpreadRows:
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
-    def extended(self, work: Callable[[Block, Arrays], Arrays], sent: Arrays) -> SpreadRows:
+    def extended(self, work: Callable[[Block, Arrays], Arrays], sent: Arrays) -> RowBlocks:
         """Return the same blocks with what `work` makes of each as more of its arrays."""
         layer = self._new_folder("layer")
         self._answer(work, sent, layer, lambda _: None)
-        return SpreadRows(self._client, self._folder, self.runs, [*self._layers, layer])
+        return RowBlocks(self._client, self._folder, self.runs, [*self._layers, layer])
 
     def arrays(self, name: str) -> Iterator[NDArray[Any]]:
         """Yield the array of this name of every block, mapped by this process."""
@@ -121,13 +121,13 @@ def rows_folder(directory: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def spread(
+def send_rows(
     client: Any,
     directory: str | os.PathLike[str],
     matrix: NDArray[Any] | sparse.csr_array[Any],
     runs: Sequence[tuple[int, int]],
     name: str = "entries",
-) -> Iterator[SpreadRows]:
+) -> Iterator[RowBlocks]:
     """Write runs of rows of a matrix to files, and remove them at the end.
 
     Parameters
@@ -147,18 +147,18 @@ def spread(
     with rows_folder(directory) as folder:
         for number, (first, last) in enumerate(runs):
             write_arrays(folder / _FIRST / _block(number), _entries(matrix, first, last, name))
-        yield SpreadRows(client, folder, runs, [folder / _FIRST])
+        yield RowBlocks(client, folder, runs, [folder / _FIRST])
 
 
 @contextmanager
-def gathered(
+def gather_rows(
     client: Any,
     directory: str | os.PathLike[str],
     work: Callable[..., Arrays],
     parts: Sequence[tuple[Any, ...]],
     description: str,
-) -> Iterator[SpreadRows]:
-    """Have workers write the arrays ``work(first, last, …)`` of each part, as `spread` does.
+) -> Iterator[RowBlocks]:
+    """Have workers write the arrays ``work(first, last, …)`` of each part, as `send_rows` does.
 
     A part has its first row, the row after its last, and what else the work needs.
     """
@@ -166,7 +166,7 @@ def gathered(
         layer = folder / _FIRST
         tasks = [(work, part, layer / _block(number)) for number, part in enumerate(parts)]
         run_all(client, _gather, tasks, description)
-        yield SpreadRows(client, folder, [(part[0], part[1]) for part in parts], [layer])
+        yield RowBlocks(client, folder, [(part[0], part[1]) for part in parts], [layer])
 
 
 def _entries(

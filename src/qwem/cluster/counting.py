@@ -12,6 +12,7 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.blocks import cut_evenly
+from qwem.cluster._counts import SavedRows, even_runs
 from qwem.cluster._phrases import learn_phrases
 from qwem.cluster._results import (
     FAN_IN,
@@ -23,7 +24,6 @@ from qwem.cluster._results import (
 )
 from qwem.cluster._tasks import logging_time, run_all, thread_total
 from qwem.cluster._words import choose_from, merge_words, save_words
-from qwem.cluster.spread_counts import SavedRows, even_runs
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence._saved_rows import (
     add_rows,

@@ -6,21 +6,26 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.progress import Stopwatch
+from qwem._internal.resources import blas_threads
+from qwem.cluster._counts import gather_counts
 from qwem.cluster.counting import SHARD_BYTES, count_text
-from qwem.cluster.factorizing import factorize
-from qwem.cluster.polishing import polish
-from qwem.cluster.spread_counts import spread_counts
-from qwem.model import Settings, fit_counts
+from qwem.cluster.polishing import ClusterStepper
+from qwem.model import Settings, resolve_auto
+from qwem.model.choices import require_enough
+from qwem.model.fitting import assemble
+from qwem.model.solution import ClosedForm, target_settings, with_ngrams
+from qwem.polish import polish
+from qwem.spectrum import factorize
+from qwem.target.building import TargetPlan
+from qwem.target.targets import formula_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from qwem.cooccurrence import Cooccurrence
     from qwem.model import Model
-    from qwem.polish import Polished
-    from qwem.spectrum import Spectrum
-    from qwem.target import Target
+    from qwem.model.settings import ResolvedSettings
+    from qwem.model.solution import Solution
 
 
 def fit_files(
@@ -59,20 +64,32 @@ def fit_files(
     with ExitStack() as files:
         with watch.stage("count"):
             saved, corpus = count_text(client, paths, directory, settings, shard_bytes)
-            counts = files.enter_context(spread_counts(client, directory, corpus.vocabulary, saved))
+            vocabulary = corpus.vocabulary
+            counts: Any = files.enter_context(gather_counts(client, directory, vocabulary, saved))
+        resolved = resolve_auto(settings, vocabulary)
+        require_enough(resolved, vocabulary)
+        solution = _learn(counts, resolved, threads, watch)
+        return assemble(solution, counts, corpus, resolved, watch, vocabulary)
 
-        def factorize_there(target: Target, dim: int, **options: Any) -> Spectrum:
-            return factorize(client, target, directory, dim, **options)
 
-        def polish_there(spectrum: Spectrum, counts: Cooccurrence, **options: Any) -> Polished:
-            return polish(client, spectrum, counts, directory, **options)
+def _learn(
+    counts: Any, settings: ResolvedSettings, threads: int | None, watch: Stopwatch
+) -> Solution:
+    """Return the closed form of counts on a cluster, or its polished vectors.
 
-        return fit_counts(
-            counts,
-            corpus,
-            settings,
-            watch,
-            threads=threads,
-            factorize=factorize_there,
-            polish=polish_there,
+    It is `qwem.model.solution.learn` with the entries and steps of rows made by workers.
+    """
+    with watch.stage("target"):
+        made, reweighting = target_settings(counts, settings)
+        plan = TargetPlan.of(counts, formula_of(made), made, reweighting=reweighting)
+        target = counts.target(plan)
+    with watch.stage("factorize"), blas_threads(threads):
+        spectrum = factorize(
+            target, settings.dim, signed=settings.signed, tol=settings.tol, seed=settings.seed
         )
+    if not settings.polish:
+        return ClosedForm(spectrum)
+    with watch.stage("polish"), blas_threads(threads):
+        stepper = ClusterStepper(counts.rows, counts.lengths)
+        polished = polish(spectrum, counts, threads=threads, stepper=stepper)
+    return with_ngrams(polished, threads, watch) if settings.ngrams else polished

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.cluster._rows import spread
+from qwem.cluster._counts import block_runs
+from qwem.cluster._rows import send_rows
 from qwem.cluster._tasks import thread_total
-from qwem.cluster.spread_counts import SpreadPairs, block_runs
-from qwem.polish import polish as polish_here
+from qwem.polish import polish as polish_locally
 from qwem.polish.sweep import cached_rows, row_cuts, step_rows
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.cluster._rows import Arrays, Block, SpreadRows
+    from qwem.cluster._rows import Arrays, Block, RowBlocks
     from qwem.cooccurrence import Cooccurrence
     from qwem.polish import Polished
     from qwem.polish.loss import RowProblem
@@ -51,22 +51,18 @@ def polish(
     options
         Any other argument of `qwem.polish.polish`.
     """
-    pairs = counts.symmetric
-    if isinstance(pairs, SpreadPairs):
-        return polish_here(
-            spectrum, counts, **options, stepper=_SpreadSteps(pairs.rows, pairs.lengths)
-        )
-    matrix = pairs.tocsr()
-    runs = block_runs(np.diff(matrix.indptr), thread_total(client))
-    with spread(client, directory, matrix, runs, "counts") as rows:
-        stepper = _SpreadSteps(rows, np.diff(matrix.indptr))
-        return polish_here(spectrum, counts, **options, stepper=stepper)
+    matrix = counts.symmetric.tocsr()
+    lengths = np.diff(matrix.indptr)
+    with send_rows(
+        client, directory, matrix, block_runs(lengths, thread_total(client)), "counts"
+    ) as rows:
+        return polish_locally(spectrum, counts, **options, stepper=ClusterStepper(rows, lengths))
 
 
-class _SpreadSteps:
-    """Steps that workers take; see `qwem.polish.sweep.Stepper`."""
+class ClusterStepper:
+    """Steps that workers take; a `qwem.polish.sweep.Stepper`."""
 
-    def __init__(self, rows: SpreadRows, lengths: NDArray[np.int64]) -> None:
+    def __init__(self, rows: RowBlocks, lengths: NDArray[np.int64]) -> None:
         self._rows = rows
         self._lengths = lengths
 
@@ -78,6 +74,7 @@ class _SpreadSteps:
         here: NDArray[np.float32],
         done: Callable[[int], object],
     ) -> NDArray[np.float64]:
+        """Take one step for every row of `here`."""
         losses = np.empty((len(here), 2))
         sent = {
             "there": there,

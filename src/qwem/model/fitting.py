@@ -21,7 +21,8 @@ from qwem.model.subsampling import original_vocabulary, recorded_subsampling
 from qwem.model.update_state import UpdateState
 
 if TYPE_CHECKING:
-    from qwem.model.settings import Preset
+    from qwem.model.settings import Preset, ResolvedSettings
+    from qwem.model.solution import Solution
 
 # No space, and an ending that files of text have.
 _FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
@@ -95,7 +96,6 @@ def fit_counts(
     *,
     found: int | None = None,
     threads: int | None = None,
-    **solvers: Any,
 ) -> Model:
     """Learn word embeddings from counts.
 
@@ -114,15 +114,25 @@ def fit_counts(
         How many words there were before memory limited them.
     threads
         How many to use; all cores by default.
-    solvers
-        What does the work in place of `qwem.factorize` and `qwem.polish.polish`: functions
-        `factorize` and `polish` that take the same arguments.
     """
     # Subsampled counts have fewer words than the text that settings are chosen for.
     vocabulary = original_vocabulary(counts) if corpus is None else corpus.vocabulary
     resolved = resolve_auto(settings, vocabulary)
     require_enough(resolved, vocabulary)
-    solution = learn(counts, resolved, threads, watch, **solvers)
+    solution = learn(counts, resolved, threads, watch)
+    return assemble(solution, counts, corpus, resolved, watch, vocabulary, found)
+
+
+def assemble(
+    solution: Solution,
+    counts: Cooccurrence,
+    corpus: Corpus | None,
+    resolved: ResolvedSettings,
+    watch: Stopwatch,
+    vocabulary: Vocabulary,
+    found: int | None = None,
+) -> Model:
+    """Return the model of what was learned from counts, with its description; see `fit_counts`."""
     known = {} if corpus is None else corpus.settings
     return Model(
         solution,

@@ -19,14 +19,13 @@ from qwem.spectrum import Spectrum, factorize
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from qwem._internal.progress import Stopwatch
     from qwem.cooccurrence import Cooccurrence
     from qwem.model.settings import ResolvedSettings
-    from qwem.target import Target
+    from qwem.target import Reweighting, Target
 
     Matrix: TypeAlias = NDArray[np.float32]
     Vector: TypeAlias = NDArray[np.float64]
@@ -168,8 +167,6 @@ def learn(
     watch: Stopwatch,
     *,
     earlier: Solution | None = None,
-    factorize: Callable[..., Spectrum] = factorize,
-    polish: Callable[..., Polished] = polish,
 ) -> Solution:
     """Return the closed form of counts, or its polished vectors.
 
@@ -185,9 +182,6 @@ def learn(
         What was learned from similar counts. The work starts from there, and features keep their
         signs. If that is polished, its vectors move as the closed form does, and are polished from
         there.
-    factorize, polish
-        What does the work: `qwem.factorize` and `qwem.polish.polish`, or others that take the same
-        arguments.
     """
     start: dict[str, Any] = {}
     before = earlier if settings.polish and isinstance(earlier, Polished) else None
@@ -200,7 +194,7 @@ def learn(
             signed=settings.signed,
             tol=settings.tol if before is None else max(settings.tol, UPDATE_TOL),
             seed=settings.seed,
-            **({} if earlier is None else {"warm_start": earlier.spectrum}),
+            warm_start=None if earlier is None else earlier.spectrum,
         )
         if earlier is not None:
             spectrum = with_signs_of(earlier.spectrum, spectrum)
@@ -210,35 +204,46 @@ def learn(
         if before is not None:
             start["start"] = before.warm_start(spectrum)
         result = polish(spectrum, counts, threads=threads, **start)
-    if settings.ngrams:
-        with watch.stage("ngrams"):
-            from qwem.embedding import spell
+    return with_ngrams(result, threads, watch) if settings.ngrams else result
 
-            evidence = result.settings["evidence"]
-            result = replace(result, words=spell(result.words, evidence=evidence, threads=threads))
-    return result
+
+def with_ngrams(polished: Polished, threads: int | None, watch: Stopwatch) -> Polished:
+    """Return polished vectors whose words also have the vectors of their spelling."""
+    from qwem.embedding import spell
+
+    with watch.stage("ngrams"):
+        evidence = polished.settings["evidence"]
+        return replace(polished, words=spell(polished.words, evidence=evidence, threads=threads))
 
 
 def build_target(
     counts: Cooccurrence, settings: ResolvedSettings, threads: int | None = None
 ) -> Target:
     """Build the target of counts."""
-    from qwem.target import mstar, pmi, ppmi, rank_one, setting31, word_probability
+    from qwem.target.building import build
+    from qwem.target.targets import formula_of
+
+    made, reweighting = target_settings(counts, settings)
+    return build(counts, formula_of(made), made, reweighting=reweighting, threads=threads)
+
+
+def target_settings(
+    counts: Cooccurrence, settings: ResolvedSettings
+) -> tuple[dict[str, Any], Reweighting]:
+    """Return the settings of the target's formula, and its reweighting."""
+    from qwem.target import negative_sampling, rank_one, setting31, word_probability
+    from qwem.target.targets import PMI_FLOOR
 
     if settings.target == "pmi":
-        return pmi(counts, threads=threads)
+        return {"target": "pmi", "floor": PMI_FLOOR}, setting31()
     if settings.target == "ppmi":
-        return ppmi(counts, threads=threads)
+        return {"target": "ppmi", "shift": 0.0}, setting31()
     reweighting = setting31()
     if settings.coupling:
         reweighting *= rank_one(word_probability(counts) ** settings.coupling)
-    return mstar(
-        counts,
-        negatives=settings.negatives,
-        shrinkage=settings.shrinkage,
-        reweighting=reweighting,
-        threads=threads,
-    )
+    reweighting *= negative_sampling(exponent=1.0, negatives=settings.negatives)
+    made = {"negatives": settings.negatives, "shrinkage": settings.shrinkage}
+    return {"target": "mstar", **made}, reweighting
 
 
 def with_signs_of(earlier: Spectrum, spectrum: Spectrum) -> Spectrum:

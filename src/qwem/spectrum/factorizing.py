@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
+    from scipy.sparse.linalg import LinearOperator
 
     from qwem.corpus import Vocabulary
 
@@ -38,7 +39,7 @@ _SINGLE_TOL = 1e-4
 
 
 def factorize(
-    target: Target | ArrayLike | sparse.sparray | sparse.spmatrix,
+    target: Target | ArrayLike | sparse.sparray | sparse.spmatrix | LinearOperator,
     dim: int = 200,
     *,
     words: Sequence[str] | Vocabulary | None = None,
@@ -62,7 +63,8 @@ def factorize(
     Parameters
     ----------
     target
-        A `Target`, or a symmetric matrix of your own (NumPy or SciPy sparse) with its `words`.
+        A `Target`, or a symmetric matrix of your own with its `words`: NumPy, SciPy sparse, or
+        anything with ``@``, `shape` and `dtype`, such as a SciPy `LinearOperator`.
     dim
         How many eigenpairs; every smaller model is a prefix, see `Spectrum.restrict`.
     words

@@ -1,9 +1,8 @@
 """Cooccurrence → Target: M*, PMI, PPMI, SimCLR, any contrastive loss, and their reweightings."""
 
 from qwem.target.asymmetric import asymmetric_mstar
-from qwem.target.building import TargetOptions, row_entries
+from qwem.target.building import TargetOptions
 from qwem.target.derivatives import Derivatives, LossSide, derivatives_at_zero
-from qwem.target.elsewhere import EntriesElsewhere, PairsElsewhere
 from qwem.target.reweighting import (
     Reweighting,
     dynamic_window,
@@ -16,14 +15,11 @@ from qwem.target.reweighting import (
 )
 from qwem.target.rows import target_rows
 from qwem.target.target import Target
-from qwem.target.targets import Formula, contrastive_target, mstar, pmi, ppmi, simclr_target
+from qwem.target.targets import contrastive_target, mstar, pmi, ppmi, simclr_target
 
 __all__ = [
     "Derivatives",
-    "EntriesElsewhere",
-    "Formula",
     "LossSide",
-    "PairsElsewhere",
     "Reweighting",
     "Target",
     "TargetOptions",
@@ -36,7 +32,6 @@ __all__ = [
     "pmi",
     "ppmi",
     "rank_one",
-    "row_entries",
     "setting31",
     "simclr_target",
     "subsampling",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -10,7 +11,6 @@ from scipy import sparse
 from qwem._internal.blocks import blocks, for_each, stored_blocks
 from qwem._internal.resources import require_memory
 from qwem.errors import SettingError
-from qwem.target.elsewhere import PairsElsewhere
 from qwem.target.reweighting import setting31
 from qwem.target.separable import separate
 from qwem.target.target import Target
@@ -46,77 +46,105 @@ class TargetOptions(TypedDict, total=False):
     """How many to use; all cores by default."""
 
 
+@dataclass(frozen=True)
+class TargetPlan:
+    """A target before its entries: what they are made of, given the counts of their rows."""
+
+    formula: Formula
+    expected: Factors
+    """Factors of the expected counts: a row of the first for each word, and the second whole."""
+    dtype: np.dtype[Any]
+    dense: bool
+    reweighting: Reweighting
+    fields: dict[str, Any]
+    """Everything else of the `Target`."""
+
+    @classmethod
+    def of(
+        cls,
+        counts: Cooccurrence,
+        formula: Formula,
+        settings: dict[str, Any],
+        *,
+        reweighting: Reweighting | None = None,
+        dtype: DTypeLike = np.float32,
+        dense: bool | None = None,
+    ) -> TargetPlan:
+        """Return the plan of a target; of the counts only words and sums are used.
+
+        `settings` are what made the formula, with its name under ``"target"``.
+        """
+        reweighting = reweighting or setting31()
+        if not reweighting.is_symmetric:
+            raise SettingError(
+                "A target needs symmetric weights, and negative sampling is asymmetric; choose "
+                "symmetrize='geometric' or 'arithmetic'."
+            )
+        dtype = np.dtype(dtype)
+        if dtype not in (np.float32, np.float64):
+            raise SettingError(f"dtype must be float32 or float64, not {dtype}.")
+        size, _ = counts.symmetric.shape
+        if dense is None:
+            seen = counts.symmetric.nnz
+            dense = size <= ALWAYS_DENSE_SIZE or seen >= DENSE_PRODUCT_SHARE * size * size
+        expected = reweighting.expected_counts(counts)
+        terms, term_weights = np.empty((size, 0)), np.empty(0)
+        if not dense:
+            if formula.unseen is None:
+                terms, term_weights, error = separate(
+                    formula.unseen_entry, *expected, counts.word_counts
+                )
+                settings = {**settings, "unseen_error": error}
+            elif formula.unseen != 0:
+                terms, term_weights = np.ones((size, 1)), np.array([formula.unseen])
+        fields = {
+            "vocabulary": counts.vocabulary,
+            "name": settings["target"],
+            "settings": {
+                **settings,
+                "dtype": dtype.name,
+                "reweighting": reweighting.settings,
+                "window": counts.window,
+                "weights": None if counts.weights is None else list(counts.weights),
+                "pair_total": counts.symmetric.total,
+                "sources": list(counts.sources),
+            },
+            "terms": terms.astype(dtype),
+            "term_weights": term_weights.astype(dtype),
+            "coupling": reweighting.coupling(counts, formula.curvature),
+        }
+        return cls(formula, expected, dtype, dense, reweighting, fields)
+
+    def target(self, rest: Any, threads: int | None = None) -> Target:
+        """Return the target with these entries; see `Target.rest`."""
+        return Target(rest=rest, threads=threads, **self.fields)
+
+
 def build(
     counts: Cooccurrence,
     formula: Formula,
     settings: dict[str, Any],
     *,
-    reweighting: Reweighting | None = None,
-    dtype: DTypeLike = np.float32,
-    dense: bool | None = None,
     threads: int | None = None,
+    **options: Any,
 ) -> Target:
-    """Return the target whose entries are `formula` of every pair of words.
-
-    `settings` are what made the formula, with its name under ``"target"``.
-    """
-    reweighting = reweighting or setting31()
-    if not reweighting.is_symmetric:
-        raise SettingError(
-            "A target needs symmetric weights, and negative sampling is asymmetric; choose "
-            "symmetrize='geometric' or 'arithmetic'."
-        )
-    dtype = np.dtype(dtype)
-    if dtype not in (np.float32, np.float64):
-        raise SettingError(f"dtype must be float32 or float64, not {dtype}.")
-    size, _ = counts.symmetric.shape
-    if dense is None:
-        seen = counts.symmetric.nnz
-        dense = size <= ALWAYS_DENSE_SIZE or seen >= DENSE_PRODUCT_SHARE * size * size
-    pairs = reweighting.weighted_counts(counts)
-    expected = reweighting.expected_counts(counts)
-
-    terms, term_weights = np.empty((size, 0)), np.empty(0)
-    rest: Any
-    if isinstance(pairs, PairsElsewhere):
-        rest = pairs.entries(formula, expected, dtype, dense=dense)
-    elif dense:
+    """Return the target whose entries are `formula` of every pair of words; see `TargetPlan.of`."""
+    plan = TargetPlan.of(counts, formula, settings, **options)
+    pairs = plan.reweighting.weighted_counts(counts)
+    made = plan.formula, plan.expected, plan.dtype
+    if plan.dense:
+        size = len(counts.vocabulary)
         require_memory(
-            size * size * dtype.itemsize,
+            size * size * plan.dtype.itemsize,
             f"A dense target of {size:,} words",
             "restrict the vocabulary, or use dense=False",
         )
-        rest = row_entries(pairs, formula, expected, dtype, dense=True, threads=threads)
+        rest: Any = row_entries(pairs, *made, dense=True, threads=threads)
     else:
         stored = pairs if not isinstance(pairs, np.ndarray) else sparse.csr_array(pairs)
-        entries = row_entries(stored, formula, expected, dtype, dense=False, threads=threads)
+        entries = row_entries(stored, *made, dense=False, threads=threads)
         rest = sparse.csr_array((entries, stored.indices, stored.indptr), shape=stored.shape)
-    if not dense:
-        if formula.unseen is None:
-            terms, term_weights, error = separate(
-                formula.unseen_entry, *expected, counts.word_counts
-            )
-            settings = {**settings, "unseen_error": error}
-        elif formula.unseen != 0:
-            terms, term_weights = np.ones((size, 1)), np.array([formula.unseen])
-    return Target(
-        vocabulary=counts.vocabulary,
-        name=settings["target"],
-        settings={
-            **settings,
-            "dtype": dtype.name,
-            "reweighting": reweighting.settings,
-            "window": counts.window,
-            "weights": None if counts.weights is None else list(counts.weights),
-            "pair_total": counts.symmetric.total,
-            "sources": list(counts.sources),
-        },
-        rest=rest,
-        terms=terms.astype(dtype),
-        term_weights=term_weights.astype(dtype),
-        coupling=reweighting.coupling(counts, formula.curvature),
-        threads=threads,
-    )
+    return plan.target(rest, threads)
 
 
 def row_entries(

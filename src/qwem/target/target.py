@@ -14,18 +14,19 @@ from qwem._internal.blocks import blocks
 from qwem._internal.resources import require_memory
 from qwem.corpus import Vocabulary
 from qwem.errors import SettingError
-from qwem.target.elsewhere import EntriesElsewhere
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse.linalg import LinearOperator
 
     from qwem.target.reweighting import Coupling
 
 KIND = "target"
 _ARRAYS, _WORDS = "target.safetensors", "words.txt"
+_IDENTITY_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,9 @@ class Target:
     name: str
     settings: dict[str, Any]
     """The settings it was made with, as plain data."""
-    rest: NDArray[Any] | sparse.csr_array[Any] | EntriesElsewhere = field(repr=False)
-    """Every entry, or what stored pairs add to the terms (rows sorted)."""
+    rest: NDArray[Any] | sparse.csr_array[Any] | LinearOperator = field(repr=False)
+    """Every entry, or what stored pairs add to the terms (rows sorted), or anything with ``@``,
+    `shape` and `dtype` that stands for it."""
     terms: NDArray[Any] = field(repr=False)
     term_weights: NDArray[Any] = field(repr=False)
     coupling: Coupling = field(default=None, repr=False)
@@ -60,34 +62,38 @@ class Target:
     """How many threads `@` uses where BLAS doesn't decide; all cores by default."""
 
     def __post_init__(self) -> None:
-        for array in (self.terms, self.term_weights, self.coupling, self.scale):
+        entries = self.rest.data if isinstance(self.rest, sparse.csr_array) else self.rest
+        for array in (entries, self.terms, self.term_weights, self.coupling, self.scale):
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
-        if not isinstance(self.rest, EntriesElsewhere):
-            entries = self.rest if isinstance(self.rest, np.ndarray) else self.rest.data
-            entries.setflags(write=False)
 
     @classmethod
     def from_matrix(
         cls,
         words: Sequence[str] | Vocabulary,
-        matrix: ArrayLike | sparse.sparray | sparse.spmatrix,
+        matrix: ArrayLike | sparse.sparray | sparse.spmatrix | LinearOperator,
         *,
         name: str = "matrix",
         coupling: ArrayLike | None = None,
         threads: int | None = None,
     ) -> Target:
-        """Make a target of your own symmetric matrix, dense or SciPy sparse, and its coupling g.
+        """Make a target of your own symmetric matrix, and its coupling g.
+
+        The matrix is dense, SciPy sparse, or anything with ``@``, `shape` and `dtype`, such as a
+        SciPy `LinearOperator`.
 
         >>> Target.from_matrix(["a", "b"], [[2.0, 1.0], [1.0, 2.0]]) @ np.ones((2, 1))
         array([[3.],
                [3.]])
         """
-        rest: Any = np.array(matrix) if not sparse.issparse(matrix) else sparse.csr_array(matrix)
-        if sparse.issparse(rest):
-            rest = rest.copy()
+        rest: Any = matrix
+        if sparse.issparse(matrix):
+            rest = sparse.csr_array(matrix).copy()
             rest.sum_duplicates()
-        rest = rest if rest.dtype in (np.float32, np.float64) else rest.astype(np.float64)
+        elif not _is_operator(matrix):
+            rest = np.array(matrix)
+        if isinstance(rest, np.ndarray | sparse.csr_array):
+            rest = rest if rest.dtype in (np.float32, np.float64) else rest.astype(np.float64)
         if isinstance(words, Vocabulary):
             vocabulary = words
         else:
@@ -97,13 +103,7 @@ class Target:
             raise SettingError(
                 f"{size:,} words need a {size:,} × {size:,} target, not {rest.shape}."
             )
-        values = rest.data if sparse.issparse(rest) else rest
-        if not np.all(np.isfinite(values)):
-            raise SettingError(
-                "A target must be finite, and this matrix has entries that are NaN or infinite."
-            )
-        if _asymmetry(rest) > 1e-6 * max(abs(values.min(initial=0)), values.max(initial=0)):
-            raise SettingError("A target must be symmetric, and this matrix is not.")
+        _check_finite_and_symmetric(rest)
         g = None if coupling is None else np.array(coupling, dtype=np.float64)
         if g is not None and (g.shape != (size,) or not np.all(np.isfinite(g) & (g > 0))):
             raise SettingError(f"A rank-one coupling needs {size:,} positive numbers.")
@@ -123,15 +123,15 @@ class Target:
     @property
     def is_dense(self) -> bool:
         """Whether every entry is stored."""
-        if isinstance(self.rest, EntriesElsewhere):
-            return self.rest.is_dense
         return isinstance(self.rest, np.ndarray)
 
     @property
     def nbytes(self) -> int:
         """The memory of the stored entries, whether or not other objects share it."""
-        if isinstance(self.rest, np.ndarray | EntriesElsewhere):
+        if isinstance(self.rest, np.ndarray):
             return self.rest.nbytes
+        if not isinstance(self.rest, sparse.csr_array):
+            return 0
         return self.rest.data.nbytes + self.rest.indices.nbytes + self.rest.indptr.nbytes
 
     @property
@@ -182,7 +182,16 @@ class Target:
             f"A dense {size:,} × {size:,} target",
             "use @ instead",
         )
-        entries = self.rest.copy() if isinstance(self.rest, np.ndarray) else self.rest.toarray()
+        if isinstance(self.rest, np.ndarray):
+            entries = self.rest.copy()
+        elif isinstance(self.rest, sparse.csr_array):
+            entries = self.rest.toarray()
+        else:
+            entries = np.empty(self.shape, self.dtype)
+            for columns in blocks(size, size, most=_IDENTITY_ENTRIES):
+                identity = np.zeros((size, columns.stop - columns.start), self.dtype)
+                identity[columns] = np.eye(columns.stop - columns.start)
+                entries[:, columns] = self.rest @ identity
         if not self.is_dense:
             entries += (self.terms * self.term_weights) @ self.terms.T
         if self.scale is not None:
@@ -193,8 +202,10 @@ class Target:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the target to a directory."""
-        if isinstance(self.rest, EntriesElsewhere):
-            raise SettingError("The entries of this target are on a cluster; build it here first.")
+        if not isinstance(self.rest, np.ndarray | sparse.csr_array):
+            raise SettingError(
+                "This target is an operator, whose entries are not stored; save toarray() instead."
+            )
         arrays = {
             "vocabulary_counts": self.vocabulary.counts,
             "terms": self.terms,
@@ -251,8 +262,9 @@ class Target:
     def _times_rest(self, vectors: NDArray[Any]) -> NDArray[Any]:
         if isinstance(self.rest, np.ndarray):
             return self._dense_product(self.rest, vectors)
-        if isinstance(self.rest, EntriesElsewhere):
-            return self.rest @ vectors
+        if not isinstance(self.rest, sparse.csr_array):
+            product: NDArray[Any] = self.rest @ vectors
+            return product
         from qwem._internal.sparse_product import multiply
 
         return multiply(self.rest, vectors, self.threads)
@@ -270,6 +282,28 @@ class Target:
 
 
 _CSR = ("data", "indices", "indptr")
+
+
+def _is_operator(matrix: Any) -> bool:
+    """Return whether this has ``@``, `shape` and `dtype`, and is no array."""
+    names = ("__matmul__", "shape", "dtype")
+    return all(hasattr(matrix, name) for name in names) and not hasattr(matrix, "__array__")
+
+
+def _check_finite_and_symmetric(rest: Any) -> None:
+    """Refuse what is no target; an operator is tried on two random vectors."""
+    if isinstance(rest, np.ndarray | sparse.csr_array):
+        tested, tolerance = rest, 1e-6
+    else:
+        probe = np.random.default_rng(0).standard_normal((rest.shape[0], 2)).astype(rest.dtype)
+        tested, tolerance = probe.T @ (rest @ probe), 1e-4
+    values = tested if isinstance(tested, np.ndarray) else tested.data
+    if not np.all(np.isfinite(values)):
+        raise SettingError(
+            "A target must be finite, and this matrix has entries that are NaN or infinite."
+        )
+    if _asymmetry(tested) > tolerance * max(abs(values.min(initial=0)), values.max(initial=0)):
+        raise SettingError("A target must be symmetric, and this matrix is not.")
 
 
 def _asymmetry(matrix: NDArray[Any] | sparse.csr_array[Any]) -> float:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from qwem.target.target import Target
 
 
+PMI_FLOOR = 1e-25
+"""What is added to a ratio of probabilities before its logarithm, by default."""
+
+
 @dataclass(frozen=True)
 class Formula:
     """The entry of a pair: ``finish((a C + b E) / (c C + d E + h))``.
@@ -92,7 +96,9 @@ def mstar(
     return build(counts, formula_of(settings), settings, **options)
 
 
-def pmi(counts: Cooccurrence, *, floor: float = 1e-25, **options: Unpack[TargetOptions]) -> Target:
+def pmi(
+    counts: Cooccurrence, *, floor: float = PMI_FLOOR, **options: Unpack[TargetOptions]
+) -> Target:
     """Return PMI = log(Ψ⁺ P_ij / (Ψ⁻ P_i P_j) + floor), the minimizer of word2vec's own loss.
 
     `floor` keeps the logarithm finite: the entry of a pair never seen is log(floor). The `options`

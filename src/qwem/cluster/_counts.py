@@ -6,7 +6,7 @@ What is left here are vectors, with one number for each word.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,15 +15,15 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.blocks import cut_evenly
-from qwem.cluster._rows import gathered
+from qwem.cluster._rows import gather_rows
 from qwem.cluster._tasks import thread_total
-from qwem.cluster.factorizing import SpreadEntries
-from qwem.cooccurrence import Cooccurrence, PairCounts, Slot, expected_row_pairs
+from qwem.cluster.factorizing import RowMatrix
+from qwem.cooccurrence import expected_row_pairs
 from qwem.cooccurrence._saved_rows import saved_rows, saved_sources
 from qwem.cooccurrence.slots import sum_of_weights
 from qwem.corpus import Vocabulary
 from qwem.polish.sweep import BLOCK_ROWS
-from qwem.target import PairsElsewhere, row_entries
+from qwem.target.building import row_entries
 
 if TYPE_CHECKING:
     import os
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.cluster._rows import Arrays, Block, SpreadRows
-    from qwem.target import Formula
+    from qwem.cluster._rows import Arrays, Block, RowBlocks
+    from qwem.cooccurrence import Slot
+    from qwem.target import Target
+    from qwem.target.building import TargetPlan
+    from qwem.target.targets import Formula
 
 
 class SavedRows(NamedTuple):
@@ -45,13 +48,10 @@ class SavedRows(NamedTuple):
 
 
 @contextmanager
-def spread_counts(
+def gather_counts(
     client: Any, directory: str | os.PathLike[str], words: Vocabulary, saved: Sequence[SavedRows]
-) -> Iterator[Cooccurrence]:
+) -> Iterator[ClusterCounts]:
     """Yield saved counts with their pairs on a cluster.
-
-    A target can be made of them, which `qwem.factorize` takes, and `qwem.cluster.polish` takes
-    them.
 
     Parameters
     ----------
@@ -69,13 +69,19 @@ def spread_counts(
     if len(saved) == 1:
         runs = even_runs(client, words, len(weights or "1"))
         saved = [SavedRows(first, last, saved[0].paths) for first, last in runs]
-    with gathered(client, directory, _rows, saved, "gathering rows") as rows:
-        word_counts = np.concatenate([np.array(some) for some in rows.arrays("word_counts")])
-        yield Cooccurrence(
+    with gather_rows(client, directory, _rows, saved, "gathering rows") as rows:
+        word_counts, sums = (
+            np.concatenate([np.array(some) for some in rows.arrays(name)])
+            for name in ("word_counts", "sums")
+        )
+        lengths = np.concatenate([np.diff(indptr) for indptr in rows.arrays("indptr")])
+        yield ClusterCounts(
             Vocabulary(words.words, word_counts),
-            (SpreadPairs.of(rows),),
-            (Slot(weights, directed=False),),
+            slots,
             tuple(sources),
+            PairSums((len(words), len(words)), int(lengths.sum()), sums),
+            lengths.astype(np.int64),
+            rows,
         )
 
 
@@ -97,78 +103,58 @@ def block_runs(work: NDArray[Any], parts: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-class _SpreadMatrix(PairsElsewhere):
-    """Counts of pairs in blocks of rows: the arrays ``indptr``, ``indices`` and ``counts``."""
-
-    def __init__(self, rows: SpreadRows, nnz: int) -> None:
-        size = rows.runs[-1][-1]
-        self.shape = size, size
-        self.rows = rows
-        self._nnz = nnz
-
-    def entries(
-        self,
-        formula: Formula,
-        expected: tuple[NDArray[np.float64], NDArray[np.float64]],
-        dtype: np.dtype[Any],
-        *,
-        dense: bool,
-    ) -> SpreadEntries:
-        """Apply a formula to the pairs where they are."""
-        work = partial(_enter, formula=formula, dtype=dtype, dense=dense)
-        rows = self.rows.extended(work, {"left": expected[0], "right": expected[1]})
-        stored = self.shape[0] ** 2 if dense else self._nnz
-        return SpreadEntries(lambda: rows, dtype, dense=dense, nbytes=stored * dtype.itemsize)
-
-
 @dataclass(frozen=True, eq=False)
-class SpreadPairs(PairCounts):
-    """Pair counts of which this process has only the sum and the length of each row."""
+class PairSums:
+    """What this process has of a matrix of pair counts: sums, and how many pairs were seen."""
 
-    lengths: NDArray[np.int64]
-    """How many different words each word met."""
+    shape: tuple[int, int]
+    nnz: int
     row_sums: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, rows: SpreadRows) -> SpreadPairs:
-        """Return the pairs of blocks of rows."""
-        lengths = np.concatenate([np.diff(indptr) for indptr in rows.arrays("indptr")])
-        sums = np.concatenate([np.array(some) for some in rows.arrays("sums")])
-        matrix: Any = _SpreadMatrix(rows, int(lengths.sum()))
-        return cls(matrix, lengths.astype(np.int64), sums)
-
-    @property
-    def rows(self) -> SpreadRows:
-        """The blocks of rows."""
-        matrix: Any = self.matrix
-        rows: SpreadRows = matrix.rows
-        return rows
 
     @property
     def total(self) -> int:
         """The sum of all counts, exactly."""
         return int(self.row_sums.sum())
 
+
+@dataclass(frozen=True, eq=False)
+class ClusterCounts:
+    """Counts whose pairs are rows on workers; here are words and sums.
+
+    That is all that the plan of a target, the loss and the description of a model depend on.
+    """
+
+    vocabulary: Vocabulary
+    slots: tuple[Slot, ...]
+    sources: tuple[dict[str, Any], ...]
+    symmetric: PairSums
+    lengths: NDArray[np.int64] = field(repr=False)
+    """How many different words each word met."""
+    rows: RowBlocks = field(repr=False)
+    """The rows of counts: the arrays ``indptr``, ``indices`` and ``counts``."""
+
     @property
-    def nnz(self) -> int:
-        """The number of ordered pairs that occur."""
-        return int(self.lengths.sum())
+    def word_counts(self) -> NDArray[np.int64]:
+        """How often each word was counted."""
+        return self.vocabulary.counts
 
-    def __repr__(self) -> str:
-        size, _ = self.shape
-        return f"SpreadPairs({size:,} × {size:,}, {self.nnz:,} pairs, on a cluster)"
+    @property
+    def weights(self) -> tuple[int, ...] | None:
+        """The weight of a pair by its distance; None where unknown."""
+        return sum_of_weights(self.slots)
 
-    def toarray(self) -> NDArray[Any]:
-        """Return the counts as a dense array, which is brought here."""
-        return self.tocsr().toarray()
+    @property
+    def window(self) -> int | None:
+        """How far a window reaches to either side; None where unknown."""
+        return None if self.weights is None else len(self.weights)
 
-    def tocsr(self) -> sparse.csr_array:
-        """Return the counts as a SciPy CSR matrix, which is brought here."""
-        indptr = np.concatenate(([0], np.cumsum(self.lengths)))
-        columns, values = (
-            np.concatenate(list(self.rows.arrays(name))) for name in ("indices", "counts")
+    def target(self, plan: TargetPlan) -> Target:
+        """Return the target of a plan, whose entries workers make of their rows."""
+        rows = self.rows.extended(
+            partial(_enter, formula=plan.formula, dtype=plan.dtype, dense=plan.dense),
+            {"left": plan.expected[0], "right": plan.expected[1]},
         )
-        return sparse.csr_array((values, columns, indptr), shape=self.shape)
+        return plan.target(RowMatrix(rows, plan.dtype))
 
 
 def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from polish.statistics import some_counts
-from qwem import Cooccurrence, fit, mstar, pmi, ppmi
-from qwem import factorize as factorize_here
-from qwem.cluster import polish
-from qwem.cluster.spread_counts import SavedRows, block_runs, spread_counts
+from qwem import Cooccurrence, factorize, mstar, pmi, ppmi
+from qwem.cluster._counts import ClusterCounts, SavedRows, block_runs, gather_counts
+from qwem.cluster.polishing import ClusterStepper
 from qwem.cooccurrence._saved_rows import save_rows
 from qwem.errors import SettingError
-from qwem.model import Settings, fit_counts
-from qwem.polish import polish as polish_here
+from qwem.polish import polish
 from qwem.polish.sweep import BLOCK_ROWS
+from qwem.target import negative_sampling, setting31
+from qwem.target.building import TargetPlan
+from qwem.target.targets import PMI_FLOOR, formula_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,71 +32,79 @@ WHOLE = Cooccurrence.merge(PARTS)
 
 
 @pytest.fixture(scope="module")
-def counts(client: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cooccurrence]:
+def counts(client: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterCounts]:
     """The sum of two saved parts, on workers."""
-    folder = tmp_path_factory.mktemp("spread")
+    folder = tmp_path_factory.mktemp("counts")
     paths = [folder / f"part-{number}" for number in range(len(PARTS))]
     for part, path in zip(PARTS, paths, strict=True):
         save_rows(part, path)
     saved = [SavedRows(0, len(WHOLE.vocabulary), paths)]
-    with spread_counts(client, folder / "work", WHOLE.vocabulary, saved) as spread:
-        yield spread
+    with gather_counts(client, folder / "work", WHOLE.vocabulary, saved) as found:
+        yield found
     assert not any((folder / "work").iterdir())
 
 
-def test_what_is_known_of_the_pairs(counts: Cooccurrence) -> None:
+def test_sums_are_those_of_one_machine(counts: ClusterCounts) -> None:
     pairs, expected = counts.symmetric, WHOLE.symmetric
     assert counts.vocabulary == WHOLE.vocabulary
     assert counts.sources == WHOLE.sources
+    assert (counts.weights, counts.window) == (WHOLE.weights, WHOLE.window)
     assert (pairs.total, pairs.nnz, pairs.shape) == (expected.total, expected.nnz, expected.shape)
     assert np.array_equal(pairs.row_sums, expected.row_sums)
-    assert (pairs.tocsr() != expected.tocsr()).nnz == 0
-    assert np.array_equal(pairs.toarray(), expected.toarray())
-    assert f"{pairs.nnz:,} pairs, on a cluster)" in repr(counts)
 
 
-@pytest.mark.parametrize("build", [mstar, pmi, ppmi])
+def target_of(counts: Any, settings: dict[str, Any], *, dense: bool) -> Target:
+    """Build on the workers what `build` builds here."""
+    reweighting = setting31() * negative_sampling(1.0, settings.get("negatives", 1.0))
+    options: Any = {"dense": dense}
+    if settings["target"] == "mstar":
+        options["reweighting"] = reweighting
+    return counts.target(TargetPlan.of(counts, formula_of(settings), settings, **options))
+
+
+@pytest.mark.parametrize(
+    ("build", "settings"),
+    [
+        (mstar, {"target": "mstar", "negatives": 2.0, "shrinkage": 3.0}),
+        (mstar, {"target": "mstar", "negatives": 1.0, "shrinkage": 0.0}),
+        (pmi, {"target": "pmi", "floor": PMI_FLOOR}),
+        (ppmi, {"target": "ppmi", "shift": 0.5}),
+    ],
+)
 @pytest.mark.parametrize("dense", [False, True])
 def test_targets_are_those_of_one_machine(
-    counts: Cooccurrence, build: Callable[..., Target], dense: bool, tmp_path: Path
+    counts: ClusterCounts,
+    build: Callable[..., Target],
+    settings: dict[str, Any],
+    dense: bool,
+    tmp_path: Path,
 ) -> None:
-    shrinkage: Any = {"shrinkage": 3.0} if build is mstar else {}
-    found, expected = (build(each, dense=dense, **shrinkage) for each in (counts, WHOLE))
-    assert found.is_dense == expected.is_dense == dense
+    found = target_of(counts, settings, dense=dense)
+    given = {name: value for name, value in settings.items() if name != "target"}
+    expected = build(WHOLE, dense=dense, **given)
     assert found.settings == expected.settings
+    assert found.dtype == expected.dtype
     assert np.array_equal(found.toarray(), expected.toarray())
     block = np.random.default_rng(0).normal(size=(400, 5)).astype(np.float32)
     if dense:
         np.testing.assert_allclose(found @ block, expected @ block, rtol=1e-4, atol=1e-3)
     else:
         assert np.array_equal(found @ block, expected @ block)
-    with pytest.raises(SettingError, match="on a cluster"):
+    with pytest.raises(SettingError, match="an operator, whose entries are not stored"):
         found.save(tmp_path / "target")
 
 
-def test_vectors_are_those_of_one_machine(
-    client: Any, counts: Cooccurrence, tmp_path: Path
-) -> None:
+def test_vectors_are_those_of_one_machine(counts: Any) -> None:
+    settings = {"target": "mstar", "negatives": 1.0, "shrinkage": 0.0}
     found, expected = (
-        factorize_here(mstar(each, dense=False), 12, signed=True, method="krylov")
-        for each in (counts, WHOLE)
+        factorize(target, 12, signed=True, method="krylov")
+        for target in (target_of(counts, settings, dense=False), mstar(WHOLE, dense=False))
     )
     assert np.array_equal(found.eigenvectors, expected.eigenvectors)
-    polished = polish(client, found, counts, tmp_path, sweeps=2)
-    here = polish_here(expected, WHOLE, sweeps=2)
+    stepper = ClusterStepper(counts.rows, counts.lengths)
+    polished = polish(found, counts, sweeps=2, stepper=stepper)
+    here = polish(expected, WHOLE, sweeps=2)
     assert np.array_equal(polished.words.vectors, here.words.vectors)
-    assert not any(tmp_path.iterdir())
-
-
-def test_a_model_of_spread_counts_has_the_bits_of_one_machine(counts: Cooccurrence) -> None:
-    """Small enough for LAPACK, which needs the whole target here."""
-    from qwem._internal.progress import Stopwatch
-
-    settings = Settings(dim=9, polish=False)
-    found = fit_counts(counts, None, settings, Stopwatch())
-    expected = fit(WHOLE, settings)
-    assert np.array_equal(found.spectrum.eigenvectors, expected.spectrum.eigenvectors)
-    assert found.settings == expected.settings
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 50])
