@@ -51,6 +51,12 @@ def test_sums_are_those_of_one_machine(counts: ClusterCounts) -> None:
     assert (counts.weights, counts.window) == (WHOLE.weights, WHOLE.window)
     assert (pairs.total, pairs.nnz, pairs.shape) == (expected.total, expected.nnz, expected.shape)
     assert np.array_equal(pairs.row_sums, expected.row_sums)
+    assert np.array_equal(counts.pair_sums, WHOLE.pair_sums)
+    assert counts.contexts_per_word == WHOLE.contexts_per_word
+    for found, matrix in zip(counts.matrices, WHOLE.matrices, strict=True):
+        assert (found.total, found.nnz, found.shape) == (matrix.total, matrix.nnz, matrix.shape)
+        assert np.array_equal(found.row_sums, matrix.row_sums)
+        assert np.array_equal(found.column_sums, matrix.column_sums)
 
 
 def target_of(counts: Any, settings: dict[str, Any], *, dense: bool) -> Target:
@@ -101,7 +107,7 @@ def test_vectors_are_those_of_one_machine(counts: Any) -> None:
         for target in (target_of(counts, settings, dense=False), mstar(WHOLE, dense=False))
     )
     assert np.array_equal(found.eigenvectors, expected.eigenvectors)
-    stepper = ClusterStepper(counts.rows, counts.lengths)
+    stepper = ClusterStepper(counts.rows, counts.lengths.sum(axis=1))
     polished = polish(found, counts, sweeps=2, stepper=stepper)
     here = polish(expected, WHOLE, sweeps=2)
     assert np.array_equal(polished.words.vectors, here.words.vectors)

@@ -15,11 +15,13 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.blocks import cut_evenly
-from qwem.cluster._rows import gather_rows
+from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total
 from qwem.cluster.factorizing import RowMatrix
 from qwem.cooccurrence import expected_row_pairs
+from qwem.cooccurrence._rows import Rows
 from qwem.cooccurrence._saved_rows import saved_rows, saved_sources
+from qwem.cooccurrence.contexts import interleaved, stacked
 from qwem.cooccurrence.slots import sum_of_weights
 from qwem.corpus import Vocabulary
 from qwem.polish.sweep import BLOCK_ROWS
@@ -70,18 +72,12 @@ def gather_counts(
         runs = even_runs(client, words, len(weights or "1"))
         saved = [SavedRows(first, last, saved[0].paths) for first, last in runs]
     with gather_rows(client, directory, _rows, saved, "gathering rows") as rows:
-        word_counts, sums = (
+        word_counts, sums, lengths, seen = (
             np.concatenate([np.array(some) for some in rows.arrays(name)])
-            for name in ("word_counts", "sums")
+            for name in ("word_counts", "sums", "lengths", "seen")
         )
-        lengths = np.concatenate([np.diff(indptr) for indptr in rows.arrays("indptr")])
         yield ClusterCounts(
-            Vocabulary(words.words, word_counts),
-            slots,
-            tuple(sources),
-            PairSums((len(words), len(words)), int(lengths.sum()), sums),
-            lengths.astype(np.int64),
-            rows,
+            Vocabulary(words.words, word_counts), slots, tuple(sources), sums, lengths, seen, rows
         )
 
 
@@ -107,9 +103,14 @@ def block_runs(work: NDArray[Any], parts: int) -> list[tuple[int, int]]:
 class PairSums:
     """What this process has of a matrix of pair counts: sums, and how many pairs were seen."""
 
-    shape: tuple[int, int]
-    nnz: int
     row_sums: NDArray[np.uint64]
+    column_sums: NDArray[np.uint64]
+    nnz: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The vocabulary size, twice."""
+        return len(self.row_sums), len(self.row_sums)
 
     @property
     def total(self) -> int:
@@ -121,17 +122,49 @@ class PairSums:
 class ClusterCounts:
     """Counts whose pairs are rows on workers; here are words and sums.
 
-    That is all that the plan of a target, the loss and the description of a model depend on.
+    That is all that the plan of a target, the loss and the description of a model depend on. Their
+    attributes have the names that `qwem.Cooccurrence` has for them.
     """
 
     vocabulary: Vocabulary
     slots: tuple[Slot, ...]
     sources: tuple[dict[str, Any], ...]
-    symmetric: PairSums
+    sums: NDArray[np.uint64] = field(repr=False)
+    """How many pairs each word is in, for each of its contexts."""
     lengths: NDArray[np.int64] = field(repr=False)
+    """How many different words each word met, for each of its contexts."""
+    seen: NDArray[np.int64] = field(repr=False)
     """How many different words each word met."""
     rows: RowBlocks = field(repr=False)
-    """The rows of counts: the arrays ``indptr``, ``indices`` and ``counts``."""
+    """The rows of counts as CSR: ``symmetric``, and those of `context_arrays`."""
+
+    @property
+    def symmetric(self) -> PairSums:
+        """The sums of all slots and transposes."""
+        return PairSums(self.pair_sums, self.pair_sums, int(self.seen.sum()))
+
+    @property
+    def matrices(self) -> tuple[PairSums, ...]:
+        """The sums of each slot."""
+        ends = np.cumsum([slot.contexts for slot in self.slots])
+        return tuple(
+            PairSums(
+                self.sums[:, end - slot.contexts],
+                self.sums[:, end - 1],
+                int(self.lengths[:, end - slot.contexts].sum()),
+            )
+            for slot, end in zip(self.slots, ends, strict=True)
+        )
+
+    @property
+    def pair_sums(self) -> NDArray[np.uint64]:
+        """How many pairs each word is in."""
+        return self.sums.sum(axis=1, dtype=np.uint64)
+
+    @property
+    def contexts_per_word(self) -> int:
+        """How many contexts each word gives."""
+        return self.sums.shape[1]
 
     @property
     def word_counts(self) -> NDArray[np.int64]:
@@ -157,28 +190,55 @@ class ClusterCounts:
         return plan.target(RowMatrix(rows, plan.dtype))
 
 
-def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
-    """Return some rows of counts, and the sum of each."""
-    found = saved_rows(paths, first, last)
-    pairs, word_counts = found.symmetric, found.word_counts
-    padded = np.append(pairs.data, pairs.data.dtype.type(0))  # the last rows may be empty
-    sums = np.add.reduceat(padded, pairs.indptr[:-1], dtype=np.uint64)
+def context_arrays(sides: Sequence[sparse.csr_array[Any]], slots: Sequence[Slot]) -> Arrays:
+    """Return what polishing needs of some words, given their rows in each context.
+
+    That is their rows of words × contexts, ``words``, and of contexts × words, ``contexts``.
+    """
+    size = sides[0].shape[1]
+    rows = [Rows.of(side, 0, side.shape[0]) for side in sides]
+    mirrored: list[Rows] = []
+    for slot in slots:
+        mirrored += rows[len(mirrored) : len(mirrored) + slot.contexts][::-1]
+    by_word, by_context = interleaved(rows), stacked(mirrored)
     return {
-        "indptr": pairs.indptr.astype(np.int64),
-        "indices": pairs.indices,
-        "counts": pairs.data,
-        "sums": np.where(np.diff(pairs.indptr) > 0, sums, np.uint64(0)),
-        "word_counts": word_counts,
+        **csr_arrays(by_word.tocsr(len(sides) * size), 0, len(by_word.starts), "words"),
+        **csr_arrays(by_context.tocsr(size), 0, len(by_context.starts), "contexts"),
     }
+
+
+def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
+    """Return some rows of counts, and their sums."""
+    found = saved_rows(paths, first, last)
+    slots, _ = saved_sources(paths)
+    symmetric = found.symmetric
+    return {
+        "word_counts": found.word_counts,
+        "sums": np.stack([_row_sums(side) for side in found.sides], axis=1),
+        "lengths": np.stack([np.diff(side.indptr) for side in found.sides], axis=1),
+        "seen": np.diff(symmetric.indptr),
+        **csr_arrays(symmetric, 0, last - first, "symmetric"),
+        **context_arrays(found.sides, slots),
+    }
+
+
+def _row_sums(matrix: sparse.csr_array[Any]) -> NDArray[np.uint64]:
+    padded = np.append(matrix.data, matrix.data.dtype.type(0))  # the last rows may be empty
+    sums = np.add.reduceat(padded, matrix.indptr[:-1], dtype=np.uint64)
+    return np.where(np.diff(matrix.indptr) > 0, sums, np.uint64(0))
 
 
 def _enter(
     block: Block, sent: Arrays, *, formula: Formula, dtype: np.dtype[Any], dense: bool
 ) -> Arrays:
     """Return the entries of a target for the rows of a block."""
-    arrays, right = block.arrays, np.array(sent["right"])
-    parts = tuple(np.array(arrays[name]) for name in ("counts", "indices", "indptr"))
-    pairs = sparse.csr_array(parts, shape=(len(arrays["indptr"]) - 1, right.shape[1]))
+    indptr, indices, data = block.csr("symmetric")
+    right = np.array(sent["right"])
+    pairs = sparse.csr_array(
+        (np.array(data), np.array(indices), indptr), shape=(len(indptr) - 1, right.shape[1])
+    )
     expected = np.array(sent["left"][block.rows]), right
     entries = row_entries(pairs, formula, expected, dtype, dense=dense, threads=1)
-    return {"dense" if dense else "entries": entries}
+    if dense:
+        return {"dense": entries}
+    return {"entries.indptr": indptr, "entries.indices": indices, "entries.data": entries}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, NDArray[Any]]
 
 KIND = "rows"
+_CSR = ("indptr", "indices", "data")
 _REMEMBERED = 16
 """Blocks of rows that a worker keeps open."""
 _FIRST, _SENT = "first", "sent"
@@ -35,6 +36,11 @@ class Block(NamedTuple):
 
     rows: slice
     arrays: Arrays
+
+    def csr(self, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return where the rows of a sparse matrix begin, their columns and their values."""
+        indptr, indices, data = (self.arrays[f"{name}.{part}"] for part in _CSR)
+        return np.array(indptr), indices, data
 
 
 class RowBlocks:
@@ -124,11 +130,10 @@ def rows_folder(directory: str | os.PathLike[str]) -> Iterator[Path]:
 def send_rows(
     client: Any,
     directory: str | os.PathLike[str],
-    matrix: NDArray[Any] | sparse.csr_array[Any],
     runs: Sequence[tuple[int, int]],
-    name: str = "entries",
+    arrays: Callable[[int, int], Arrays],
 ) -> Iterator[RowBlocks]:
-    """Write runs of rows of a matrix to files, and remove them at the end.
+    """Write the arrays of each block of rows to files, and remove them at the end.
 
     Parameters
     ----------
@@ -136,17 +141,14 @@ def send_rows(
         A `dask.distributed.Client`.
     directory
         Where to write, which every worker can reach.
-    matrix
-        The whole matrix. A block of a dense one has the array ``dense``, and of a sparse one
-        ``indptr`` (from 0), ``indices`` and, under `name`, the values.
     runs
         The first row of each block, and the row after its last.
-    name
-        That of the values of a sparse matrix.
+    arrays
+        Returns the arrays of a block, given these two.
     """
     with rows_folder(directory) as folder:
-        for number, (first, last) in enumerate(runs):
-            write_arrays(folder / _FIRST / _block(number), _entries(matrix, first, last, name))
+        for number, run in enumerate(runs):
+            write_arrays(folder / _FIRST / _block(number), arrays(*run))
         yield RowBlocks(client, folder, runs, [folder / _FIRST])
 
 
@@ -169,16 +171,14 @@ def gather_rows(
         yield RowBlocks(client, folder, [(part[0], part[1]) for part in parts], [layer])
 
 
-def _entries(
-    matrix: NDArray[Any] | sparse.csr_array[Any], first: int, last: int, name: str
-) -> Arrays:
-    if isinstance(matrix, np.ndarray):
-        return {"dense": matrix[first:last]}
-    start, stop = matrix.indptr[first], matrix.indptr[last]
+def csr_arrays(matrix: sparse.csr_array[Any], first: int, last: int, name: str) -> Arrays:
+    """Return some rows of a sparse matrix as arrays whose names begin with `name`."""
+    indptr = matrix.indptr[first : last + 1].astype(np.int64)
+    stored = slice(int(indptr[0]), int(indptr[-1]))
     return {
-        "indptr": matrix.indptr[first : last + 1] - start,
-        "indices": matrix.indices[start:stop],
-        name: matrix.data[start:stop],
+        f"{name}.indptr": indptr - indptr[0],
+        f"{name}.indices": matrix.indices[stored],
+        f"{name}.data": matrix.data[stored],
     }
 
 

@@ -143,6 +143,7 @@ def count_text(
     counting = {
         "window": settled.window,
         "weights": settled.weights,
+        "slots": settled.slots,
         "subsample": settled.subsample,
         "draws": settled.draws,
         "seed": settled.seed,

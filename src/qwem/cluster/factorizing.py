@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from qwem._internal.blocks import blocks, cut_evenly
-from qwem.cluster._rows import send_rows
+from qwem.cluster._rows import csr_arrays, send_rows
 from qwem.cluster._tasks import thread_total
 from qwem.spectrum import factorize as factorize_locally
 
@@ -58,12 +58,18 @@ def factorize(
         runs = [(rows.start, rows.stop) for rows in parts]
     else:
         runs = cut_evenly(rest.indptr, threads)
-    with send_rows(client, directory, rest, runs) as rows:
+
+    def arrays(first: int, last: int) -> Arrays:
+        if isinstance(rest, np.ndarray):
+            return {"dense": rest[first:last]}
+        return csr_arrays(rest, first, last, "entries")
+
+    with send_rows(client, directory, runs, arrays) as rows:
         return factorize_locally(replace(target, rest=RowMatrix(rows, rest.dtype)), dim, **options)
 
 
 class RowMatrix(LinearOperator):  # type: ignore[misc]
-    """A square matrix whose rows are on workers: the array ``dense`` or ``entries`` of blocks."""
+    """A square matrix whose rows are on workers: the arrays ``dense`` or ``entries.…``."""
 
     def __init__(self, rows: RowBlocks, dtype: np.dtype[Any]) -> None:
         size = rows.runs[-1][-1]
@@ -88,7 +94,7 @@ def _multiply(block: Block, sent: Arrays) -> Arrays:
         return {"product": product}
     from qwem._internal.sparse_product import multiply_rows
 
-    indptr, indices, data = (block.arrays[name] for name in ("indptr", "indices", "entries"))
+    indptr, indices, data = block.csr("entries")
     product = np.zeros((len(indptr) - 1, vectors.shape[1]), vectors.dtype)
     multiply_rows(indptr, indices, data, vectors, product)
     return {"product": product}

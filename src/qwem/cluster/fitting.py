@@ -90,6 +90,6 @@ def _learn(
     if not settings.polish:
         return ClosedForm(spectrum)
     with watch.stage("polish"), blas_threads(threads):
-        stepper = ClusterStepper(counts.rows, counts.lengths)
+        stepper = ClusterStepper(counts.rows, counts.lengths.sum(axis=1))
         polished = polish(spectrum, counts, threads=threads, stepper=stepper)
     return with_ngrams(polished, threads, watch) if settings.ngrams else polished

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.cluster._counts import block_runs
+from qwem.cluster._counts import block_runs, context_arrays
 from qwem.cluster._rows import send_rows
 from qwem.cluster._tasks import thread_total
+from qwem.cooccurrence.contexts import Sides
 from qwem.polish import polish as polish_locally
 from qwem.polish.sweep import cached_rows, row_cuts, step_rows
 
@@ -51,16 +53,25 @@ def polish(
     options
         Any other argument of `qwem.polish.polish`.
     """
-    matrix = counts.symmetric.tocsr()
-    lengths = np.diff(matrix.indptr)
-    with send_rows(
-        client, directory, matrix, block_runs(lengths, thread_total(client)), "counts"
-    ) as rows:
-        return polish_locally(spectrum, counts, **options, stepper=ClusterStepper(rows, lengths))
+    sides = Sides(counts)
+    lengths = np.diff(sides.work)
+
+    def arrays(first: int, last: int) -> Arrays:
+        found = [rows.tocsr(sides.size) for rows in sides.rows(first, last)]
+        return context_arrays(found, counts.slots)
+
+    runs = block_runs(lengths, thread_total(client))
+    with send_rows(client, directory, runs, arrays) as rows:
+        stepper = ClusterStepper(rows, lengths)
+        return polish_locally(spectrum, counts, **options, stepper=stepper)
 
 
 class ClusterStepper:
-    """Steps that workers take; a `qwem.polish.sweep.Stepper`."""
+    """Steps that workers take; a `qwem.polish.sweep.Stepper`.
+
+    `rows` have the arrays of `context_arrays`, and `lengths` is how many pairs of each word were
+    seen in all contexts.
+    """
 
     def __init__(self, rows: RowBlocks, lengths: NDArray[np.int64]) -> None:
         self._rows = rows
@@ -76,6 +87,7 @@ class ClusterStepper:
     ) -> NDArray[np.float64]:
         """Take one step for every row of `here`."""
         losses = np.empty((len(here), 2))
+        per_word = len(here) // len(self._lengths)
         sent = {
             "there": there,
             "constant": constant,
@@ -85,27 +97,33 @@ class ClusterStepper:
             "means": problem.means,
         }
 
-        def count(rows: slice) -> None:
-            done(int(self._lengths[rows].sum()))
+        def count(words: slice) -> None:
+            done(int(self._lengths[words].sum()))
 
-        for rows, found in self._rows.run(_step, sent, count):
+        work = partial(_step, side=problem.side, per_word=per_word)
+        for words, found in self._rows.run(work, sent, count):
+            rows = _contexts_of(words, per_word)
             here[rows], losses[rows] = found["here"], found["losses"]
         return losses
 
 
-def _step(block: Block, sent: Arrays) -> Arrays:
-    """Take one step for the rows of a block."""
-    indptr = np.array(block.arrays["indptr"])
-    tasks = row_cuts(indptr, cached_rows(sent["there"].shape[1]))
-    here = np.array(sent["here"][block.rows])
+def _contexts_of(words: slice, per_word: int) -> slice:
+    return slice(per_word * words.start, per_word * words.stop)
+
+
+def _step(block: Block, sent: Arrays, *, side: str, per_word: int) -> Arrays:
+    """Take one step for the words of a block, or for their contexts."""
+    pairs = block.csr(side)
+    rows = _contexts_of(block.rows, per_word)
+    tasks = row_cuts(pairs[0], cached_rows(sent["there"].shape[1]))
+    here = np.array(sent["here"][rows])
     losses = np.empty((len(here), 2))
     weights = (
         np.array(sent["there"]),
         np.array(sent["constant"]),
-        np.array(sent["rows"][block.rows]),
+        np.array(sent["rows"][rows]),
         np.array(sent["columns"]),
-        np.array(sent["means"][block.rows]),
+        np.array(sent["means"][rows]),  # there may be none
     )
-    pairs = indptr, block.arrays["indices"], block.arrays["counts"]
     step_rows(tasks, pairs, weights, here, losses, 1, lambda _: None)
     return {"here": here, "losses": losses}

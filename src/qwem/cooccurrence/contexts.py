@@ -77,19 +77,19 @@ def context_matrix(
     runs = cut_evenly(sides.work, _BLOCKS)
     if transposed:
         return join_rows(
-            lambda *run: _stacked(sides.rows(*run, mirrored=True)), runs, sides.size, threads
+            lambda *run: stacked(sides.rows(*run, mirrored=True)), runs, sides.size, threads
         )
-    return join_rows(lambda *run: _interleaved(sides.rows(*run)), runs, width * sides.size, threads)
+    return join_rows(lambda *run: interleaved(sides.rows(*run)), runs, width * sides.size, threads)
 
 
-def _interleaved(sides: list[Rows]) -> Rows:
+def interleaved(sides: list[Rows]) -> Rows:
     """Return rows whose columns are those of all sides, word by word."""
     width = np.int32(len(sides))
     columns = (side.columns * width + np.int32(number) for number, side in enumerate(sides))
     return reduce(add, (side._replace(columns=c) for side, c in zip(sides, columns, strict=True)))
 
 
-def _stacked(sides: list[Rows]) -> Rows:
+def stacked(sides: list[Rows]) -> Rows:
     """Return the rows of all sides, word by word."""
     from qwem.cooccurrence.kernels import copy_rows
 
