@@ -100,6 +100,28 @@ def test_removing_what_was_added_gives_the_counts_back(model: Model) -> None:
         first.update(remove=OLD[:1])
 
 
+@pytest.mark.parametrize("oov", ["drop", "mask"])
+def test_a_document_that_differs_in_a_late_word_is_another(oov: Any, tmp_path: Path) -> None:
+    options: Any = {"dim": DIM, "window": 5, "subsample": None, "polish": False, "oov": oov}
+    model = qwem.fit(OLD[:500], keep_counts=True, **options)
+    unicorns = ["a unicorn and the king", "a dragon and the king"] * 20
+    more = model.update(unicorns).update(["the unicorn and the dragon"])
+    more.save(tmp_path / "model")
+    more = Model.load(tmp_path / "model")
+    for never_added in (
+        "a unicorn and the dragon king",  # a word more, which entered with the document
+        "a phoenix and the king",  # a word that never occurred
+        "a king and the unicorn",
+    ):
+        with pytest.raises(CorpusError, match="is not in the text of the model"):
+            more.update(remove=[never_added])
+    if oov == "drop":  # and nothing of the first text was dropped
+        with pytest.raises(CorpusError, match="is not in the text of the model"):
+            more.update(remove=[f"{OLD[0]} unicorn"])
+    back = more.update(remove=["the unicorn and the dragon", *unicorns, OLD[0]])
+    assert kept(back).counts == kept(model.update(remove=[OLD[0]])).counts
+
+
 def test_a_word_of_the_first_text_that_enters_late_was_not_counted_there() -> None:
     texts = [*OLD[:500], "the unicorn of the king", "a ship in the rain"]
     options: Any = {"dim": DIM, "min_count": 3, "window": 5, "subsample": None, "polish": False}

@@ -40,7 +40,8 @@ class UpdateState:
     waiting: Vocabulary = field(repr=False)
     """Words that occurred in later texts, but not often enough yet."""
     documents: Digests = field(repr=False)
-    """A digest of each document, in the order in which they were counted."""
+    """A digest of each document, in the order in which they were counted: of the words that were
+    counted in the first text, and of all words in later texts."""
     batches: NDArray[np.int64] = field(repr=False)
     """One row for each text that was counted: the number of its first document, where thinning
     starts, and how many of the words were known then."""
@@ -48,6 +49,8 @@ class UpdateState:
     """How often a new word must occur in later texts before it is counted."""
     oov: Literal["drop", "mask"] = "drop"
     """What becomes of other words: see `qwem.corpus.Reading`."""
+    first_is_whole: bool = False
+    """Whether the first text is known to have lost none of its words."""
 
     @classmethod
     def of(
@@ -60,24 +63,23 @@ class UpdateState:
         if corpus is not None and corpus.mask_id is not None:
             oov = "mask"
         state = cls(counts, words, no_words(), documents, batches, least, oov)
-        return state if corpus is None else replace(state, documents=state.digests_of(corpus))
+        if corpus is None:
+            return state
+        whole = oov == "drop" and corpus.settings.get("words_read") == corpus.tokens.size
+        return replace(state, documents=digests_of(corpus), first_is_whole=whole)
 
     def words_of_batch(self, batch: int) -> Vocabulary:
         """Return the words that a text was counted with."""
         return self.words.restrict(int(self.batches[batch, 1]))
 
-    def digests_of(self, corpus: Corpus) -> Digests:
-        """Return a digest of each document's words, as far as the first text had them."""
-        first = self.words_of_batch(0)
-        if corpus.vocabulary.words != first.words:
-            corpus = corpus.recode(first, oov=self.oov)
-        tokens = np.ascontiguousarray(corpus.tokens).view(np.uint8)
-        size = corpus.tokens.itemsize
-        digests = b"".join(
-            hashlib.blake2b(tokens[size * begin : size * end].data, digest_size=8).digest()
-            for begin, end in pairwise(corpus.offsets.tolist())
-        )
-        return np.maximum(np.frombuffer(digests, np.uint64), 1)
+    def first_digests_of(self, corpus: Corpus) -> Digests:
+        """Return a digest of each document's words, as far as the first text had them.
+
+        The words that the first text dropped are not known, so they can't be compared.
+        """
+        if self.first_is_whole:
+            return digests_of(corpus)
+        return digests_of(corpus.recode(self.words_of_batch(0), oov=self.oov))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a directory."""
@@ -92,7 +94,12 @@ class UpdateState:
             artefact.write_arrays(directory / _ARRAYS, arrays)
             artefact.write_words(directory / _WORDS, self.words.words)
             artefact.write_words(directory / _WAITING, self.waiting.words)
-            artefact.write_metadata(directory, KIND, {"enters_at": self.enters_at, "oov": self.oov})
+            facts = {
+                "enters_at": self.enters_at,
+                "oov": self.oov,
+                "first_is_whole": self.first_is_whole,
+            }
+            artefact.write_metadata(directory, KIND, facts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> UpdateState:
@@ -108,9 +115,29 @@ class UpdateState:
                 arrays["batches"],
                 saved.metadata["enters_at"],
                 saved.metadata["oov"],
+                saved.metadata["first_is_whole"],
             )
 
         return artefact.load(path, KIND, build)
+
+
+def digests_of(corpus: Corpus) -> Digests:
+    """Return a digest of each document's words, which does not depend on their ids."""
+    words = [*corpus.vocabulary.words, ""]  # the mask is no word
+    by_id = np.frombuffer(b"".join(map(_digest, map(_encoded, words))), np.uint64)
+    digests = b"".join(
+        _digest(by_id[corpus.tokens[begin:end]].tobytes())
+        for begin, end in pairwise(corpus.offsets.tolist())
+    )
+    return np.maximum(np.frombuffer(digests, np.uint64), 1)
+
+
+def _encoded(word: str) -> bytes:
+    return word.encode(errors="surrogatepass")
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=8).digest()
 
 
 def no_words() -> Vocabulary:

@@ -14,7 +14,7 @@ from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 from qwem.model.settings import ResolvedSettings
 from qwem.model.solution import learn
-from qwem.model.update_state import REMOVED, UpdateState, no_words
+from qwem.model.update_state import REMOVED, UpdateState, digests_of, no_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,15 +78,14 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None
         np.append(state.words.counts, np.zeros(len(entering), np.int64)),
     )
     number = int(state.batches[0, 0]) + len(state.documents)
-    source = source.recode(counted, oov=state.oov)
-    more = _count(state, source, number, threads)
+    more = _count(state, source.recode(counted, oov=state.oov), number, threads)
     rest = {word: count for word, count in waiting.items() if word not in known}
     return replace(
         state,
         counts=_sum(state.counts, more),
         words=counted,
         waiting=_vocabulary(rest),
-        documents=np.append(state.documents, state.digests_of(source)),
+        documents=np.append(state.documents, digests_of(source)),
         batches=np.vstack([state.batches, [number, len(counted)]]),
     )
 
@@ -147,20 +146,27 @@ def _vocabulary(occurrences: dict[str, int]) -> Vocabulary:
 
 
 def _places(state: UpdateState, corpus: Corpus) -> NDArray[np.int64]:
-    """Return which of the documents that were counted those of a corpus are."""
-    places: dict[int, list[int]] = defaultdict(list)
+    """Return which of the documents that were counted those of a corpus are.
+
+    Documents of later texts are looked for first, because all their words are known.
+    """
+    end_of_first = int(state.batches[1, 0] - state.batches[0, 0]) if len(state.batches) > 1 else None
+    first: dict[int, list[int]] = defaultdict(list)
+    later: dict[int, list[int]] = defaultdict(list)
     for place, digest in enumerate(state.documents.tolist()):
-        places[digest].append(place)
+        (first if end_of_first is None or place < end_of_first else later)[digest].append(place)
     found = []
-    for number, digest in enumerate(state.digests_of(corpus).tolist()):
-        if not places[digest]:
+    digests = zip(digests_of(corpus).tolist(), state.first_digests_of(corpus).tolist(), strict=True)
+    for number, (whole, counted) in enumerate(digests):
+        places = later[whole] or first[counted]
+        if not places:
             tokens = corpus.tokens[corpus.offsets[number] : corpus.offsets[number + 1]][:8]
             text = " ".join(corpus.vocabulary.words[token] for token in tokens)
             raise CorpusError(
                 f"Document {number + 1:,} of the text to remove ({text} …) is not in the text of "
                 "the model; give documents as they were when they were counted."
             )
-        found.append(places[digest].pop())
+        found.append(places.pop())
     return np.array(found, dtype=np.int64)
 
 
