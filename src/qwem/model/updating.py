@@ -150,7 +150,9 @@ def _places(state: UpdateState, corpus: Corpus) -> NDArray[np.int64]:
 
     Documents of later texts are looked for first, because all their words are known.
     """
-    end_of_first = int(state.batches[1, 0] - state.batches[0, 0]) if len(state.batches) > 1 else None
+    end_of_first = (
+        int(state.batches[1, 0] - state.batches[0, 0]) if len(state.batches) > 1 else None
+    )
     first: dict[int, list[int]] = defaultdict(list)
     later: dict[int, list[int]] = defaultdict(list)
     for place, digest in enumerate(state.documents.tolist()):
