@@ -26,8 +26,8 @@ from numba import njit
 
 from qwem import Cooccurrence, Corpus
 from qwem._internal.resources import peak_memory
-from qwem.cooccurrence import window_slots
-from qwem.cooccurrence.counting import count_pairs
+from qwem.cooccurrence._counting import count_pairs
+from qwem.cooccurrence.slots import window_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

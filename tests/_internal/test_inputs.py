@@ -11,8 +11,10 @@ import pytest
 
 from qwem import Corpus
 from qwem._internal.inputs import release
-from qwem.cooccurrence import Slot, counting
-from qwem.corpus import Phrases, Vocabulary, token_stream
+from qwem.cooccurrence import Slot
+from qwem.cooccurrence import _counting as counting
+from qwem.corpus import Phrases, Vocabulary
+from qwem.corpus import _token_stream as token_stream
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says what is in memory")
 TOKENS, CHUNK = 1 << 22, 1 << 18

@@ -14,16 +14,12 @@ from hypothesis import strategies as st
 
 from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem._internal.arrays import check_csr
-from qwem.cooccurrence import (
-    PairCounts,
-    Slot,
-    context_matrix,
-    counting,
-    window_slots,
-)
-from qwem.cooccurrence.counting import count_pairs
-from qwem.cooccurrence.runs import Runs, RunWriter
-from qwem.cooccurrence.subsampling import Subsampling
+from qwem.cooccurrence import PairCounts, Slot, context_matrix
+from qwem.cooccurrence import _counting as counting
+from qwem.cooccurrence._counting import count_pairs
+from qwem.cooccurrence._disk_rows import DiskRows, RowWriter
+from qwem.cooccurrence._subsampling import Subsampling
+from qwem.cooccurrence.slots import window_slots
 from qwem.errors import CountError, DiskLimitError, SettingError
 from twins.cooccurrence import contexts, count_slot, documents_of, keep_probability, thin
 from twins.cooccurrence import count_pairs as slow_count
@@ -153,43 +149,43 @@ def test_a_word_has_what_comes_before_and_after_it(documents: list[list[str]]) -
         Cooccurrence.count(corpus_of(documents), 4, slots="symmetric").before(word)
 
 
-def test_little_memory_means_many_runs_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_memory_means_many_parts_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     words = (rng.zipf(1.3, 20_000) % 700).astype(str)
     corpus = corpus_of([list(map(str, part)) for part in np.split(words, 20)])
     plenty = count_pairs(corpus, [Slot((2, 1))], None, 1)
     sizes: list[int] = []
-    finish = RunWriter.finish
+    finish = RowWriter.finish
 
-    def finish_and_note(self: RunWriter) -> Any:
+    def finish_and_note(self: RowWriter) -> Any:
         run = finish(self)
         sizes.append(len(run.columns))
         return run
 
     monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
-    monkeypatch.setattr(RunWriter, "finish", finish_and_note)
+    monkeypatch.setattr(RowWriter, "finish", finish_and_note)
     little = count_pairs(corpus, [Slot((2, 1))], None, 2, working_memory=50_000)
     assert little.pairs == plenty.pairs
     chunks = -(-20_000 // (50_000 // 4 // 6))
-    assert len(sizes) == 2 * chunks - 1  # each chunk is a run, and each merge makes one of two
+    assert len(sizes) == 2 * chunks - 1  # each chunk is written, and each sum of two
     assert sum(sizes) < 6 * max(sizes)
 
 
-def test_the_disk_for_runs_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_disk_for_parts_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     words = (rng.zipf(1.3, 20_000) % 700).astype(str)
     corpus = corpus_of([list(map(str, part)) for part in np.split(words, 20)])
     taken: list[int] = []
-    merge = Runs._merge_last_two
+    merge = DiskRows._merge_last_two
 
-    def merge_and_note(self: Runs) -> None:
-        before = sum(len(run.columns) for run in self._runs)
+    def merge_and_note(self: DiskRows) -> None:
+        before = sum(len(run.columns) for run in self._parts)
         merge(self)
-        taken.append(8 * (before + len(self._runs[-1].columns)))
+        taken.append(8 * (before + len(self._parts[-1].columns)))
 
     monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
     monkeypatch.setattr(counting, "HEAD_WORDS", 1)
-    monkeypatch.setattr(Runs, "_merge_last_two", merge_and_note)
+    monkeypatch.setattr(DiskRows, "_merge_last_two", merge_and_note)
     count_pairs(corpus, [Slot((2, 1))], None, 2, working_memory=50_000)
     usage = shutil.disk_usage(tempfile.gettempdir())
 

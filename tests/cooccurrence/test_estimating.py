@@ -11,8 +11,11 @@ import pytest
 
 from qwem import Cooccurrence, Corpus
 from qwem._internal import resources
-from qwem.cooccurrence import Subsampling, counting, estimating, sampled_pairs, window_slots
-from qwem.cooccurrence.estimating import expected_pairs
+from qwem.cooccurrence import _counting as counting
+from qwem.cooccurrence import _estimates as estimating
+from qwem.cooccurrence._estimates import expected_pairs, sampled_pairs
+from qwem.cooccurrence._subsampling import Subsampling
+from qwem.cooccurrence.slots import window_slots
 from qwem.errors import MemoryLimitError
 
 if TYPE_CHECKING:

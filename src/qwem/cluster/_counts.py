@@ -18,7 +18,7 @@ from qwem._internal.blocks import cut_evenly
 from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total
 from qwem.cluster.factorizing import RowMatrix
-from qwem.cooccurrence import expected_row_pairs
+from qwem.cooccurrence._estimates import expected_row_pairs
 from qwem.cooccurrence._rows import Rows
 from qwem.cooccurrence._saved_rows import saved_rows, saved_sources
 from qwem.cooccurrence.contexts import interleaved, stacked

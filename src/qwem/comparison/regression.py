@@ -18,7 +18,8 @@ from qwem.comparison.contexts import context_transform, contexts_of, documents_w
 from qwem.comparison.covariates import Design, column_of, columns_of, design_of
 from qwem.comparison.estimates import Estimates
 from qwem.comparison.least_squares import fit_clusters
-from qwem.cooccurrence import Cooccurrence, window_weights
+from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence.slots import window_weights
 from qwem.corpus import Corpus
 from qwem.corpus.tokenizer import tokenizer_from_name
 from qwem.errors import CorpusError, SettingError

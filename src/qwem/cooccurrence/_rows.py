@@ -51,7 +51,7 @@ class Rows(NamedTuple):
 
     def __add__(self, other: Rows) -> Rows:  # type: ignore[override]
         """Return the sums of these rows and others, in a type that holds them."""
-        from qwem.cooccurrence.kernels import merge_rows
+        from qwem.cooccurrence._row_kernels import merge_rows
 
         largest = sum(int(rows.values.max(initial=0)) for rows in (self, other))
         if largest >= 2**63:
@@ -63,7 +63,7 @@ class Rows(NamedTuple):
 
     def __sub__(self, part: Rows) -> Rows:
         """Return these rows less a part of them, without zeros."""
-        from qwem.cooccurrence.kernels import subtract_rows
+        from qwem.cooccurrence._row_kernels import subtract_rows
 
         rest = self.with_room(len(self.starts), self.size, self.values.dtype)
         if not subtract_rows(*self, *part, *rest):
@@ -139,7 +139,7 @@ def row_ends(lengths: NDArray[Any]) -> NDArray[Any]:
 
 def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
     """Return a dense matrix as CSR; SciPy's own way takes several times the memory and time."""
-    from qwem.cooccurrence import kernels
+    from qwem.cooccurrence import _row_kernels as kernels
 
     runs = cut_evenly(np.arange(len(matrix) + 1), 4 * threads)
     lengths = np.zeros(len(matrix), np.int64)
@@ -185,7 +185,7 @@ def transposed_rows(matrix: sparse.csr_array, ends: NDArray[Any], first: int, la
 
     Column j has ``ends[j + 1] - ends[j]`` entries.
     """
-    from qwem.cooccurrence.kernels import gather_columns
+    from qwem.cooccurrence._row_kernels import gather_columns
 
     starts, lengths = ends[first:last] - ends[first], np.diff(ends[first : last + 1])
     entries = int(ends[last] - ends[first])
@@ -213,7 +213,7 @@ def symmetrize(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
 
 def add_transpose(matrix: NDArray[Any], pool: ThreadPoolExecutor) -> None:
     """Replace a dense matrix C by C + Cᵀ, which its type must hold."""
-    from qwem.cooccurrence import kernels
+    from qwem.cooccurrence import _row_kernels as kernels
 
     size = len(matrix)
 
@@ -238,7 +238,7 @@ def assemble(
     symmetric). A row of the result is what `head` or `below` has of it, then what `below` has of
     its column: nothing needs sorting or merging.
     """
-    from qwem.cooccurrence import kernels
+    from qwem.cooccurrence import _row_kernels as kernels
 
     first, size = len(head), len(head) + len(below.starts)
     width, after, before = channels

@@ -91,7 +91,7 @@ def interleaved(sides: list[Rows]) -> Rows:
 
 def stacked(sides: list[Rows]) -> Rows:
     """Return the rows of all sides, word by word."""
-    from qwem.cooccurrence.kernels import copy_rows
+    from qwem.cooccurrence._row_kernels import copy_rows
 
     lengths = np.stack([side.lengths for side in sides], axis=1)
     starts = np.concatenate(([0], np.cumsum(lengths)))

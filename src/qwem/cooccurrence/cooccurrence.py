@@ -120,8 +120,8 @@ class Cooccurrence:
         >>> Cooccurrence.count(Corpus.from_documents(["to be or not to be"]), window=5)["to", "be"]
         14
         """
-        from qwem.cooccurrence.counting import count_pairs
-        from qwem.cooccurrence.subsampling import Subsampling
+        from qwem.cooccurrence._counting import count_pairs
+        from qwem.cooccurrence._subsampling import Subsampling
 
         counted = window_slots(window, weights, slots)
         subsampling = None

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.blocks import blocks, for_each
 from qwem._internal.checks import require_whole
 from qwem._internal.resources import require_memory, thread_count
-from qwem.cooccurrence._rows import (
-    Rows,
-    add_transpose,
-    compress,
-    join_rows,
-    lengths_of,
-    moved_rows,
-    not_a_part,
-    runs_of,
-    symmetrize,
-    too_large,
-)
+from qwem.cooccurrence._matrices import row_blocks, subtract_matrices, sum_matrices
+from qwem.cooccurrence._rows import add_transpose, compress, symmetrize, too_large
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -33,13 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.cooccurrence._rows import Matrix
 
 DENSE_COUNTS_SHARE = 0.25
 """The share of pairs that occur from which counts are dense: at most twice the memory of sparse
 ones (which store a column beside each count), and much faster to count into and to compute with."""
-
-_BLOCK_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +142,7 @@ class PairCounts:
     def column_sums(self) -> NDArray[np.uint64]:
         """The sum of each column."""
         sums = np.zeros(self.shape[0], np.uint64)
-        for rows in _row_blocks(self.matrix):
+        for rows in row_blocks(self.matrix):
             block: Any = self.matrix[rows]
             if isinstance(block, np.ndarray):
                 sums += block.sum(axis=0, dtype=np.uint64)
@@ -275,18 +260,9 @@ class PairCounts:
         size = parts[0].shape[0] if size is None else size
         if sum(part.total for part in parts) >= 2**63:
             raise too_large()
-        moves = [
-            _Move.of(part.matrix, place, size)
-            for part, place in zip(parts, places or [None] * len(parts), strict=True)
-        ]
-        if any(part.nnz >= DENSE_COUNTS_SHARE * size * size for part in parts) and size:
-            return cls.from_exact(_dense_sum(moves, size, threads), threads)
-        lengths = np.sum([move.lengths for move in moves], axis=0)
-
-        def work(first: int, last: int) -> Rows:
-            return reduce(add, (move.rows(first, last) for move in moves))
-
-        return cls.from_exact(join_rows(work, runs_of(lengths, threads), size, threads), threads)
+        dense = any(part.nnz >= DENSE_COUNTS_SHARE * size * size for part in parts)
+        matrices = [part.matrix for part in parts]
+        return cls.from_exact(sum_matrices(matrices, places, size, threads, dense=dense), threads)
 
     def symmetrized(self, threads: int | None = None) -> PairCounts:
         """Return the sum of these counts and their transpose."""
@@ -306,25 +282,7 @@ class PairCounts:
 
     def __sub__(self, other: PairCounts) -> PairCounts:
         self._require_shape_of(other)
-        whole, part, threads = self.matrix, other.matrix, thread_count(None)
-        if isinstance(whole, np.ndarray):
-            rest = np.empty_like(whole)
-
-            def subtract(rows: slice) -> None:
-                block: Any = part[rows]
-                block = block if isinstance(block, np.ndarray) else block.toarray()
-                if np.any(block > whole[rows]):
-                    raise not_a_part()
-                np.subtract(whole[rows], block, out=rest[rows], casting="unsafe")
-
-            for_each(subtract, _row_blocks(whole), threads)
-            return self.from_exact(rest, threads)
-
-        def work(first: int, last: int) -> Rows:
-            return Rows.of(whole, first, last) - Rows.of(part, first, last)
-
-        runs = runs_of(lengths_of(whole), threads)
-        return self.from_exact(join_rows(work, runs, len(whole.indptr) - 1, threads), threads)
+        return self.from_exact(subtract_matrices(self.matrix, other.matrix, thread_count(None)))
 
     def __mul__(self, times: int) -> PairCounts:
         require_whole("times", times, least=0)
@@ -342,67 +300,6 @@ class PairCounts:
             raise CountError(f"Counts of {self.shape} and {other.shape} don't fit together.")
 
 
-class _Move(NamedTuple):
-    """A matrix whose words take other places."""
-
-    matrix: Matrix
-    places: NDArray[np.int64] | None
-    """The new place of each word; None where all stay."""
-    source: NDArray[np.int64]
-    """The word that comes to each place, or −1."""
-
-    @classmethod
-    def of(cls, matrix: Matrix, places: NDArray[np.int64] | None, size: int) -> _Move:
-        own = np.arange(matrix.shape[0])
-        if places is None or (len(own) == size and np.array_equal(places, own)):
-            return cls(matrix, None, own)
-        source = np.full(size, -1, np.int64)
-        source[places[places >= 0]] = np.flatnonzero(places >= 0)
-        return cls(matrix, places, source)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """About how many entries each row has."""
-        return np.where(self.source < 0, 0, np.append(lengths_of(self.matrix), 0)[self.source])
-
-    def rows(self, first: int, last: int) -> Rows:
-        """Return the rows from `first` to `last`."""
-        if self.places is None:
-            return Rows.of(self.matrix, first, last)
-        return moved_rows(self.matrix, self.places, self.source[first:last])
-
-    def add_to(self, total: NDArray[Any], rows: slice) -> None:
-        """Add some rows to those of a dense matrix."""
-        source = self.source[rows]
-        known = source >= 0
-        block: Any = self.matrix[rows if self.places is None else source[known]]
-        block = block if isinstance(block, np.ndarray) else block.toarray()
-        if self.places is None:
-            total[rows] += block
-            return
-        kept = self.places >= 0
-        chosen = np.arange(rows.start, rows.stop)[known]
-        total[np.ix_(chosen, self.places[kept])] += block[:, kept]
-
-
-def _dense_sum(moves: Sequence[_Move], size: int, threads: int) -> NDArray[Any]:
-    """Return the sum of counts as a dense array: the only large array is the sum."""
-
-    def largest(move: _Move) -> int:
-        values = move.matrix if isinstance(move.matrix, np.ndarray) else move.matrix.data
-        return int(values.max(initial=0))
-
-    small = sum(map(largest, moves)) < 2**32
-    total = np.zeros((size, size), np.uint32 if small else np.uint64)
-
-    def work(rows: slice) -> None:
-        for move in moves:
-            move.add_to(total, rows)
-
-    for_each(work, _row_blocks(total), threads)
-    return total
-
-
 def _survey(values: NDArray[Any], threads: int) -> tuple[int, int, int]:
     """Return how many values are not zero, the largest, and the sum of all, exactly."""
 
@@ -417,13 +314,9 @@ def _survey(values: NDArray[Any], threads: int) -> tuple[int, int, int]:
         return int(np.count_nonzero(block)), largest, total
 
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(look, _row_blocks(values)))
+        found = list(pool.map(look, row_blocks(values)))
     stored, largest, totals = zip(*found, strict=True) if found else ((0,), (0,), (0,))
     return sum(stored), max(largest), sum(totals)
-
-
-def _row_blocks(matrix: Matrix) -> list[slice]:
-    return blocks(*matrix.shape, most=_BLOCK_ENTRIES)
 
 
 def _arrays(matrix: sparse.csr_array) -> tuple[NDArray[Any], ...]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qwem._internal.resources import available_memory
-from qwem.cooccurrence import Subsampling, sampled_pairs, window_slots
+from qwem.cooccurrence._estimates import sampled_pairs
+from qwem.cooccurrence._subsampling import Subsampling
+from qwem.cooccurrence.slots import window_slots
 from qwem.corpus.reading import AUTO_MIN_COUNT
 from qwem.errors import CorpusError
 from qwem.model.settings import DIM, WINDOW

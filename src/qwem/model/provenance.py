@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qwem.cooccurrence import Cooccurrence, window_slots
-from qwem.cooccurrence.slots import LAYOUTS, slots_as_json
+from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence.slots import LAYOUTS, slots_as_json, window_slots
 from qwem.corpus import Corpus
 from qwem.errors import SettingError
 from qwem.model.settings import Settings

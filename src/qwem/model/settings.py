@@ -170,7 +170,7 @@ class Settings(Reading):
     """What other programs call these settings."""
 
     def __post_init__(self) -> None:
-        from qwem.cooccurrence import window_weights
+        from qwem.cooccurrence.slots import window_weights
 
         super().__post_init__()
         listed = 1 if isinstance(self.weights, str) else len(self.weights)

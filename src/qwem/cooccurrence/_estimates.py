@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from qwem.cooccurrence._subsampling import Subsampling
     from qwem.cooccurrence.slots import Slot
-    from qwem.cooccurrence.subsampling import Subsampling
 
 SAMPLE_SHARE, SAMPLE_TOKENS = 1 / 32, 1 << 22
 """The share of a text that is counted for an estimate, and the fewest tokens."""
@@ -79,7 +79,7 @@ def _sampled_pairs(
     subsampling: Subsampling | None,
     threads: int | None,
 ) -> NDArray[np.float64]:
-    from qwem.cooccurrence.counting import count_pairs
+    from qwem.cooccurrence._counting import count_pairs
 
     reach = sum(2 * len(slot.weights or ()) for slot in slots)
     most = available_memory() // (reach * _BYTES_PER_MEETING)

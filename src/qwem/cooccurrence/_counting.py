@@ -1,7 +1,7 @@
 """Counting a corpus: chunks of it, one after another, each by all threads.
 
 Whatever the threads, the chunks and the memory, the same integers are added, so the result is the
-same. Where memory is short, chunks are smaller and their counts go to sorted runs on disk.
+same. Where memory is short, chunks are smaller and their counts go to sorted rows on disk.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from qwem._internal.resources import (
     require_temporary_disk,
     thread_count,
 )
+from qwem.cooccurrence._chunks import ChunkReader
+from qwem.cooccurrence._disk_rows import DiskRows, RowWriter, most_entries, row_blocks
+from qwem.cooccurrence._estimates import expected_pairs, sampled_pairs
 from qwem.cooccurrence._rows import Rows, add_transpose, assemble
-from qwem.cooccurrence.estimating import expected_pairs, sampled_pairs
-from qwem.cooccurrence.layout import Layout
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
-from qwem.cooccurrence.runs import Runs, RunWriter, most_entries, row_groups
-from qwem.cooccurrence.texts import CorpusText
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -35,9 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem._internal.progress import Progress
-    from qwem.cooccurrence.layout import Chunk
+    from qwem.cooccurrence._chunks import Chunk
+    from qwem.cooccurrence._subsampling import Subsampling
     from qwem.cooccurrence.slots import Slot
-    from qwem.cooccurrence.subsampling import Subsampling
     from qwem.corpus import Corpus
 
 CHUNK_TOKENS = 1 << 26
@@ -78,7 +77,7 @@ def count_pairs(
     that is available. With `rough`, the size of the result is not estimated from a sample, even if
     it seems too large without.
     """
-    counter = _Counter(CorpusText(corpus), tuple(slots), subsampling, thread_count(threads))
+    counter = _Counter(corpus, tuple(slots), subsampling, thread_count(threads))
     return counter.run(chunk_tokens, working_memory, rough)
 
 
@@ -135,32 +134,32 @@ class _Plan(NamedTuple):
 class _Counter:
     def __init__(
         self,
-        text: CorpusText,
+        corpus: Corpus,
         slots: tuple[Slot, ...],
         subsampling: Subsampling | None,
         threads: int,
     ) -> None:
-        self.text = text
+        self.corpus = corpus
         self.slots = slots
         self.table = SlotTable.of(slots)
         self.subsampling = subsampling
         self.threads = threads
-        self.words = len(text.vocabulary)
+        self.words = len(corpus.vocabulary)
         self.draws = subsampling.draws if subsampling else 1
         self.limits = np.empty(0, np.uint64)
         if subsampling:
             every_gap = np.uint64(2**64 - 1)
-            self.limits = np.append(subsampling.keep_limits(text.vocabulary.counts), every_gap)
+            self.limits = np.append(subsampling.keep_limits(corpus.vocabulary.counts), every_gap)
 
     def run(self, chunk_tokens: int, working_memory: int | None, rough: bool) -> Counts:
-        tokens = self.text.size
+        tokens = len(self.corpus.tokens)
         words = np.zeros(self.words, np.int64)
         with (
             ThreadPoolExecutor(self.threads) as self.pool,
             progress("counting", self.draws * tokens, "word") as bar,
         ):
-            self.layout = Layout(self.words, self.table.window, self.pool, self.threads)
-            occurrences = self.draws * self.text.occurrences(self.layout, chunk_tokens)
+            self.reader = ChunkReader(self.corpus, self.table.window, self.pool, self.threads)
+            occurrences = self.draws * self.reader.occurrences(chunk_tokens)
             self.dtype = self._choose_width(occurrences)
             self.table = self.table._replace(weights=self.table.weights.astype(self.dtype))
             size = self._estimate(occurrences, rough)
@@ -170,18 +169,18 @@ class _Counter:
             self.head = plan.head
             head = np.zeros((len(self.slots), self.head, self.head), self.dtype)
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
-            runs = Runs(self.words - self.head, self.dtype, plan.buffer_entries or 0)
+            on_disk = DiskRows(self.words - self.head, self.dtype, plan.buffer_entries or 0)
             for chunk in self._chunks(plan.chunk_tokens):
                 words += np.diff(chunk.starts)
                 self._count_head(chunk, head, bar)
                 if plan.buffer_entries is not None:
-                    runs.add(self._count_run(chunk, plan.buffer_entries))
+                    on_disk.add(self._count_to_disk(chunk, plan.buffer_entries))
                 elif self.head < self.words:
                     tail = self._count_tail(chunk, tail)
                 bar.update(int(chunk.starts[-1] - chunk.starts[self.head]))
-            del self.layout  # and with it the memory of a chunk
+            del self.reader  # and with it the memory of a chunk
             if plan.buffer_entries is not None:
-                tail = runs.merged()
+                tail = on_disk.total()
             pairs = tuple(self._pairs(head, tail, slot) for slot in range(len(self.slots)))
         return Counts(pairs, words, int(occurrences.sum()) // self.draws)
 
@@ -213,7 +212,7 @@ class _Counter:
         pairs = self._expected_pairs(occurrences)
         if rough or 2 * self._result_bytes(pairs) <= available_memory():
             return pairs
-        sampled = sampled_pairs(self.text.corpus, self.slots, self.subsampling, self.threads)
+        sampled = sampled_pairs(self.corpus, self.slots, self.subsampling, self.threads)
         return float(sampled[-1])
 
     def _expected_pairs(self, occurrences: NDArray[Any]) -> float:
@@ -244,7 +243,7 @@ class _Counter:
             fitting = max(1, working_memory // per_token)
             return _Plan(size, min(chunk_tokens, fitting), None)
         slots = len(self.slots)
-        worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * self.text.size // slots)
+        worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * len(self.corpus.tokens) // slots)
         head = min(size, math.isqrt(HEAD_WORDS**2 // slots), worthwhile)
         # Apart from the result: the dense part, a chunk, and the rest, of symmetric slots half.
         rest = result if any(slot.directed for slot in self.slots) else result // 2
@@ -257,8 +256,8 @@ class _Counter:
     def _require_disk(
         self, occurrences: NDArray[np.int64], pairs: float, chunk_tokens: int
     ) -> None:
-        """Refuse to count if the runs would not fit on the disk. They have each pair once."""
-        chunks = self.draws * -(-self.text.size // chunk_tokens)
+        """Refuse to count if the rows would not fit on the disk. They have each pair once."""
+        chunks = self.draws * -(-len(self.corpus.tokens) // chunk_tokens)
         per_chunk = self._expected_pairs(occurrences / max(1, chunks))
         half = 1 if any(slot.directed for slot in self.slots) else 2
         entries = most_entries(chunks, per_chunk / half, pairs / half)
@@ -271,15 +270,15 @@ class _Counter:
         """Yield each chunk of the text, for each draw."""
         for draw in range(self.draws):
             key = self.subsampling.key(draw) if self.subsampling else np.uint64(0)
-            yield from self.text.chunks(self.layout, chunk_tokens, self.limits, key)
+            yield from self.reader.chunks(chunk_tokens, self.limits, key)
 
     def _count_head(self, chunk: Chunk, head: NDArray[Any], bar: Progress) -> None:
         """Add, for each of the first words, which of them follow it."""
-        from qwem.cooccurrence import kernels
+        from qwem.cooccurrence import _counting_kernels as kernels
 
         stream, starts = chunk.stream, chunk.starts[: self.head + 1]
         if self.head < self.words:
-            narrow = self.layout.memory("narrow stream", stream.size, np.dtype(np.uint16))
+            narrow = self.reader.memory("narrow stream", stream.size, np.dtype(np.uint16))
             stream = np.minimum(stream, self.head, out=narrow, casting="unsafe")
 
         def work(run: tuple[int, int]) -> None:
@@ -301,12 +300,12 @@ class _Counter:
         self._count_rows(chunk, before, rows, most, 0)
         return rows
 
-    def _count_run(self, chunk: Chunk, buffer_entries: int) -> Rows:
-        """Return what `_count_tail` does for this chunk alone, as a run on disk."""
+    def _count_to_disk(self, chunk: Chunk, buffer_entries: int) -> Rows:
+        """Return what `_count_tail` does for this chunk alone, on disk."""
         most = self._most_entries(chunk, 0)
         before = Rows.with_room(len(most), 0, self.dtype)
-        writer = RunWriter(self.dtype)
-        for first, last in row_groups(most, buffer_entries):
+        writer = RowWriter(self.dtype)
+        for first, last in row_blocks(most, buffer_entries):
             part = most[first:last]
             group = Rows.with_room(len(part), int(part.sum()), self.dtype)
             self._count_rows(chunk, before, group, part, first)
@@ -323,7 +322,7 @@ class _Counter:
         self, chunk: Chunk, before: Rows, rows: Rows, most: NDArray[np.int64], skipped: int
     ) -> None:
         """Fill rows after the head, without the first `skipped`, given the most entries of each."""
-        from qwem.cooccurrence import kernels
+        from qwem.cooccurrence import _counting_kernels as kernels
 
         ends = np.concatenate(([0], np.cumsum(most)))
 
