@@ -162,9 +162,9 @@ def choose_words(
     # Only words that may be chosen are spelled out: those as frequent as the last one chosen.
     least = np.partition(counts[candidates], candidates.size - size)[candidates.size - size]
     candidates = candidates[counts[candidates] >= least]
-    order = frequency_order(spell(candidates), counts[candidates])
-    chosen = candidates[order[:size]]
-    return Vocabulary(tuple(spell(chosen)), counts[chosen]), min_count
+    words = spell(candidates)
+    order = frequency_order(words, counts[candidates])[:size]
+    return Vocabulary(tuple(words[i] for i in order), counts[candidates[order]]), min_count
 
 
 def min_count_of(as_often: Callable[[int], int], reading: Reading) -> int:

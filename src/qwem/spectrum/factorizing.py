@@ -11,8 +11,7 @@ from qwem._internal.blocks import blocks
 from qwem._internal.resources import blas_threads, require_memory, thread_count
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov, lapack
-from qwem.spectrum.eigenpairs import Eigenpairs, Request
-from qwem.spectrum.selection import fix_signs
+from qwem.spectrum.selection import Eigenpairs, Request, fix_signs
 from qwem.spectrum.spectrum import Spectrum
 from qwem.target import Target
 

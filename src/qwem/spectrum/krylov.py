@@ -11,9 +11,8 @@ import scipy.linalg
 
 from qwem._internal.progress import progress
 from qwem.errors import SettingError
-from qwem.spectrum.eigenpairs import Eigenpairs, Request
 from qwem.spectrum.orthonormal import Block, GrowingBasis
-from qwem.spectrum.selection import Selection, select
+from qwem.spectrum.selection import Eigenpairs, Request, Selection, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Selection of eigenpairs: which are kept, in which order, and with which signs."""
+"""Eigenpairs: the request for them, which are kept, in which order, and with which signs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,40 @@ from qwem._internal.blocks import blocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from qwem.spectrum.orthonormal import Block
+
 # How much of the outlier's squared length lies along the direction of the unseen pairs.
 _OUTLIER_ALIGNMENT = 0.25
 # Sums of cubes below this part of the largest they could be are rounding, not a sign.
 _BALANCED = 1e-5
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request to an eigensolver: how many eigenpairs, which, and how accurate.
+
+    `direction` is the unit vector along which the unseen pairs act; it identifies the outlier.
+    """
+
+    dim: int
+    signed: bool
+    tol: float
+    direction: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenvalues, best first, with their eigenvectors, and how they were found.
+
+    `outlier` is the eigenvalue left out of a signed selection, `floor` the magnitude below which
+    an eigenvalue can't be told from zero, `products` the number of vectors that were multiplied.
+    """
+
+    eigenvalues: NDArray[np.float64]
+    eigenvectors: Block
+    outlier: float | None
+    floor: float
+    products: int
 
 
 @dataclass(frozen=True)
