@@ -64,10 +64,8 @@ def counts() -> qwem.Cooccurrence:
 
 
 @pytest.fixture(scope="session")
-def models(closed: Model, polished: Model, counts: qwem.Cooccurrence) -> list[PageModel]:
-    found = [page_model(polished, "polished"), page_model(closed, "closed")]
-    found[0].counts = counts
-    return found
+def models(closed: Model, polished: Model) -> list[PageModel]:
+    return [page_model(polished, "polished"), page_model(closed, "closed")]
 
 
 @pytest.fixture
@@ -104,10 +102,9 @@ def saved_client(saved: Path) -> Any:
 def opened(
     polished: Model,
     closed: Model,
-    counts: qwem.Cooccurrence,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> list[PageModel]:
-    """Three models from disk: one with counts and a training run, another, and a stable one."""
+    """Three models from disk: one with a training run and its text, another, and a stable one."""
     from qwem.training import Trace
 
     directory = tmp_path_factory.mktemp("models")
@@ -123,7 +120,6 @@ def opened(
     stability(texts, folds=4, dim=2).save(directory / "stable")
     models = [directory / name for name in ("polished", "closed", "stable")]
     found = load_models(models, trace=directory / "run")
-    found[0].counts = counts
     found[0].sentences = Sentences([" ".join(words) + "." for words in documents()])
     return found
 

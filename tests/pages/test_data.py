@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import qwem
+from pages.conftest import documents
 from qwem import Embedding
 from qwem._internal.arrays import unit_rows
 from qwem.comparison import Stability, stability
-from qwem.errors import CoverageError, SettingError, UnknownWordError
+from qwem.errors import CoverageError, SettingError
 from qwem.interpretation import features
 from qwem.model import Settings
 from qwem.pages import load_models, page_model
-from qwem.pages.collocates import collocates
 from qwem.pages.comparison import distances, matched_features
 from qwem.pages.concepts import concept
 from qwem.pages.data import PageData, encoded, packed, rounded
@@ -78,20 +79,32 @@ def test_features_are_the_same_in_python_and_on_the_pages(polished: Model) -> No
         assert [each["word"] for each in mine["positive"]] == [word for word, _ in theirs.positive]
 
 
-def test_collocates_are_the_pairs_counted_more_often_than_by_chance(
-    counts: qwem.Cooccurrence,
+def test_frequencies_are_those_of_the_text_and_not_of_subsampled_counts(polished: Model) -> None:
+    occurring = Counter(word for words in documents() for word in words)
+    shown = unpacked(PageData([page_model(polished)]).get("0/counts"))[:, 0]
+    assert shown.tolist() == [occurring[word] for word in polished.vocabulary]
+    assert polished.vocabulary.counts[0] < shown[0]
+
+
+def test_words_occur_with_those_that_are_kept_with_the_model(
+    polished: Model, counts: qwem.Cooccurrence, tmp_path: Path
 ) -> None:
-    found = collocates(counts, "word1", 5)
-    matrix = counts.symmetric.toarray().astype(float)
-    row = counts.vocabulary.index("word1")
-    for each in found:
-        other = counts.vocabulary.index(each["word"])
-        expected = matrix[row].sum() * matrix[other].sum() / matrix.sum()
-        assert each["count"] == matrix[row, other]
-        assert each["ratio"] == pytest.approx(matrix[row, other] / expected, abs=1e-3)
-        assert each["ratio"] > 1
-    with pytest.raises(UnknownWordError):
-        collocates(counts, "nowhere", 5)
+    found = unpacked(PageData([page_model(polished)]).get("0/collocates"))
+    words, ratios = found[:, :16].reshape(-1, 2, 8), found[:, 16:].reshape(-1, 2, 8)
+    assert polished.usage is not None
+    assert np.array_equal(words, polished.usage.words[:, :, :8])
+    assert np.allclose(ratios, polished.usage.ratios[:, :, :8], atol=ratios.max() / 30_000)
+    polished.save(tmp_path / "model")
+    counts.save(tmp_path / "counts")
+    (other,) = load_models([tmp_path / "model"], counts=tmp_path / "counts")
+    assert other.usage is not None
+    index = polished.vocabulary.index("word1")
+    after = counts.after("word1")
+    best, ratio = other.usage.beside(index, "after")[0]
+    place = counts.vocabulary.index(polished.vocabulary.words[best])
+    sums = np.sum([matrix.column_sums for matrix in counts.matrices], axis=0).astype(float)
+    expected = after.sum() * sums[place] / sums.sum()
+    assert ratio == pytest.approx(after[place] / expected, rel=1e-5)
 
 
 def test_a_concept_is_tested_as_by_the_library(closed: Model) -> None:

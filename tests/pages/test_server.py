@@ -42,8 +42,7 @@ def test_dials_reach_the_vectors(client: Any, closed: Model) -> None:
     assert np.linalg.norm(early) < 0.1 * np.linalg.norm(closed.wv["word1"])
 
 
-def test_sentences_and_collocates_need_their_sources(client: Any) -> None:
-    assert asked(client, "collocates", word="word1", count=3)
+def test_sentences_and_intervals_need_their_sources(client: Any) -> None:
     for question in ("passages", "stable"):
         answer = client.post(f"/api/{question}", json={"word": "word1"})
         assert answer.status_code == 404

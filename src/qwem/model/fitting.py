@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwem._internal.inputs import is_url
 from qwem._internal.progress import Stopwatch
-from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence import Cooccurrence, Usage
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError
 from qwem.model.choices import cut_to_memory, describe, require_enough
@@ -81,7 +81,8 @@ def fit(
     require_enough(resolved, corpus.vocabulary)
     with watch.stage("count"):
         counts = count(corpus, resolved, threads)
-    model = fit_counts(counts, corpus, resolved, watch, found=found, threads=threads)
+        usage = Usage.of(counts, corpus.vocabulary.counts)
+    model = fit_counts(counts, corpus, resolved, watch, usage=usage, found=found, threads=threads)
     model = replace(model, corpus={"fingerprint": corpus.fingerprint, **model.corpus})
     return (
         replace(model, update_state=_update_state(counts, corpus, least)) if keep_counts else model
@@ -94,6 +95,7 @@ def fit_counts(
     settings: Settings,
     watch: Stopwatch,
     *,
+    usage: Usage | None = None,
     found: int | None = None,
     threads: int | None = None,
 ) -> Model:
@@ -110,6 +112,8 @@ def fit_counts(
         Those of reading and counting are passed over.
     watch
         Measures the stages.
+    usage
+        How words are used; found from the counts if it is not given.
     found
         How many words there were before memory limited them.
     threads
@@ -142,6 +146,7 @@ def assemble(
         None,
         describe(resolved, vocabulary, corpus, found or len(vocabulary)),
         watch.seconds,
+        usage or Usage.of(counts, vocabulary.counts, collocates=not solvers),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal import artefact
+from qwem.cooccurrence import Usage
 from qwem.corpus import Phrases
 from qwem.embedding import Embedding, write_hub
 from qwem.model.solution import ClosedForm, Solution
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 KIND = "model"
 _CLOSED, _POLISHED, _PHRASES, _STATE = "spectrum", "polished", "phrases", "update-state"
+_USAGE = "usage"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,8 @@ class Model:
     """What was chosen for this text and why, in one line."""
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each stage of the fit took; not saved, so that equal fits save equal files."""
+    usage: Usage | None = field(default=None, repr=False)
+    """How often words occur in the text, and what they occur with."""
 
     @property
     def spectrum(self) -> Spectrum:
@@ -292,6 +296,8 @@ class Model:
                 self.phrases.save(directory / _PHRASES)
             if self.update_state is not None:
                 self.update_state.save(directory / _STATE)
+            if self.usage is not None:
+                self.usage.save(directory / _USAGE)
             metadata = {
                 "settings": self.settings,
                 "corpus": self.corpus,
@@ -341,6 +347,7 @@ class Model:
                 Phrases.load(saved.child(_PHRASES)) if saved.has(_PHRASES) else None,
                 UpdateState.load(saved.child(_STATE)) if saved.has(_STATE) else None,
                 saved.metadata["chosen"],
+                usage=Usage.load(saved.child(_USAGE)) if saved.has(_USAGE) else None,
             )
 
         return artefact.load(path, KIND, build)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.progress import Stopwatch
-from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence import Cooccurrence, Usage
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 from qwem.model.settings import ResolvedSettings
 from qwem.model.solution import learn
+from qwem.model.subsampling import original_vocabulary
 from qwem.model.update_state import REMOVED, UpdateState, digests_of, no_words
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def update(
         settings={**model.settings, "vocab_size": words},
         corpus={**model.corpus, "counts": list(state.counts.sources)},
         update_state=state,
+        usage=Usage.of(state.counts, original_vocabulary(state.counts).counts),
         chosen=f"{words:,} words; dimension {solution.spectrum.dim}; updated.",
         seconds=watch.seconds,
     )

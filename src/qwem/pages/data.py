@@ -13,7 +13,6 @@ from qwem._internal.results import as_plain
 from qwem.errors import DataError
 from qwem.evaluation.suite import evaluate_available
 from qwem.pages import comparison, concepts
-from qwem.pages.collocates import collocates
 from qwem.pages.results import results_data
 from qwem.pages.stability import stability_data
 from qwem.pages.summary import about_text, training_note
@@ -40,7 +39,7 @@ SECOND_COLUMNS = 100
 MOST_NUMBERS = 40_000_000
 """Larger matrices of vectors stay with the server, which then answers in the browser's place."""
 
-COLLOCATES, COLLOCATE_WORDS, COMPARED_FEATURES = 12, 3_000, 30
+COLLOCATES, COMPARED_FEATURES = 8, 30
 _TRACED_VALUES = 40
 
 
@@ -140,8 +139,14 @@ class PageData:
             parts["stability"] = lambda: encoded(stability_data(stability, kept.stop))
         if model.trace is not None:
             parts["trace"] = lambda: encoded(self._trace(model))
-        if model.counts is not None and not self.live:
-            parts["collocates"] = lambda: encoded(self._collocates(model))
+        if model.usage is not None and model.usage.words.size:
+            usage = model.usage
+            parts["collocates"] = lambda: packed(
+                [
+                    usage.words[kept, :, :COLLOCATES].reshape(kept.stop, -1),
+                    rounded(usage.ratios[kept, :, :COLLOCATES].reshape(kept.stop, -1), 16),
+                ]
+            )
         self._parts |= {f"{number}/{name}": make for name, make in parts.items()}
 
     def _page(self) -> bytes:
@@ -175,7 +180,7 @@ class PageData:
             "parts": [name[len(prefix) :] for name in self._parts if name.startswith(prefix)],
             "words": len(model.vocabulary),
             "can_name": self.live and model.can_name,
-            "counts_at_hand": self.live and model.counts is not None,
+            "directed": model.usage is not None and model.usage.directed,
             "sentences": self.live and model.sentences is not None,
             "replicates": 0 if model.stability is None else len(model.stability.replicates),
         }
@@ -268,15 +273,6 @@ class PageData:
             "times": trace.times / unit if known else None,
             "losses": trace.losses,
             "singular_values": [row[:_TRACED_VALUES] for row in trace.singular_values],
-        }
-
-    def _collocates(self, model: PageModel) -> Json:
-        assert model.counts is not None
-        words = model.vocabulary.words[: min(self._words or 0, COLLOCATE_WORDS)]
-        return {
-            word: collocates(model.counts, word, COLLOCATES)
-            for word in words
-            if word in model.counts.vocabulary
         }
 
     def _comparison(self, number: int) -> Callable[[], bytes]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qwem._internal import artefact
 from qwem._internal.feature_names import (
     TOPICS,
@@ -19,7 +21,7 @@ from qwem._internal.feature_names import (
     write_added,
 )
 from qwem.comparison import Stability
-from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence import Cooccurrence, Usage
 from qwem.embedding import Embedding, read_vectors
 from qwem.errors import ArtefactError, QwemError, SettingError
 from qwem.interpretation import features
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from qwem.corpus import Corpus, Vocabulary
@@ -55,7 +56,7 @@ class PageModel:
     """By name; the first is the one that is shown unless another is asked for."""
     model: Model | None = None
     stability: Stability | None = None
-    counts: Cooccurrence | None = None
+    usage: Usage | None = None
     sentences: Sentences | None = None
     trace: Trace | None = None
     corpus: Mapping[str, Any] = field(default_factory=dict)
@@ -85,7 +86,7 @@ class PageModel:
     @property
     def frequencies(self) -> NDArray[np.integer[Any]]:
         """How often each word occurs in the text."""
-        return self.vocabulary.counts
+        return self.vocabulary.counts if self.usage is None else self.usage.frequencies
 
     def space(self, name: str | None) -> Space:
         """Return the space of this name, or the first."""
@@ -180,7 +181,8 @@ def load_models(
     paths
         Saved models or models with replicates, saved embeddings, or files of word vectors.
     counts
-        Saved counts of the first model's text, for all words that occur with a word.
+        Saved counts of the first model's text, for words that occur together, in place of those
+        that are kept with the model.
     trace
         A saved training run, to be laid over the first model's theory.
     text
@@ -201,7 +203,7 @@ def load_models(
     models = [_load(path, init_scale) for path in paths]
     first = models[0]
     if counts is not None:
-        first.counts = Cooccurrence.load(counts)
+        first.usage = _usage_in(Cooccurrence.load(counts), first)
     if trace is not None:
         from qwem.training import Trace
 
@@ -241,7 +243,7 @@ def page_model(
         polished = Space.of_embedding(model.embedding(), "polished", "Polished vectors")
         spaces = {"polished": polished, **spaces}
     kind = "model" if stability is None else "stability"
-    return PageModel(name, kind, spaces, model, stability, corpus=model.corpus)
+    return PageModel(name, kind, spaces, model, stability, model.usage, corpus=model.corpus)
 
 
 def _load(path: str | os.PathLike[str], init_scale: float) -> PageModel:
@@ -256,6 +258,18 @@ def _load(path: str | os.PathLike[str], init_scale: float) -> PageModel:
     found.path, found.names, found._state = Path(path), read_names(path), state_without_added(path)
     found.topics = _load_topics(path, found)
     return found
+
+
+def _usage_in(counts: Cooccurrence, found: PageModel) -> Usage:
+    """Return the usage of a model's words in counts, whose words may be others."""
+    usage = Usage.of(counts, counts.word_counts)
+    mine = {word: index for index, word in enumerate(found.vocabulary)}
+    theirs = {word: index for index, word in enumerate(counts.vocabulary)}
+    places = np.array([*(mine.get(word, -1) for word in counts.vocabulary), -1])
+    rows = np.array([theirs.get(word, -1) for word in found.vocabulary])
+    known = (rows >= 0)[:, None, None]
+    words = np.where(known, places[usage.words[rows]], -1).astype(np.int32)
+    return Usage(np.asarray(found.frequencies, np.int64), words, usage.ratios[rows], usage.directed)
 
 
 def _counted(found: PageModel, corpus: Corpus) -> dict[str, Any]:

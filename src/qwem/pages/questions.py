@@ -11,7 +11,6 @@ from qwem import __version__
 from qwem._internal.feature_names import LONGEST, checked_name
 from qwem.errors import ArtefactError, DataError, SettingError
 from qwem.pages import concepts
-from qwem.pages.collocates import collocates
 from qwem.pages.stability import stable_neighbours
 
 if TYPE_CHECKING:
@@ -91,20 +90,6 @@ class Stable(Question, kw_only=True):
         return stable_neighbours(stability, self.word, self.count)
 
 
-class Collocates(Question, kw_only=True):
-    """The words that a word was counted with."""
-
-    word: Word
-    count: Count = 12
-
-    def answer(self, data: PageData) -> Any:
-        """Return each word with its count, and how many times more often than by chance."""
-        model = self.of(data)
-        if model.counts is None:
-            raise DataError(f"{model.name} keeps no counts of pairs; give them with --counts.")
-        return collocates(model.counts, self.word, self.count)
-
-
 class Passages(Question, kw_only=True):
     """Passages of the text with a word, and with another one near it."""
 
@@ -151,8 +136,7 @@ class Name(Question, kw_only=True):
 
 
 QUESTIONS: dict[str, type[Question]] = {
-    kind.__name__.lower(): kind
-    for kind in (Vectors, Nearest, Stable, Collocates, Passages, Concept, Name)
+    kind.__name__.lower(): kind for kind in (Vectors, Nearest, Stable, Passages, Concept, Name)
 }
 """By the last part of their address, ``/api/…``."""
 

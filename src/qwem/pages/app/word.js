@@ -97,8 +97,8 @@ export function wordView(element, app) {
         ["word", state.word, `d = ${state.d}`],
         ["neighbour", "cosine", "lowest", "highest"],
         ...found.neighbours.map((one) => [one.word, one.cosine, one.low, one.high]),
-        ["occurs with", "count", "times more often than by chance"],
-        ...found.collocates.map((one) => [one.word, one.count, one.ratio]),
+        ["occurs with", "side", "times more often than by chance"],
+        ...found.collocates.map((one) => [one.word, one.side, one.ratio]),
         ["feature", "coordinate", "share"],
         ...found.features.map(({ rank, value, share }) => [rank, value, share]),
       ],
@@ -139,7 +139,7 @@ export function wordView(element, app) {
     facts.textContent = `${model.counts[row] ? `occurs ${whole(model.counts[row])} times, ` : ""}word ${whole(row + 1)} of ${whole(model.all)} by frequency, topic “${topic}”`;
     const shown = JSON.stringify([state.word, state.d, atEnd() ? null : state.t]);
     useNeighbours(findNeighbours(row), (answer) => showNeighbours(answer, shown), fail(neighbours));
-    useCollocates(findCollocates(), showCollocates, fail(collocates));
+    useCollocates(findCollocates(row), showCollocates, fail(collocates));
     useFeatures(findFeatures(row), showFeatures, fail(strongest));
     showSentences();
     showWhy(row);
@@ -170,28 +170,35 @@ export function wordView(element, app) {
     neighbours.dataset.shown = shown;
   }
 
-  async function findCollocates() {
-    if (model.counts_at_hand) return ask("collocates", { model: model.number, word: state.word, count: NEIGHBOURS });
+  // The words before and after a word, each with how many times more often than by chance.
+  async function findCollocates(row) {
     if (!model.has("collocates")) return null;
-    const all = await model.json("collocates");
-    return Object.hasOwn(all, state.word) ? all[state.word] : [];
+    const all = await model.matrix("collocates");
+    const each = all.columns / 4;
+    const numbers = all.row(row);
+    return [0, each].map((first) =>
+      Array.from({ length: each }, (_, k) => ({ row: numbers[first + k], ratio: numbers[2 * each + first + k] }))
+        .filter((one) => one.row >= 0 && one.row < words.length)
+        .map((one) => ({ word: words[one.row], ratio: one.ratio })),
+    );
   }
 
-  function showCollocates(answer) {
-    found.collocates = answer ?? [];
-    if (!answer?.length) {
-      const none = answer ? "No word is kept that occurs with it more often than by chance." : "The counts of word pairs are not at hand. Give them with --counts to see them.";
-      return collocates.replaceChildren(note(none));
-    }
-    const most = Math.max(1, ...answer.map(({ count }) => count));
-    const items = answer.map(({ word, count, ratio }) =>
-      make("li", { title: `${whole(count)} counted, ${ratio.toFixed(1)} times as many as by chance` },
-        model.find(word) === undefined ? text("span", word, "word") : wordButton(word, go),
-        bar(count / most, `${ratio.toFixed(1)}×`)), // prettier-ignore
-    );
+  function showCollocates(sides) {
+    if (!sides) return collocates.replaceChildren(note("The counts of word pairs are not at hand. Give them with --counts to see them."));
+    const named = model.directed ? [["before it", sides[0]], ["after it", sides[1]]] : [["around it", sides[0]]];
+    found.collocates = named.flatMap(([side, list]) => list.map((one) => ({ side, ...one })));
+    const most = Math.max(1, ...found.collocates.map(({ ratio }) => Math.log(ratio)));
+    const column = ([side, list]) =>
+      make(
+        "div",
+        {},
+        text("p", side, "side"),
+        make("ol", { className: "found" }, ...list.map(({ word, ratio }) => make("li", {}, wordButton(word, go), bar(Math.log(ratio) / most, `${ratio < 10 ? ratio.toFixed(1) : whole(ratio)}×`)))),
+        list.length ? null : note("No word more often than by chance."),
+      );
     collocates.replaceChildren(
-      make("ol", { className: "found" }, ...items),
-      note("How many times more often than by chance; long bars are pairs that were counted often."),
+      make("div", { className: "sides" }, ...named.map(column)),
+      note("How many times more often than by chance; pairs with the most evidence first."),
     );
   }
 
