@@ -124,7 +124,8 @@ def fit_counts(
     resolved = resolve_auto(settings, vocabulary)
     require_enough(resolved, vocabulary)
     solution = learn(counts, resolved, threads, watch)
-    return assemble(solution, counts, corpus, resolved, watch, vocabulary, found)
+    usage = usage or Usage.of(counts, vocabulary.counts)
+    return assemble(solution, counts, corpus, resolved, watch, vocabulary, found, usage)
 
 
 def assemble(
@@ -135,8 +136,12 @@ def assemble(
     watch: Stopwatch,
     vocabulary: Vocabulary,
     found: int | None = None,
+    usage: Usage | None = None,
 ) -> Model:
-    """Return the model of what was learned from counts, with its description; see `fit_counts`."""
+    """Return the model of what was learned from counts, with its description; see `fit_counts`.
+
+    Without `usage` the model knows how often words occur, and not what they occur with.
+    """
     known = {} if corpus is None else corpus.settings
     return Model(
         solution,
@@ -146,7 +151,7 @@ def assemble(
         None,
         describe(resolved, vocabulary, corpus, found or len(vocabulary)),
         watch.seconds,
-        usage or Usage.of(counts, vocabulary.counts, collocates=not solvers),
+        usage or Usage.of(counts, vocabulary.counts, collocates=False),
     )
 
 
