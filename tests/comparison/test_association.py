@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qwem import Embedding
-from qwem.comparison import Stability, permutation, relative_norm_distance, sc_weat, weat
+from qwem.comparison import (
+    AssociationTests,
+    Stability,
+    permutation,
+    relative_norm_distance,
+    sc_weat,
+    weat,
+)
 from qwem.comparison.permutation import count_sums_at_least, p_value_of_sum
 from qwem.errors import CoverageError, SettingError
 
@@ -105,13 +112,61 @@ def test_relative_norm_distance() -> None:
     assert test.exact
 
 
+def test_a_word_is_not_compared_with_itself() -> None:
+    plain = sc_weat(SPACE, "a0", (A[1:], B))
+    found = sc_weat(SPACE, "a0", (A, B))
+    assert (found.statistic, found.p_value) == (plain.statistic, plain.p_value)
+    assert found.left_out == ("a0",)
+    assert "Left out, being on both sides: a0." in found.to_text()
+    found = weat(SPACE, [*X, "a0"], Y, (A, B))
+    assert found.statistic == weat(SPACE, X, Y, (A, B)).statistic
+    assert found.left_out == ("a0",)
+    found = relative_norm_distance(SPACE, X, Y, [*A, "x0"])
+    assert found.statistic == relative_norm_distance(SPACE, X, Y, A).statistic
+    with pytest.raises(SettingError, match="All words of attribute A would be compared"):
+        sc_weat(SPACE, "a0", (["a0"], B))
+
+
+def test_several_words_have_q_values() -> None:
+    tests = {word: sc_weat(SPACE, word, (A, B)) for word in X}
+    rows = AssociationTests(tests).rows()
+    p_values = np.array([test.p_value for test in tests.values()])
+    expected = [min(1.0, np.min([p * 5 / (p_values <= p).sum() for p in p_values if p >= own]))
+                for own in p_values]  # fmt: skip
+    assert np.allclose([row["q"] for row in rows], expected)
+    text = AssociationTests(tests).methods()
+    for said in ("single-category", "5 words tested have q-values", "a0, a1", "qwem", "(seed 0)"):
+        assert said in text
+
+
+def test_intervals_stay_where_values_can_be() -> None:
+    """A jackknife of few noisy folds has wide intervals, which a transformation bounds."""
+    rng = np.random.default_rng(3)
+    replicates = tuple(
+        Embedding(SPACE.index_to_key, SPACE.vectors + rng.normal(0, 1.0, SPACE.vectors.shape))
+        for _ in range(6)
+    )
+    model: Any = SimpleNamespace(embedding=lambda: SPACE, settings={})
+    stable = Stability(model, replicates)
+    test = weat(stable, X, Y, (A, B))
+    assert test.over_documents is not None
+    for interval in (test.over_documents.confidence(), test.over_documents.prediction()):
+        low, high = interval
+        assert -2 <= low[1] < test.effect_size < high[1] <= 2
+        assert -20 <= low[0] < test.statistic < high[0] <= 20
+    assert abs(test.over_documents.values[1]) + 2.57 * test.over_documents.errors[1] > 2
+    low, high = stable.similarities([("x0", "a0"), ("x0", "x0")]).confidence()
+    assert (low >= -1).all()
+    assert (high <= 1).all()
+
+
 def test_statistics_have_errors_over_documents() -> None:
     rng = np.random.default_rng(2)
     replicates = tuple(
         Embedding(SPACE.index_to_key, SPACE.vectors + rng.normal(0, 0.1, SPACE.vectors.shape))
         for _ in range(6)
     )
-    model: Any = SimpleNamespace(embedding=lambda: SPACE)
+    model: Any = SimpleNamespace(embedding=lambda: SPACE, settings={})
     stable = Stability(model, replicates)
     test, plain = weat(stable, X, Y, (A, B)), weat(SPACE, X, Y, (A, B))
     assert plain.over_documents is None

@@ -53,7 +53,8 @@ def test_neighbours_have_the_intervals_of_estimates() -> None:
     (axes,) = StableNeighbours("king", near, 6).plot().axes
     dots, bars = dots_and_bars(axes)
     assert np.array_equal(dots, values)
-    assert np.allclose(bars.T, estimates.confidence())
+    bounded = Estimates(("queen", "prince"), values, replicates, "jackknife", 1.0)
+    assert np.allclose(bars.T, bounded.confidence(), atol=1e-3)
     assert axes.get_title() == "king"
     with pytest.raises(SettingError, match="level"):
         StableNeighbours("king", near, 6).plot(level=0)

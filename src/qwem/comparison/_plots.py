@@ -128,13 +128,14 @@ def _column(found: Sequence[object], name: str) -> NDArray[np.float64]:
 def _intervals(
     values: NDArray[np.float64], errors: NDArray[np.float64], replicates: int, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of intervals of ± t standard errors, as `Estimates.confidence` does."""
+    """Return the ends of intervals of cosines, nearly those of `Estimates.confidence`."""
     from scipy.stats import t as student
 
     if not 0 < level < 1:
         raise SettingError(f"level must lie between 0 and 1, not be {level}.")
-    width = student.ppf((1 + level) / 2, replicates - 1) * errors
-    return values - width, values + width
+    inside = np.clip(values, -1 + 1e-9, 1 - 1e-9)
+    width = student.ppf((1 + level) / 2, replicates - 1) * errors / (1 - inside**2)
+    return np.tanh(np.arctanh(inside) - width), np.tanh(np.arctanh(inside) + width)
 
 
 def _apart(heights: Sequence[float], least: float) -> list[float]:

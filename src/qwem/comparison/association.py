@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from qwem._internal.results import Chart, Result, listed
+from qwem._internal.results import Chart, Provenance, Result, listed
+from qwem.comparison._methods import paragraph
 from qwem.comparison.axes import MAX_MISSING, directions, known_words
 from qwem.comparison.permutation import (
     Alternative,
@@ -53,6 +54,8 @@ class AssociationTest(Result):
     """How many words each list has in the vocabulary."""
     missing: tuple[str, ...] = field(default=())
     """Words of any list that are not in the vocabulary."""
+    left_out: tuple[str, ...] = field(default=())
+    """Words that would have been compared with themselves."""
     over_documents: Estimates | None = field(default=None, compare=False)
     """The statistic and the effect size with their standard errors over documents, where the test
     was given a `Stability`."""
@@ -68,6 +71,8 @@ class AssociationTest(Result):
         )
         if self.over_documents is not None:
             text += f"Over documents: {'; '.join(_spoken(self.over_documents))}.\n"
+        if self.left_out:
+            text += f"Left out, being on both sides: {listed(self.left_out)}.\n"
         return text + (f"Missing: {listed(self.missing)}.\n" if self.missing else "")
 
     def rows(self) -> list[dict[str, Any]]:
@@ -75,29 +80,55 @@ class AssociationTest(Result):
         ordered = sorted(self.words.items(), key=lambda item: -item[1])
         return [{"word": word, "value": value} for word, value in ordered]
 
+    def methods(self) -> str:
+        """Return what was done as a paragraph for a paper, with references."""
+        return _methods([self], self.provenance)
+
 
 @dataclass(frozen=True)
 class AssociationTests(Result):
-    """Tests of several words, one each."""
+    """Tests of several words, one each, with q-values because there are several."""
 
     chart: ClassVar[Chart] = "intervals"
     tests: Mapping[str, AssociationTest]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each word, with its 95 % interval over documents if it has one."""
+        """Return one row for each word, with its 95 % interval over documents if it has one.
+
+        The q-value is the share of false discoveries up to this p-value (Benjamini and Hochberg
+        1995).
+        """
+        from scipy.stats import false_discovery_control
+
         rows = []
-        for word, test in self.tests.items():
+        q_values = false_discovery_control([test.p_value for test in self.tests.values()])
+        for (word, test), q_value in zip(self.tests.items(), q_values.tolist(), strict=True):
             row = {
                 "word": word,
                 "statistic": test.statistic,
                 "effect size": test.effect_size,
                 "p": test.p_value,
+                "q": q_value,
             }
             if test.over_documents is not None:
                 statistic = test.over_documents.rows()[0]
                 row.update({name: statistic[name] for name in ("error", "low", "high")})
             rows.append(row)
         return rows
+
+    def heading(self) -> str:
+        """Return the words that were left out of lists because they were tested."""
+        said = {
+            f"{test.name}: left out, being on both sides: {listed(test.left_out)}.\n"
+            for test in self.tests.values()
+            if test.left_out
+        }
+        return "".join(sorted(said))
+
+    def methods(self) -> str:
+        """Return what was done as a paragraph for a paper, with references."""
+        tests = list(self.tests.values())
+        return _methods(tests, self.provenance or tests[0].provenance)
 
 
 def weat(
@@ -151,6 +182,8 @@ def weat(
         {"first": first, "second": second, **_attributes(attributes)},
         max_missing,
         apart=(("first", "second"),),
+        tested=("first", "second"),
+        against=("attribute A", "attribute B"),
     )
     size = len(lists.words["first"])
 
@@ -169,7 +202,12 @@ def weat(
         alternative,
         (*lists.words["first"], *lists.words["second"]),
         lists,
-        _over_documents(embedding, measure),
+        _over_documents(
+            embedding,
+            measure,
+            (2 * len(found.values), _largest_effect(size, len(found.values) - size)),
+        ),
+        seed,
     )
 
 
@@ -202,6 +240,8 @@ def sc_weat(
         _attributes(attributes),
         max_missing,
         apart=(("attribute A", "attribute B"),),
+        tested=("attribute A", "attribute B"),
+        word=word,
     )
     a, b = lists.words.values()
 
@@ -218,7 +258,8 @@ def sc_weat(
         alternative,
         (*a, *b),
         lists,
-        _over_documents(embedding, measure),
+        _over_documents(embedding, measure, (2, _largest_effect(len(a), len(b)))),
+        seed,
     )
 
 
@@ -252,6 +293,8 @@ def relative_norm_distance(
         {"first": first, "second": second, "neutral": neutral},
         max_missing,
         apart=(("first", "second"),),
+        tested=("neutral",),
+        against=("first", "second"),
     )
     x, y, m = lists.words.values()
     inside, exact = splits_of(len(x) + len(y), len(x), draws=draws, seed=seed)
@@ -274,7 +317,8 @@ def relative_norm_distance(
         alternative,
         m,
         lists,
-        _over_documents(embedding, measure),
+        _over_documents(embedding, measure, (2,)),
+        seed,
     )
 
 
@@ -290,6 +334,7 @@ class _Measured(NamedTuple):
 class _Lists:
     words: dict[str, tuple[str, ...]]
     missing: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 def _attributes(attributes: tuple[Sequence[str], Sequence[str]]) -> dict[str, Sequence[str]]:
@@ -303,8 +348,15 @@ def _lists(
     given: Mapping[str, Sequence[str]],
     max_missing: float,
     apart: tuple[tuple[str, str], ...],
+    tested: tuple[str, ...],
+    against: tuple[str, ...] = (),
+    word: str | None = None,
 ) -> _Lists:
-    """Return the known words of each list; lists that are split at random must be `apart`."""
+    """Return the known words of each list; lists that are split at random must be `apart`.
+
+    A word is not compared with itself: words of the lists `against`, or the single `word`, are left
+    out of those that are `tested`.
+    """
     known = {
         name: known_words(embedding, words, name, max_missing) for name, words in given.items()
     }
@@ -315,7 +367,16 @@ def _lists(
                 f"{listed(shared)} can't be in both lists, {one} and {other}; leave it out of one."
             )
     missing = tuple(word for each in known.values() for word in each.missing)
-    return _Lists({name: each.words for name, each in known.items()}, missing)
+    words = {name: each.words for name, each in known.items()}
+    others = {other for name in against for other in words[name]} | {word}
+    left_out = tuple(each for name in tested for each in words[name] if each in others)
+    for name in tested:
+        words[name] = tuple(each for each in words[name] if each not in others)
+        if not words[name]:
+            raise SettingError(
+                f"All words of {name} would be compared with themselves; choose other words."
+            )
+    return _Lists(words, missing, left_out)
 
 
 def _effect(difference: float, scores: Array) -> float | None:
@@ -344,19 +405,29 @@ def _vectors(source: Embedding | Stability) -> Embedding:
 
 
 def _over_documents(
-    source: Embedding | Stability, measure: Callable[[Embedding], _Measured]
+    source: Embedding | Stability,
+    measure: Callable[[Embedding], _Measured],
+    limits: Sequence[float],
 ) -> Estimates | None:
-    """Return the statistic and the effect size with errors, where there are replicates."""
+    """Return the statistic and the effect size with errors, where there are replicates.
+
+    Neither can be larger than its limit.
+    """
     if not isinstance(source, Stability):
         return None
     if measure(source.embedding).effect_size is None:
-        return source.estimate(lambda vectors: measure(vectors).statistic, ["statistic"])
+        return source.estimate(lambda vectors: measure(vectors).statistic, ["statistic"], limits[0])
 
     def numbers(vectors: Embedding) -> list[float]:
         found = measure(vectors)
         return [found.statistic, np.nan if found.effect_size is None else found.effect_size]
 
-    return source.estimate(numbers, ["statistic", "effect size"])
+    return source.estimate(numbers, ["statistic", "effect size"], np.array(limits))
+
+
+def _largest_effect(one: int, other: int) -> float:
+    """Return the limit of an effect size, which is this many times a correlation."""
+    return (one + other) / float(np.sqrt(one * other))
 
 
 def _spoken(estimates: Estimates) -> list[str]:
@@ -376,17 +447,53 @@ def _result(
     words: Sequence[str],
     lists: _Lists,
     over_documents: Estimates | None,
+    seed: int,
 ) -> AssociationTest:
     return AssociationTest(
-        name,
-        found.statistic,
-        found.effect_size,
-        p_value.value,
-        p_value.exact,
-        p_value.splits,
-        alternative,
-        dict(zip(words, found.values.tolist(), strict=True)),
-        {each: len(known) for each, known in lists.words.items()},
-        lists.missing,
-        over_documents,
+        name=name,
+        statistic=found.statistic,
+        effect_size=found.effect_size,
+        p_value=p_value.value,
+        exact=p_value.exact,
+        splits=p_value.splits,
+        alternative=alternative,
+        words=dict(zip(words, found.values.tolist(), strict=True)),
+        groups={each: len(known) for each, known in lists.words.items()},
+        missing=lists.missing,
+        left_out=lists.left_out,
+        over_documents=over_documents,
+        provenance=Provenance({"lists": dict(lists.words)}, seed, len(words)),
     )
+
+
+_CITED = {"WEAT": "Caliskan et al. 2017", "RND": "Garg et al. 2018"}
+
+
+def _methods(tests: list[AssociationTest], provenance: Provenance | None) -> str:
+    """Return what tests of one kind did, as a paragraph."""
+    one = tests[0]
+    kind = one.name.partition(" of ")[0]
+    cited = [_CITED.get(kind, "Toney-Wails and Caliskan 2021")]
+    names = {
+        "WEAT": "word embedding association test (WEAT; Caliskan, Bryson and Narayanan 2017)",
+        "RND": "relative norm distance (Garg, Schiebinger, Jurafsky and Zou 2018)",
+    }
+    name = names.get(kind, "single-category association test (Toney-Wails and Caliskan 2021)")
+    lists = {} if provenance is None else provenance.settings.get("lists", {})
+    how = f"all {one.splits:,}" if one.exact else f"{one.splits:,} random"
+    said = [f"We used the {name}, {one.alternative}, with p-values from {how} splits of words."]
+    said += [f"The list {each} is: {', '.join(words)}." for each, words in lists.items()]
+    if one.missing:
+        said.append(f"Not in the vocabulary: {', '.join(one.missing)}.")
+    if len(tests) > 1:
+        said.append(f"The {len(tests)} words tested have q-values (Benjamini and Hochberg 1995).")
+        cited.append("Benjamini and Hochberg 1995")
+    if one.over_documents is not None:
+        said.append(
+            "Standard errors and intervals over documents are those of the delete-a-group "
+            f"jackknife with {len(one.over_documents.replicates)} folds (Tukey 1958; Kott 2001)."
+        )
+        cited += ["Tukey 1958", "Kott 2001"]
+    else:
+        said.append("The vectors are taken as given.")
+    return paragraph(said, cited, provenance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from qwem._internal.arrays import unit_rows
 from qwem._internal.checks import require_whole
-from qwem._internal.results import Result, listed
+from qwem._internal.results import Provenance, Result, listed
+from qwem.comparison._methods import paragraph
 from qwem.errors import CoverageError, SettingError
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Projections(Result):
     negative: tuple[str, ...]
     missing: tuple[str, ...] = ()
     """Words that were asked for and are not in the vocabulary."""
+    left_out: tuple[str, ...] = ()
+    """Words that were asked for and are a part of the axis, which places them at its ends."""
 
     def __getitem__(self, word: str) -> float:
         """Return the cosine of a word with the axis."""
@@ -59,11 +62,22 @@ class Projections(Result):
     def heading(self) -> str:
         """Return the two ends of the axis, and the words that are missing."""
         text = f"From {listed(self.negative)} (−) to {listed(self.positive)} (+).\n"
+        if self.left_out:
+            text += f"Left out, being a part of the axis: {listed(self.left_out)}.\n"
         return text + (f"Missing: {listed(self.missing)}.\n" if self.missing else "")
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each word."""
         return [vars(each) for each in self.words]
+
+    def methods(self) -> str:
+        """Return what was done as a paragraph for a paper, with references."""
+        said = [
+            f"We placed words on the axis from {', '.join(self.negative)} to "
+            f"{', '.join(self.positive)} by the cosine of their vectors with it (Kozlowski, Taddy "
+            "and Evans 2019). The vectors are taken as given."
+        ]
+        return paragraph(said, ["Kozlowski et al. 2019"], self.provenance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +104,15 @@ class Axis:
             The share of them that may be missing.
         """
         known = known_words(self.embedding, list(words), "the words to project", max_missing)
-        return self._described(self.embedding.vocabulary.indices(known.words), known.missing)
+        ends = {*self.positive, *self.negative}
+        kept = [word for word in known.words if word not in ends]
+        if not kept:
+            raise SettingError(
+                f"{listed(known.words)} would be placed on an axis made of the same words; choose "
+                "other words."
+            )
+        found = self._described(self.embedding.vocabulary.indices(kept), known.missing)
+        return replace(found, left_out=tuple(word for word in known.words if word in ends))
 
     def ends(self, topn: int = 10, *, most_frequent: int | None = 4000) -> Projections:
         """Return the `topn` words at either end, of the most frequent ones (None for all)."""
@@ -112,7 +134,13 @@ class Axis:
             )
             for i in np.argsort(-cosines, kind="stable")
         ]
-        return Projections(tuple(placed), self.positive, self.negative, missing)
+        return Projections(
+            words=tuple(placed),
+            positive=self.positive,
+            negative=self.negative,
+            missing=missing,
+            provenance=Provenance({"vocabulary": len(self.embedding)}, n=len(placed)),
+        )
 
 
 def axis(

@@ -26,6 +26,7 @@ Alternative = Literal["greater", "less", "two-sided"]
 EXACT_WORDS = 40
 """Up to this many words, sums over all splits are counted exactly: 2²⁰ subsets of either half."""
 
+MOST_DRAWS = 1_000_000
 EXACT_SPLITS = 20_000
 """Up to this many splits, a statistic that is not a sum is computed for each."""
 
@@ -45,7 +46,7 @@ class PValue(NamedTuple):
 def check_test(alternative: str, draws: int, seed: int) -> None:
     """Raise `SettingError` for settings of a test that make no sense."""
     require_choice("alternative", alternative, ("greater", "less", "two-sided"))
-    require_whole("draws", draws, least=1)
+    require_whole("draws", draws, least=1, most=MOST_DRAWS)
     require_whole("seed", seed, least=0)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.checks import require_choice, require_whole
 from qwem._internal.progress import progress
-from qwem._internal.results import Result
+from qwem._internal.results import Provenance, Result
 from qwem.comparison.axes import axis
 from qwem.comparison.estimates import Estimates, Method
 from qwem.comparison.folds import FoldCounts, deal
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from qwem.model import Preset
 
 KIND = "stability"
+MOST_REPLICATES = 10_000
 SWEEPS = 1
 """Sweeps of polishing for each replicate."""
 
@@ -111,7 +112,10 @@ class Stability:
         return self.model.embedding()
 
     def estimate(
-        self, function: Callable[[Embedding], ArrayLike], names: Iterable[str] | None = None
+        self,
+        function: Callable[[Embedding], ArrayLike],
+        names: Iterable[str] | None = None,
+        limit: NDArray[np.float64] | float = np.inf,
     ) -> Estimates:
         """Return a function of the embedding with its standard error over documents.
 
@@ -121,6 +125,8 @@ class Stability:
             Takes an `Embedding` and returns a number, or as many numbers for each.
         names
             What the numbers are called in tables.
+        limit
+            Numbers lie between −limit and limit, and so do their intervals: 1 for cosines.
         """
         values = _numbers(function(self.embedding))
         found = np.array([_numbers(function(each)) for each in self.replicates])
@@ -131,7 +137,13 @@ class Stability:
         labels = tuple(names) if names is not None else tuple(map(str, range(1, len(values) + 1)))
         if len(labels) != len(values):
             raise SettingError(f"{len(values)} values need as many names, not {len(labels)}.")
-        return Estimates(labels, values, found, self.method)
+        return Estimates(labels, values, found, self.method, limit, provenance=self._provenance)
+
+    @property
+    def _provenance(self) -> Provenance:
+        settings = {"method": self.method, "replicates": len(self.replicates)}
+        settings |= {"dim": self.embedding.vector_size, "vocabulary": len(self.embedding)}
+        return Provenance(settings, self.model.settings.get("seed"), len(self.replicates))
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> Estimates:
         """Return the cosine of each pair of words."""
@@ -147,7 +159,7 @@ class Stability:
             lengths = embedding.norms[first] * embedding.norms[second]
             return np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
 
-        return self.estimate(cosines, [f"{a} {b}" for a, b in pairs])
+        return self.estimate(cosines, [f"{a} {b}" for a, b in pairs], 1.0)
 
     def neighbours(self, word: str, topn: int = 10) -> StableNeighbours:
         """Return the words nearest to a word, and how stable each is."""
@@ -198,7 +210,7 @@ class Stability:
             by_word = {each.word: each.cosine for each in found.words}
             return [by_word[name] for name in names]
 
-        return self.estimate(place, names)
+        return self.estimate(place, names, 1.0)
 
     def _nearest(
         self,
@@ -231,7 +243,7 @@ class Stability:
             )
             for place, row in enumerate(found)
         )
-        return StableNeighbours(name, neighbours, len(self.replicates))
+        return StableNeighbours(name, neighbours, len(self.replicates), provenance=self._provenance)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model and its replicates to a directory, the latter in half precision."""
@@ -305,7 +317,7 @@ def stability(
     ((1,), (4, 1))
     """
     require_choice("method", method, ("jackknife", "bootstrap"))
-    require_whole("replicates", replicates, least=2)
+    require_whole("replicates", replicates, least=2, most=MOST_REPLICATES)
     require_whole("sweeps", sweeps, least=1)
     if settings is not None and preset is not None:
         raise SettingError("Both settings and a preset were given; pass one of the two.")
