@@ -12,6 +12,7 @@ from scipy import sparse
 
 from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem.cooccurrence import PairCounts, Slot
+from qwem.cooccurrence._rows import Rows
 from qwem.errors import ArtefactError, CountError, SettingError
 
 WORDS = st.sampled_from([f"w{i}" for i in range(40)])
@@ -364,3 +365,20 @@ def test_nothing_else_is_overwritten(tmp_path: Any) -> None:
         counts.save(precious)
     assert (precious / "chapter.txt").read_text() == "years of work"
     assert [path.name for path in tmp_path.iterdir()] == ["thesis"]
+
+
+def test_sums_of_sums_do_not_see_the_room_that_rows_had() -> None:
+    """Room for more entries holds whatever was in memory before, also numbers near 2⁶⁴."""
+    matrix = sparse.csr_array(np.eye(3, dtype=np.uint32))
+    room = Rows.with_room
+
+    def with_garbage(rows: int, entries: int, dtype: np.dtype[Any]) -> Rows:
+        garbage = np.full(entries, np.iinfo(dtype).max, dtype)
+        return room(rows, entries, dtype)._replace(values=garbage)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rows, "with_room", staticmethod(with_garbage))
+        rows = Rows.of(matrix, 0, 3)
+        total = rows + rows + rows
+        assert (total + total - rows).tocsr(3).toarray().tolist() == (5 * np.eye(3)).tolist()
+        assert total.values.dtype == np.uint32

@@ -297,7 +297,7 @@ def test_sums_grow_from_32_to_64_bits_instead_of_wrapping() -> None:
         ({"draws": 2}, "need `subsample`"),
         ({"seed": -1}, "seed must be"),
         ({"threads": 0}, "threads must be at least 1"),
-        ({"slots": "sideways"}, "must be one of 'symmetric', 'sides', 'near-far'"),
+        ({"slots": "sideways"}, "must be one of 'adjacent', 'sides', 'near-far', 'symmetric'"),
         ({"slots": []}, "needs at least one slot"),
         ({"slots": [()]}, "needs at least one slot"),
         ({"slots": [(1, -1)]}, "must be whole numbers from 0 to"),

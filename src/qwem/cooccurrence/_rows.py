@@ -59,7 +59,7 @@ class Rows(NamedTuple):
         dtype = np.dtype(np.uint32 if largest < 2**32 else np.uint64)
         total = self.with_room(len(self.starts), self.size + other.size, dtype)
         merge_rows(*self, *other, 0, len(self.starts), *total)
-        return total
+        return total._without_room()
 
     def __sub__(self, part: Rows) -> Rows:
         """Return these rows less a part of them, without zeros."""
@@ -68,7 +68,12 @@ class Rows(NamedTuple):
         rest = self.with_room(len(self.starts), self.size, self.values.dtype)
         if not subtract_rows(*self, *part, *rest):
             raise not_a_part()
-        return rest
+        return rest._without_room()
+
+    def _without_room(self) -> Rows:
+        """Return rows without the room after the last, which may hold anything."""
+        size = self.size
+        return self._replace(columns=self.columns[:size], values=self.values[:size])
 
     @property
     def size(self) -> int:
