@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from qwem import threads
 from qwem.cluster import connected, count_files, factorize, polish
 from qwem.model import Settings, build_target, count, read, resolve_auto
 
@@ -113,9 +114,10 @@ def _overhead(
 ) -> float:
     """Print the times of one process and of a cluster; return how much more the cluster takes."""
     start, used = time.perf_counter(), time.process_time()
-    corpus = read(files, settings, workers)
-    reading = time.perf_counter() - start
-    expected = count(corpus, settings, workers)
+    with threads(workers):
+        corpus = read(files, settings)
+        reading = time.perf_counter() - start
+        expected = count(corpus, settings)
     alone, used = time.perf_counter() - start, time.process_time() - used
     print(
         f"{workers} threads  {alone:7.1f} s  {reading:.1f} s of them reading; "
@@ -245,7 +247,8 @@ def _warm() -> None:
         for chosen in (words[:2], words):  # few words are counted in a dense matrix, many in rows
             vocabulary = Vocabulary.from_counts(dict.fromkeys(chosen, 1))
             corpus = Corpus.concatenate([shard], vocabulary)
-            Cooccurrence.count(corpus, subsample=0.5, threads=1)
+            with threads(1):
+                Cooccurrence.count(corpus, subsample=0.5)
 
 
 def _peak() -> int:

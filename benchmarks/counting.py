@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from qwem import Cooccurrence, Corpus
+from qwem import Cooccurrence, Corpus, threads
 from qwem._internal.resources import peak_memory
 from qwem.cooccurrence._counting import count_pairs
 from qwem.cooccurrence.slots import window_slots
@@ -60,16 +60,18 @@ def encode(path: str, vocab_size: int) -> Corpus:
     return Corpus.from_files(path, vocab_size=vocab_size, min_tokens=500, tokenizer="ascii")
 
 
+def count_on(count: int, corpus: Corpus) -> None:
+    with threads(count):
+        Cooccurrence.count(corpus, WINDOW)
+
+
 def compare(path: str, glove_rate: float | None) -> None:
     corpus = encode(path, 10_000)
     tokens = len(corpus.tokens)
     print(f"{tokens:,} tokens, 10,000 words, window {WINDOW}")
 
     Cooccurrence.count(corpus.documents(0, 10), WINDOW)  # compile
-    turns = [
-        [seconds(partial(Cooccurrence.count, corpus, WINDOW, threads=n)) for n in (1, 2)]
-        for _ in range(REPEATS)
-    ]
+    turns = [[seconds(partial(count_on, n, corpus)) for n in (1, 2)] for _ in range(REPEATS)]
     one, two = map(min, zip(*turns, strict=True))
     print(f"qwem, 1 thread       {one:7.2f} s  {tokens / one / 1e6:6.1f} million tokens a second")
     print(f"qwem, 2 threads      {two:7.2f} s  {tokens / two / 1e6:6.1f} million tokens a second")
@@ -93,7 +95,7 @@ def cost_of(
     """Print what counting one vocabulary costs, as a row of JSON."""
     corpus = encode(path, vocab_size)
     slots = window_slots(WINDOW, layout=layout)
-    count_pairs(corpus.documents(0, 10), slots, None, 2)  # compile
+    count_pairs(corpus.documents(0, 10), slots, None)  # compile
     taken, processor, memory = [], [], 0
     for _ in range(repeats):
         start = time.process_time()
@@ -101,7 +103,7 @@ def cost_of(
         taken.append(seconds(work))
         processor.append(time.process_time() - start)
         memory = memory or peak_memory()
-    pairs = count_pairs(corpus, slots, None, 2, working_memory=working_memory).pairs
+    pairs = count_pairs(corpus, slots, None, working_memory=working_memory).pairs
     entries, result = sum(each.nnz for each in pairs), sum(each.nbytes for each in pairs)
     row = [len(corpus.vocabulary), entries, result, min(taken), min(processor), memory]
     print(json.dumps(row))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gensim.models import phrases as gensim_phrases
 
-from qwem import Corpus
+from qwem import Corpus, threads
 from qwem.corpus import Phrases
 
 if TYPE_CHECKING:
@@ -39,14 +39,18 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     options = parser.parse_args()
 
-    corpus = Corpus.from_files(options.text, min_count=1, threads=options.threads)
+    with threads(options.threads):
+        compare(options.text)
+
+
+def compare(text: str) -> None:
+    """Compare qwem and gensim on one text."""
+    corpus = Corpus.from_files(text, min_count=1)
     small = Corpus.from_documents(["a b a b"])
     Phrases.learn(small).join(small)  # compiles
     print(f"{corpus.tokens.size:,} words, {len(corpus.vocabulary):,} different")
-    ours, wall, processor = timed(
-        lambda: Phrases.learn(corpus, scoring="gensim", threads=options.threads)
-    )
-    _, join_wall, join_processor = timed(lambda: ours.join(corpus, options.threads))
+    ours, wall, processor = timed(lambda: Phrases.learn(corpus, scoring="gensim"))
+    _, join_wall, join_processor = timed(lambda: ours.join(corpus))
     print(f"qwem    find {wall:7.1f} s ({processor:.1f} of processors), {len(ours):,} pairs")
     print(f"qwem    join {join_wall:7.1f} s ({join_processor:.1f} of processors)")
 

@@ -18,14 +18,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from qwem import Corpus
+from qwem import Corpus, threads
 
 PEAK = """
 import sys
 from qwem import Corpus
-from qwem._internal.resources import peak_memory
-Corpus.from_files(sys.argv[1], tokenizer=sys.argv[2], vocab_size={vocab_size},
-                  min_tokens={min_tokens}, threads=int(sys.argv[3]))
+from qwem._internal.resources import peak_memory, threads
+with threads(int(sys.argv[3])):
+    Corpus.from_files(sys.argv[1], tokenizer=sys.argv[2], vocab_size={vocab_size},
+                      min_tokens={min_tokens})
 print(peak_memory())
 """
 
@@ -65,23 +66,23 @@ def main() -> None:
     print(f"{'python, 1 thread':24}{peer:8.1f}{1:8.1f}")
 
     for tokenizer in ("ascii", "letters"):
-        for threads in (1, 2):
+        for count in (1, 2):
             speed = 0.0
             for _ in range(options.repeats + 1):  # the first may compile
                 start = time.perf_counter()
-                corpus = Corpus.from_files(
-                    options.path,
-                    tokenizer=tokenizer,
-                    vocab_size=options.vocab_size,
-                    min_tokens=options.min_tokens,
-                    threads=threads,
-                )
+                with threads(count):
+                    corpus = Corpus.from_files(
+                        options.path,
+                        tokenizer=tokenizer,
+                        vocab_size=options.vocab_size,
+                        min_tokens=options.min_tokens,
+                    )
                 elapsed = time.perf_counter() - start
                 speed = max(speed, corpus.settings["text_bytes"] / elapsed / 1e6)
             code = PEAK.format(vocab_size=options.vocab_size, min_tokens=options.min_tokens)
-            command = [sys.executable, "-c", code, str(options.path), tokenizer, str(threads)]
+            command = [sys.executable, "-c", code, str(options.path), tokenizer, str(count)]
             peak = int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-            name = f"qwem {tokenizer}, {threads} threads"
+            name = f"qwem {tokenizer}, {count} threads"
             print(f"{name:24}{speed:8.1f}{speed / peer:8.1f}{peak / 1e6:10.0f}")
         read = corpus.settings
         print(

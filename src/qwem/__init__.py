@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from qwem.embedding import Embedding, read_vectors
     from qwem.errors import QwemError
     from qwem.evaluation import evaluate
-    from qwem.model import Model, Settings, fit, load
+    from qwem.model import Model, Settings, fit, load, threads
     from qwem.spectrum import Spectrum, factorize
     from qwem.target import Target, contrastive_target, mstar, pmi, ppmi, simclr_target
 
@@ -39,6 +39,7 @@ __all__ = [
     "ppmi",
     "read_vectors",
     "simclr_target",
+    "threads",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -49,7 +50,7 @@ __getattr__, __dir__ = lazy_names(
         "embedding": ("Embedding", "read_vectors"),
         "errors": ("QwemError",),
         "evaluation": ("evaluate",),
-        "model": ("Model", "Settings", "fit", "load"),
+        "model": ("Model", "Settings", "fit", "load", "threads"),
         "spectrum": ("Spectrum", "factorize"),
         "target": ("Target", "contrastive_target", "mstar", "pmi", "ppmi", "simclr_target"),
     },

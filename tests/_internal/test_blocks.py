@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from in_threads import in_threads
 from qwem._internal.blocks import blocks, cut_evenly, even_cuts, for_each, stored_blocks
 
 
@@ -41,6 +42,8 @@ def test_an_error_on_a_thread_is_raised(threads: int) -> None:
             raise RuntimeError("row 6")
 
     with pytest.raises(RuntimeError, match="row 6"):
-        for_each(work, blocks(10, most=3), threads)
-    for_each(lambda rows: done.__setitem__(rows, 5), blocks(10, most=3), threads)
+        in_threads(threads, lambda: for_each(work, blocks(10, most=3)))
+    in_threads(
+        threads, lambda: for_each(lambda rows: done.__setitem__(rows, 5), blocks(10, most=3))
+    )
     assert (done == 5).all()

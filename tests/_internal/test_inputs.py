@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from in_threads import in_threads
 from qwem import Corpus
 from qwem._internal.inputs import release
 from qwem.cooccurrence import Slot
@@ -80,7 +81,7 @@ def test_a_corpus_is_counted_recoded_and_saved_in_little_memory(
         return count_head(*arguments)
 
     monkeypatch.setattr(counting._Counter, "_count_head", look)
-    counts = counting.count_pairs(corpus, [Slot((2, 1))], None, 2, CHUNK)
+    counts = counting.count_pairs(corpus, [Slot((2, 1))], None, CHUNK)
     assert counts.words.sum() == TOKENS
     assert most <= 2 * CHUNK
     corpus.recode(corpus.vocabulary.restrict(20))
@@ -102,9 +103,9 @@ def test_phrases_are_found_in_little_memory(
 
     monkeypatch.setattr(token_stream, "_CHUNK_TOKENS", CHUNK)
     monkeypatch.setattr(token_stream, "release", look)
-    phrases = Phrases.learn(corpus, passes=2, threshold=0.0, threads=1)
+    phrases = in_threads(1, lambda: Phrases.learn(corpus, passes=2, threshold=0.0))
     assert len(phrases)
-    phrases.join(corpus, threads=1)
+    in_threads(1, lambda: phrases.join(corpus))
     assert len(taken) > 4 * TOKENS // CHUNK
     # A chunk, and what the system maps around it, 2 MB.
     assert max(taken) <= corpus.tokens.nbytes // 2

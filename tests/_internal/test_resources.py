@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from in_threads import in_threads
 from qwem._internal import resources
 from qwem._internal.resources import available_memory, peak_memory, require_memory, thread_count
 from qwem.errors import MemoryLimitError, SettingError
@@ -17,19 +18,19 @@ from qwem.errors import MemoryLimitError, SettingError
 def test_all_cores_are_used_where_affinity_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
-    assert thread_count(None) == 7
-    assert thread_count(3) == 3
+    assert thread_count() == 7
+    assert in_threads(3, thread_count) == 3
 
 
 def test_threads_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(SettingError, match="at least 1, not 0"):
-        thread_count(0)
+        in_threads(0, thread_count)
     resources._say_too_many.cache_clear()
-    most = thread_count(1_000_000)
+    most = in_threads(1_000_000, thread_count)
     assert 32 <= most < 1_000_000
     assert "1000000 threads are too many" in caplog.text
     caplog.clear()
-    assert thread_count(1_000_000) == thread_count(most) == most
+    assert in_threads(1_000_000, thread_count) == in_threads(most, thread_count) == most
     assert caplog.text == ""
 
 

@@ -16,7 +16,7 @@ def test_a_product_over_several_tiles_is_exact() -> None:
     matrix = rng.standard_normal((40, 2300)) * (rng.random((40, 2300)) < 0.2)
     block = rng.standard_normal((2300, 1000))
     np.testing.assert_allclose(
-        multiply(sparse.csr_array(matrix), block, 2), matrix @ block, atol=1e-11
+        multiply(sparse.csr_array(matrix), block), matrix @ block, atol=1e-11
     )
 
 

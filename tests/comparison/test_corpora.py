@@ -101,7 +101,7 @@ def test_all_text_in_one_slice_has_the_vectors_of_the_compass() -> None:
     model = qwem.fit(slices.all, slices.settled)
     from qwem.comparison.corpora import _embedder
 
-    vectors = _embedder(model, slices.settled, "compass", None)(slices.all)
+    vectors = _embedder(model, slices.settled, "compass")(slices.all)
     assert np.allclose(vectors, model.embedding().vectors, atol=1e-3)
 
 
@@ -336,7 +336,7 @@ def test_documents_of_one_group_stay_in_one_fold() -> None:
     texts = documents(3, 40)
     groups = {"old": [number // 10 for number in range(40)], "new": list(range(40))}
     settings = Settings(dim=5, min_count=1, polish=False, subsample=None)
-    slices = slices_of({"old": texts, "new": texts}, settings, 4, None, groups)
+    slices = slices_of({"old": texts, "new": texts}, settings, 4, groups)
     lengths = sorted(len(texts[number]) for number in range(40))
     assert set(lengths) == {60}
     totals = [int(fold.word_counts.sum()) for fold in slices["old"].folds]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from in_threads import in_threads
 from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem.cooccurrence import PairCounts, Slot
 from qwem.cooccurrence._rows import Rows
@@ -160,9 +161,11 @@ def test_saved_counts_merge_as_counts_do(
         for total, slot in zip(expected, slow_arrays(part), strict=True):
             for pair, often in slot.items():
                 total[pair] = total.get(pair, 0) + often
-    merged = Cooccurrence.merge(parts, threads)
+    merged = in_threads(threads, lambda: Cooccurrence.merge(parts))
     assert slow_arrays(merged) == expected
-    found = Cooccurrence.merge([folder / str(k) for k in range(len(parts))], threads)
+    found = in_threads(
+        threads, lambda: Cooccurrence.merge([folder / str(k) for k in range(len(parts))])
+    )
     assert found == merged
     assert found.sources == merged.sources == tuple({"n": k} for k in range(len(parts)))
     mixed = Cooccurrence.merge([folder / "0", *parts[1:]])

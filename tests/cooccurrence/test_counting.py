@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from in_threads import in_threads
 from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem._internal.arrays import check_csr
 from qwem.cooccurrence import PairCounts, Slot, context_matrix
@@ -71,10 +72,10 @@ def test_threads_chunks_and_head_do_not_matter(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "HEAD_WORDS", head)
         patch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
-        pairs, words, _ = count_pairs(corpus, slots, None, threads, chunk)
+        pairs, words, _ = in_threads(threads, lambda: count_pairs(corpus, slots, None, chunk))
     assert all(map(np.array_equal, arrays_of(pairs), expected))
     assert np.array_equal(words, corpus.vocabulary.counts)
-    assert pairs == count_pairs(corpus, slots, None, 1).pairs
+    assert pairs == count_pairs(corpus, slots, None).pairs
 
 
 @given(DOCUMENTS, SLOTS, st.integers(1, 3), st.integers(1, 4000), st.integers(1, 60))
@@ -85,8 +86,10 @@ def test_counts_are_the_same_bits_in_little_memory(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "HEAD_WORDS", head)
         patch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
-        little = count_pairs(corpus, slots, None, threads, working_memory=memory)
-    plenty = count_pairs(corpus, slots, None, 1)
+        little = in_threads(
+            threads, lambda: count_pairs(corpus, slots, None, working_memory=memory)
+        )
+    plenty = count_pairs(corpus, slots, None)
     assert little.pairs == plenty.pairs
     assert np.array_equal(little.words, plenty.words)
 
@@ -126,13 +129,13 @@ def test_contexts_are_the_slots_and_their_sides_word_by_word(
 ) -> None:
     counts = Cooccurrence.count(corpus_of(documents), slots=slots)
     expected = contexts(arrays_of(counts.matrices), [slot.directed for slot in slots])
-    found = context_matrix(counts, threads)
+    found = in_threads(threads, lambda: context_matrix(counts))
     assert np.array_equal(found.toarray(), expected)
     assert found.shape == (
         len(counts.vocabulary),
         counts.contexts_per_word * len(counts.vocabulary),
     )
-    turned = context_matrix(counts, threads, transposed=True)
+    turned = in_threads(threads, lambda: context_matrix(counts, transposed=True))
     assert np.array_equal(turned.toarray(), expected.T)
     for matrix in (found, turned):
         check_csr(matrix.data, matrix.indices, matrix.indptr, *matrix.shape)
@@ -153,7 +156,7 @@ def test_little_memory_means_many_parts_on_disk(monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(0)
     words = (rng.zipf(1.3, 20_000) % 700).astype(str)
     corpus = corpus_of([list(map(str, part)) for part in np.split(words, 20)])
-    plenty = count_pairs(corpus, [Slot((2, 1))], None, 1)
+    plenty = count_pairs(corpus, [Slot((2, 1))], None)
     sizes: list[int] = []
     finish = RowWriter.finish
 
@@ -164,7 +167,7 @@ def test_little_memory_means_many_parts_on_disk(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
     monkeypatch.setattr(RowWriter, "finish", finish_and_note)
-    little = count_pairs(corpus, [Slot((2, 1))], None, 2, working_memory=50_000)
+    little = count_pairs(corpus, [Slot((2, 1))], None, working_memory=50_000)
     assert little.pairs == plenty.pairs
     chunks = -(-20_000 // (50_000 // 4 // 6))
     assert len(sizes) == 2 * chunks - 1  # each chunk is written, and each sum of two
@@ -186,12 +189,12 @@ def test_the_disk_for_parts_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
     monkeypatch.setattr(counting, "HEAD_WORDS", 1)
     monkeypatch.setattr(DiskRows, "_merge_last_two", merge_and_note)
-    count_pairs(corpus, [Slot((2, 1))], None, 2, working_memory=50_000)
+    count_pairs(corpus, [Slot((2, 1))], None, working_memory=50_000)
     usage = shutil.disk_usage(tempfile.gettempdir())
 
     def count_on_disk_of(free: int) -> None:
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
-        count_pairs(corpus, [Slot((2, 1))], None, 2, working_memory=50_000)
+        count_pairs(corpus, [Slot((2, 1))], None, working_memory=50_000)
 
     with pytest.raises(DiskLimitError, match=r"Counting \d+ words in .* more of disk in .*TMPDIR"):
         count_on_disk_of(max(taken) - 1)
@@ -214,7 +217,7 @@ def test_subsampling_is_a_hash_of_seed_document_and_position(
     expected = slow_count(kept, size, weights)
     subsampling = Subsampling(subsample, seed, draws)
     slots = window_slots(3, weights, "symmetric")
-    (pairs,), words, _ = count_pairs(corpus, slots, subsampling, 2, chunk)
+    (pairs,), words, _ = in_threads(2, lambda: count_pairs(corpus, slots, subsampling, chunk))
     assert np.array_equal(pairs.toarray(), expected)
     assert words.tolist() == [sum(d.count(word) for d in kept) for word in range(size)]
 
@@ -311,7 +314,7 @@ def test_bad_settings_are_named(options: dict[str, Any], message: str) -> None:
 
 def test_counts_of_a_text_equal_a_plain_loop(text_corpus: Corpus) -> None:
     corpus = text_corpus.restrict(1_000).documents(0, 100)
-    counts = Cooccurrence.count(corpus, window=16, threads=2)
+    counts = in_threads(2, lambda: Cooccurrence.count(corpus, window=16))
     expected = np.zeros((1_000, 1_000), np.int64)
     for a, b in pairwise(corpus.offsets):
         document: Any = np.asarray(corpus.tokens[a:b])

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from in_threads import in_threads
 from qwem import Corpus, Vocabulary
 from qwem.errors import ArtefactError, SettingError
 
@@ -90,7 +91,7 @@ def test_repr(corpus: Corpus) -> None:
 @settings(deadline=None)
 @given(documents=st.lists(st.lists(st.sampled_from("abc")), min_size=1).filter(any), data=st.data())
 def test_parts_keep_their_place(documents: list[list[str]], data: st.DataObject) -> None:
-    corpus = Corpus.from_documents(documents, threads=1)
+    corpus = in_threads(1, lambda: Corpus.from_documents(documents))
     start = data.draw(st.integers(0, len(documents)))
     stop = data.draw(st.integers(start, len(documents)))
     part = corpus.documents(start, stop)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from in_threads import in_threads
 from qwem import Corpus, Vocabulary
 from qwem.corpus import _batches, _interner, _token_stream
 from qwem.errors import CorpusError, DiskLimitError, SettingError
@@ -69,13 +70,15 @@ def test_encoding_equals_the_slow_way(
     def build() -> Corpus:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_batches, "BATCH_BYTES", size)
-            return Corpus.from_documents(
-                documents,
-                vocab_size=vocab_size,
-                min_count=min_count,
-                min_tokens=min_tokens,
-                oov="mask" if mask else "drop",
-                threads=threads,
+            return in_threads(
+                threads,
+                lambda: Corpus.from_documents(
+                    documents,
+                    vocab_size=vocab_size,
+                    min_count=min_count,
+                    min_tokens=min_tokens,
+                    oov="mask" if mask else "drop",
+                ),
             )
 
     if not words or len(words) < (vocab_size or 0):
@@ -113,11 +116,17 @@ def test_threads_and_batches_leave_no_trace_on_disk(
     directory = tmp_path_factory.mktemp("trace")
     (directory / "text.txt").write_text("\n".join(["x", *lines]), encoding="utf-8")
     arguments: dict[str, Any] = {"vocab_size": None, "documents": documents}
-    Corpus.from_files(directory / "text.txt", **arguments, directory=directory / "a", threads=1)
+    in_threads(
+        1,
+        lambda: Corpus.from_files(directory / "text.txt", **arguments, directory=directory / "a"),
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_batches, "BATCH_BYTES", size)
-        Corpus.from_files(
-            directory / "text.txt", **arguments, directory=directory / "b", threads=threads
+        in_threads(
+            threads,
+            lambda: Corpus.from_files(
+                directory / "text.txt", **arguments, directory=directory / "b"
+            ),
         )
     assert files_of(directory / "a") == files_of(directory / "b")
 
@@ -160,12 +169,12 @@ def test_a_document_may_be_larger_than_a_batch(
 def test_more_words_than_the_table_holds_at_first() -> None:
     words = [f"{number:x}" for number in range(3 * _interner.FIRST_WORDS)]
     text = " ".join(word.translate(str.maketrans("0123456789", "ghijklmnop")) for word in words)
-    corpus = Corpus.from_documents([text, text], threads=1)
+    corpus = in_threads(1, lambda: Corpus.from_documents([text, text]))
     assert len(corpus.vocabulary) == len(words)
     assert corpus.tokens.dtype == np.uint32
     assert set(corpus.vocabulary.counts.tolist()) == {2}
     assert [corpus.vocabulary.words[i] for i in corpus.tokens[: len(words)]] == text.split()
-    again = Corpus.from_documents([text.split()] * 2, threads=1)
+    again = in_threads(1, lambda: Corpus.from_documents([text.split()] * 2))
     assert again.fingerprint == corpus.fingerprint
 
 
@@ -190,8 +199,8 @@ def test_a_given_vocabulary_is_used_as_it_is() -> None:
 
 def test_text_is_encoded_as_by_a_plain_loop(text_file: Path) -> None:
     options: Any = {"tokenizer": "ascii", "min_tokens": 500, "vocab_size": 1_000}
-    two = Corpus.from_files(text_file, threads=2, **options)
-    one = Corpus.from_files(text_file, threads=1, **options)
+    two = in_threads(2, lambda: Corpus.from_files(text_file, **options))
+    one = in_threads(1, lambda: Corpus.from_files(text_file, **options))
     assert one.fingerprint == two.fingerprint
 
     texts = pq.read_table(text_file, columns=["text"]).column("text").to_pylist()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import qwem
+from in_threads import in_threads
 from qwem import Corpus, Model
 from qwem.corpus import Phrases, Reading, _token_stream
 from qwem.corpus._files import InputFile
@@ -117,11 +118,11 @@ def test_scores_and_joins_are_those_of_their_definitions(scoring: Any, threshold
 
 def test_it_is_the_same_for_any_threads_and_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = Corpus.from_documents(documents(), min_count=1)
-    expected = Phrases.learn(corpus, passes=2, threads=1)
+    expected = in_threads(1, lambda: Phrases.learn(corpus, passes=2))
     monkeypatch.setattr(_token_stream, "_CHUNK_TOKENS", 100)
     monkeypatch.setattr(_token_stream, "_GROUPED_TOKENS", 500)
     for threads in (1, 3):
-        found = Phrases.learn(corpus, passes=2, threads=threads)
+        found = in_threads(threads, lambda: Phrases.learn(corpus, passes=2))
         assert found.words == expected.words
         assert np.array_equal(found.scores, expected.scores)
         assert found.join(corpus).fingerprint == expected.join(corpus).fingerprint

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from in_threads import in_threads
 from qwem import Corpus
 from qwem.corpus.tokenizer import resolve
 from qwem.errors import CorpusError, SettingError
@@ -47,17 +48,17 @@ DOCUMENTS = st.lists(TRICKY | ANY | LATIN, max_size=8)
 def test_letters_equals_python(documents: list[str]) -> None:
     expected = [letters(text) for text in documents]
     if any(expected):
-        assert words_of(Corpus.from_documents(documents, threads=1)) == expected
+        assert words_of(in_threads(1, lambda: Corpus.from_documents(documents))) == expected
     else:
         with pytest.raises(CorpusError, match=r"no words|no documents"):
-            Corpus.from_documents(documents, threads=1)
+            in_threads(1, lambda: Corpus.from_documents(documents))
 
 
 @settings(deadline=None)
 @given(DOCUMENTS)
 def test_ascii_equals_python(documents: list[str]) -> None:
     documents = [*documents, "word"]
-    corpus = Corpus.from_documents(documents, tokenizer="ascii", threads=1)
+    corpus = in_threads(1, lambda: Corpus.from_documents(documents, tokenizer="ascii"))
     assert words_of(corpus) == [ascii_letters(text) for text in documents]
 
 
@@ -95,7 +96,7 @@ def dashes(text: str) -> list[str]:
 def test_given_words_are_kept_as_they_are(documents: list[list[str]]) -> None:
     documents = [[w for w in d if not {"\n", "\r"} & set(w)] for d in [*documents, ["\0", "a\0"]]]
     expected = [[word for word in document if word] for document in documents]
-    assert words_of(Corpus.from_documents(documents, threads=1)) == expected
+    assert words_of(in_threads(1, lambda: Corpus.from_documents(documents))) == expected
 
 
 def test_a_word_with_a_line_break_is_refused() -> None:

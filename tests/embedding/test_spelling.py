@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from in_threads import in_threads
 from qwem.corpus import Vocabulary
 from qwem.embedding import Embedding, spell
 from qwem.embedding.spelling import WORDS_PER_NGRAM, incidence_of, ngrams_of
@@ -111,7 +112,7 @@ def test_spelling_is_saved(tmp_path: Path) -> None:
 
 
 def test_same_bits_for_any_number_of_threads() -> None:
-    one, two = (spell(some_words(), threads=threads) for threads in (1, 2))
+    one, two = (in_threads(count, lambda: spell(some_words())) for count in (1, 2))
     np.testing.assert_array_equal(one.vectors, two.vectors)
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from in_threads import in_threads
 from qwem._internal.arrays import unit_rows
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
@@ -94,10 +95,10 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     generator.shuffle(vectors[:400])
     embedding = Embedding([f"w{i}" for i in range(600)], vectors)
     asked = generator.integers(600, size=(500, 3))
-    whole = answer_questions(embedding, asked, threads=1)
+    whole = in_threads(1, lambda: answer_questions(embedding, asked))
     monkeypatch.setattr("qwem._internal.blocks.blocks.__kwdefaults__", {"most": 900})
     monkeypatch.setattr("qwem.evaluation.answers._MAXIMA", 3000)
-    parts = answer_questions(embedding, asked, threads=3)
+    parts = in_threads(3, lambda: answer_questions(embedding, asked))
     np.testing.assert_array_equal(whole, parts)
 
 

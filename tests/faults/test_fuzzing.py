@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import qwem
 from faults.effort import FUZZING_SECONDS
+from in_threads import in_threads
 from qwem.embedding import read_vectors, write_vectors
 from qwem.errors import QwemError
 from qwem.evaluation import read_analogies, read_similarity
@@ -35,7 +36,7 @@ EXAMPLES = 40
 
 
 def encode(path: Path) -> Any:
-    return qwem.Corpus.from_files(path, threads=1)
+    return in_threads(1, lambda: qwem.Corpus.from_files(path))
 
 
 def embedding() -> qwem.Embedding:

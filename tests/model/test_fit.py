@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import qwem
+from in_threads import in_threads
 from model.topics import TOPICS, topic_documents, topic_of
 from qwem import Cooccurrence, Corpus, Model, Settings
 from qwem.dynamics import closed_form
@@ -58,7 +59,7 @@ def test_it_equals_the_plain_formula(corpus: Corpus, model: Model) -> None:
 
 
 def test_threads_do_not_matter(corpus: Corpus, model: Model) -> None:
-    again = qwem.fit(corpus, preset="paper", dim=DIM, threads=2)
+    again = in_threads(2, lambda: qwem.fit(corpus, preset="paper", dim=DIM))
     ours, theirs = model.embedding().vectors, again.embedding().vectors
     gram = ours @ ours.T
     assert np.allclose(again.spectrum.eigenvalues, model.spectrum.eigenvalues, rtol=1e-5)

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from in_threads import in_threads
 from polish.statistics import random_sides
 from qwem.polish.balance import balanced
 
@@ -15,7 +16,7 @@ def test_balancing_keeps_all_products(seed: int, scale: float, kinds: int) -> No
     word, context = random_sides(seed, scale, kinds=kinds)
     rng = np.random.default_rng(seed)
     weights, others = (rng.random(len(side)) + 0.1 for side in (word, context))
-    found = balanced(word, context, weights, others, 2)
+    found = in_threads(2, lambda: balanced(word, context, weights, others))
     whole = found.word + found.centre
     np.testing.assert_allclose(
         whole @ found.context.T, word @ context.T, atol=1e-4 * max(1.0, scale**2)

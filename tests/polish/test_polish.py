@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 import qwem
+from in_threads import in_threads
 from polish.statistics import (
     DIM,
     closed_form,
@@ -107,7 +108,7 @@ def test_polishing_stops_once_the_loss_hardly_falls() -> None:
 def test_same_bits_for_any_number_of_threads() -> None:
     counts = some_counts(size=200)
     spectrum = closed_form(counts)
-    runs = [polish(spectrum, counts, threads=threads) for threads in (1, 2, 5)]
+    runs = [in_threads(count, lambda: polish(spectrum, counts)) for count in (1, 2, 5)]
     for run in runs[1:]:
         assert np.array_equal(run.words.vectors, runs[0].words.vectors)
         assert np.array_equal(run.contexts.vectors, runs[0].contexts.vectors)

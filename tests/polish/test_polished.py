@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from in_threads import in_threads
 from polish.statistics import closed_form, some_counts
 from qwem.errors import SettingError
 from qwem.polish import Polished, polish, solve_row
@@ -37,7 +38,9 @@ def test_each_word_is_at_the_minimum_that_newton_finds() -> None:
 def test_threads_do_not_matter_and_words_do() -> None:
     counts = some_counts()
     polished = polish(closed_form(counts), counts, sweeps=1)
-    one, two = (polished.solve_words(counts, threads=threads).vectors for threads in (1, 2))
+    one, two = (
+        in_threads(number, lambda: polished.solve_words(counts).vectors) for number in (1, 2)
+    )
     assert one.tobytes() == two.tobytes()
     with pytest.raises(SettingError, match="same words in the same order"):
         polished.solve_words(counts.restrict(9))

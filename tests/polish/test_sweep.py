@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from in_threads import in_threads
 from polish.statistics import (
     SIZE,
     Weights,
@@ -74,8 +75,8 @@ def statistics_of(matrix: NDArray[np.int64], word_counts: NDArray[np.int64]) -> 
     )
 
 
-def stepper_of(matrix: NDArray[np.int64], threads: int) -> LocalStepper:
-    return LocalStepper(sparse.csr_array(matrix), sparse.csr_array(matrix.T.copy()), threads)
+def stepper_of(matrix: NDArray[np.int64]) -> LocalStepper:
+    return LocalStepper(sparse.csr_array(matrix), sparse.csr_array(matrix.T.copy()))
 
 
 @pytest.mark.parametrize("kinds", [1, 2, 3])
@@ -108,7 +109,7 @@ def test_a_step_is_the_one_of_its_definition(
     loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **settings)
     problem = loss.of_words() if words else loss.of_contexts()
     pairs: list[int] = []
-    found = improve(problem, stepper_of(matrix, 2), own, other, 2, pairs.append)
+    found = in_threads(2, lambda: improve(problem, stepper_of(matrix), own, other, pairs.append))
 
     weights = dense_weights(counts, **settings, matrix=matrix)
     wide = own.astype(np.float64), other.astype(np.float64)
@@ -144,7 +145,9 @@ def test_bits_do_not_depend_on_threads() -> None:
     statistics = statistics_of(matrix, counts.word_counts)
     problem = Word2vecLoss(statistics, negatives=5.0, exponent=0.75).of_words()
     steps = [
-        improve(problem, stepper_of(matrix, threads), own, other, threads, lambda _: None)
+        in_threads(
+            threads, lambda: improve(problem, stepper_of(matrix), own, other, lambda _: None)
+        )
         for threads in (1, 2, 3)
     ]
     assert all(np.array_equal(step.vectors, steps[0].vectors) for step in steps)
@@ -156,7 +159,7 @@ def test_gram_is_the_weighted_sum_of_squares() -> None:
     vectors, weights = rng.normal(size=(1000, 5)).astype(np.float32), rng.random(1000)
     wide = vectors.astype(np.float64)
     expected = (wide.T * weights) @ wide
-    np.testing.assert_allclose(gram(vectors, weights, 2), expected, atol=1e-6 * expected.max())
+    np.testing.assert_allclose(gram(vectors, weights), expected, atol=1e-6 * expected.max())
 
 
 @pytest.mark.parametrize("lengths", [[5] * 9, [500] * 150, [500, 3, 500, 500, 2, 1] * 40])

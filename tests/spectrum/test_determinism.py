@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from in_threads import in_threads
 from qwem.spectrum import factorize, orthonormal
 from spectrum.matrices import mstar_like, words
 
@@ -49,12 +50,12 @@ def test_a_basis_is_the_same_for_any_number_of_threads(monkeypatch: pytest.Monke
     rng = np.random.default_rng(0)
     start, image = rng.standard_normal((2, 50, 4)).astype(np.float32)
 
-    def grow(threads: int | None) -> np.ndarray:
-        basis = orthonormal.GrowingBasis(50, 20, np.dtype(np.float32), threads)
+    def grow(*, cut: bool = True) -> np.ndarray:
+        basis = orthonormal.GrowingBasis(50, 20, np.dtype(np.float32), cut=cut)
         block, _ = basis.append(basis.orthogonal(start), image, 1e-6)
         basis.append(block, image[::-1], 1e-6)
         return basis.combine(np.eye(basis.size))
 
-    np.testing.assert_array_equal(grow(1), grow(3))
-    shared, whole = (grow(threads) @ grow(threads).T for threads in (1, None))
+    np.testing.assert_array_equal(in_threads(1, grow), in_threads(3, grow))
+    shared, whole = (grow(cut=cut) @ grow(cut=cut).T for cut in (True, False))
     np.testing.assert_allclose(shared, whole, atol=1e-5)

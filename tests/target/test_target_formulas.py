@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from in_threads import in_threads
 from qwem.errors import SettingError
 from qwem.target import (
     Target,
@@ -144,8 +145,8 @@ def test_common_weights_cancel_in_the_target(counts: Cooccurrence) -> None:
 @either_form
 def test_the_same_bits_whatever_the_threads(threads: int, dense: bool) -> None:
     counts = random_counts(900)
-    once = mstar(counts, shrinkage=1.0, dense=dense, threads=1)
-    again = mstar(counts, shrinkage=1.0, dense=dense, threads=threads)
+    once = in_threads(1, lambda: mstar(counts, shrinkage=1.0, dense=dense))
+    again = in_threads(threads, lambda: mstar(counts, shrinkage=1.0, dense=dense))
     np.testing.assert_array_equal(once.toarray(), again.toarray())
 
 

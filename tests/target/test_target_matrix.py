@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from in_threads import in_threads
 from qwem.corpus import Vocabulary
 from qwem.errors import ArtefactError, SettingError
 from qwem.target import Target, mstar, pmi, rank_one, setting31, simclr_target, unweighted
@@ -66,7 +67,7 @@ def test_the_product_has_the_wider_type(dense: bool, entries: Any, vectors: Any)
 def test_the_sparse_product_has_the_same_bits_whatever_the_threads() -> None:
     counts = random_counts(1_500, density=0.3)
     block = np.random.default_rng(1).standard_normal((1_500, 9)).astype(np.float32)
-    products = [mstar(counts, dense=False, threads=n) @ block for n in (1, 2, 3)]
+    products = [in_threads(n, lambda: mstar(counts, dense=False) @ block) for n in (1, 2, 3)]
     np.testing.assert_array_equal(products[0], products[1])
     np.testing.assert_array_equal(products[0], products[2])
 

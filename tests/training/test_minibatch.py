@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from in_threads import in_threads
 from qwem.cooccurrence import Cooccurrence
 from qwem.target import unweighted
 from qwem.training import LOGISTIC, QUARTIC, population, stochastic, word2vec_reweighting
@@ -83,7 +84,9 @@ def test_threads_make_no_difference(tied: bool) -> None:
         for side in range(2 - tied)
     )
     for threads in (1, 2, 5):
-        source = CompiledObjective(sampler(word2vec_reweighting()), LOGISTIC, threads)
+        source = in_threads(
+            threads, lambda: CompiledObjective(sampler(word2vec_reweighting()), LOGISTIC)
+        )
         states.append(
             [np.asarray(x) for x in jax.tree.leaves(source.descend(parameters, 3, 1, 0.5))]
         )

@@ -66,9 +66,9 @@ def stored_blocks(indptr: NDArray[Any]) -> list[slice]:
     return [slice(*run) for run in cut_evenly(indptr, -(-int(indptr[-1]) // ENTRIES) or 1)]
 
 
-def for_each(work: Callable[[Part], object], parts: Sequence[Part], threads: int | None) -> None:
+def for_each(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
     """Call `work` on every part, on several threads; it must write to its own part only."""
-    workers = min(thread_count(threads), len(parts))
+    workers = min(thread_count(), len(parts))
     if workers <= 1:
         for part in parts:
             work(part)

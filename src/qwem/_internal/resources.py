@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +21,33 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 
 
-def thread_count(threads: int | None) -> int:
-    """Return `threads`, or the number of cores this process may use where it is None.
+_THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Use at most `count` threads in the block; None changes nothing.
+
+    By default there are as many as this process has cores. Results are the same for any number.
+
+    >>> import qwem
+    >>> with qwem.threads(2):
+    ...     model = qwem.fit(["the king and the queen"] * 9, dim=1)
+    """
+    if count is None:
+        yield
+        return
+    if count < 1:
+        raise SettingError(f"`threads` must be at least 1, not {count}.")
+    before = _THREADS.set(count)
+    try:
+        yield
+    finally:
+        _THREADS.reset(before)
+
+
+def thread_count() -> int:
+    """Return how many threads to use: as `threads` says, or one per core of this process.
 
     Each thread has buffers and files of its own, so no more than four per core are started (32 on
     small machines), with a warning.
@@ -30,14 +56,13 @@ def thread_count(threads: int | None) -> int:
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
-    if threads is None:
+    count = _THREADS.get()
+    if count is None:
         return cores
-    if threads < 1:
-        raise SettingError(f"threads must be at least 1, not {threads}.")
     most = max(32, 4 * cores)
-    if threads > most:
-        _say_too_many(threads, cores, most)
-    return min(threads, most)
+    if count > most:
+        _say_too_many(count, cores, most)
+    return min(count, most)
 
 
 @cache  # one fit asks dozens of times
@@ -46,14 +71,14 @@ def _say_too_many(threads: int, cores: int, most: int) -> None:
 
 
 @contextmanager
-def blas_threads(threads: int | None) -> Iterator[None]:
-    """Limit the threads of matrix products in the block; None changes nothing."""
-    if threads is None:
+def blas_threads(count: int | None = None) -> Iterator[None]:
+    """Limit the threads of matrix products in the block, by default to those of `threads`."""
+    if count is None and _THREADS.get() is None:
         yield
         return
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(thread_count(threads)):
+    with threadpool_limits(thread_count() if count is None else count):
         yield
 
 

@@ -221,6 +221,8 @@ class BaseSettings:
         """Raise `SettingError` for the first name that is not a setting, with the nearest one."""
         known = list(cls.options())
         for name in names:
+            if name in ("threads", "workers", "thread"):
+                raise SettingError(f"{name} is no setting; call this in: with qwem.threads(4):")
             if name not in known:
                 meant = cls.closest_name(name)
                 hint = f"did you mean {meant}?" if meant else f"there are {', '.join(known)}."

@@ -26,9 +26,7 @@ _TILE_ENTRIES = 1 << 20
 """Entries of the dense block in a tile: 4 MB in float32, which fits the cores' shared cache."""
 
 
-def multiply(
-    matrix: sparse.csr_array[Any], vectors: NDArray[Any], threads: int | None
-) -> NDArray[Any]:
+def multiply(matrix: sparse.csr_array[Any], vectors: NDArray[Any]) -> NDArray[Any]:
     """Return matrix @ vectors, in the type of the vectors, the same for any number of threads."""
     product = np.zeros((matrix.shape[0], vectors.shape[1]), vectors.dtype)
     vectors = np.ascontiguousarray(vectors)
@@ -37,7 +35,7 @@ def multiply(
         indptr = matrix.indptr[rows.start : rows.stop + 1]
         multiply_rows(indptr, matrix.indices, matrix.data, vectors, product[rows])
 
-    for_each(work, stored_blocks(matrix.indptr), threads)
+    for_each(work, stored_blocks(matrix.indptr))
     return product
 
 

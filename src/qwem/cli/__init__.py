@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
+from qwem._internal.resources import threads
 from qwem.cli import ask, demo, learn, look, share, testing
 from qwem.cli.failures import INPUT_AT_FAULT, run_command
 from qwem.cli.parser import SHELLS, Parser, PrintCompletion, option_names
@@ -49,7 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return INPUT_AT_FAULT
     options = parser.parse_args(arguments)
-    return run_command(lambda: options.run(options), lambda: option_names(build_parser()))
+
+    def run() -> None:
+        with threads(getattr(options, "threads", None)):
+            options.run(options)
+
+    return run_command(run, lambda: option_names(build_parser()))
 
 
 def build_parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentParser:

@@ -115,7 +115,6 @@ def _similar_to_new(options: argparse.Namespace, count: int) -> None:
     found = Model.load(options.model).embed(
         options.words[0],
         text_paths(options.contexts),
-        threads=options.threads,
         **given(options, ("documents", "text_column")),
     )
     neighbours = found.most_similar(topn=count)

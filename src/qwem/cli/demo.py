@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     from qwem.cli.demo_run import run_demo
 
     with _stages_shown():
-        demo = run_demo(options.inputs, options.output, threads=options.threads)
+        demo = run_demo(options.inputs, options.output)
     embedding = demo.model.embedding()
     shown = [word for word in WORDS if word in embedding] or embedding.index_to_key[50:57]
     neighbours = {

@@ -43,8 +43,6 @@ class Demo:
 def run_demo(
     inputs: Sequence[str | os.PathLike[str]] = (),
     output: str | os.PathLike[str] = "qwem-demo",
-    *,
-    threads: int | None = None,
 ) -> Demo:
     """Fit the demo's text or other files, score the vectors, and write a report.
 
@@ -66,7 +64,7 @@ def run_demo(
     reused = model is not None
     if model is None:
         require_replaceable(model_path, "model")
-        model = fit(files or demo_documents(), threads=threads)
+        model = fit(files or demo_documents())
         watch.seconds |= model.seconds
         with watch.stage("save"):
             model.save(model_path)

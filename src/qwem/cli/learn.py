@@ -89,7 +89,6 @@ def fit(options: argparse.Namespace) -> None:
         model = fit(
             source_of(options.inputs),
             preset=options.preset,
-            threads=options.threads,
             **given(options, ["keep_counts"]),
             **given_settings(options),
         )
@@ -124,7 +123,6 @@ def _fit_folds(options: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
     found = stability(
         text_of(options.inputs, "to deal into folds"),
         preset=options.preset,
-        threads=options.threads,
         groups=groups_of(options.inputs, options.group_column),
         **given(options, FOLDS),
         **given_settings(options),
@@ -142,7 +140,7 @@ def _fit_on_cluster(options: argparse.Namespace) -> Model:
         )
     settings = Settings.of(options.preset, **given_settings(options))
     with on_cluster(options) as there:
-        return fit_files(*there, settings, threads=options.threads)
+        return fit_files(*there, settings)
 
 
 @command(
@@ -174,7 +172,6 @@ def update(options: argparse.Namespace) -> None:
         after = before.update(
             source_of(options.inputs) if options.inputs else None,
             remove=source_of(options.remove) if options.remove else None,
-            threads=options.threads,
             **given_settings(options),
         )
         moved = diff_models(before, after, topn=options.topn)
@@ -251,7 +248,7 @@ def _encode(
         raise SettingError("--corpus encodes text on this machine; give text, and no cluster.")
     settings = Settings.of(options.preset, **given_settings(options))
     with watch.stage("read"):
-        corpus = read(text_paths(options.inputs), settings, options.threads)
+        corpus = read(text_paths(options.inputs), settings)
         corpus.save(options.corpus)
     report |= {
         "corpus": options.corpus,
@@ -291,16 +288,16 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
                 "Saved counts can only be added up; give text to count with other settings."
             )
         with watch.stage("merge"):
-            return Cooccurrence.merge(options.inputs, options.threads)
+            return Cooccurrence.merge(options.inputs)
     settings = Settings.of(options.preset, **changes)
     with watch.stage("read"):
         if kinds == {"corpus"}:
             corpora = [Corpus.load(item) for item in options.inputs]
             reject_fixed_settings(corpora[0], changes)
         else:
-            corpora = [read(text_paths(options.inputs), settings, options.threads)]
+            corpora = [read(text_paths(options.inputs), settings)]
     with watch.stage("count"):
-        return Cooccurrence.merge([count(corpus, settings, options.threads) for corpus in corpora])
+        return Cooccurrence.merge([count(corpus, settings) for corpus in corpora])
 
 
 PAPER_MODEL = {
@@ -336,7 +333,6 @@ def _train(options: argparse.Namespace) -> None:
         accuracy=None
         if questions is None
         else lambda embedding: evaluate_analogies(embedding, questions).accuracy,
-        threads=options.threads,
     )
     trace = done.trace
     report = {

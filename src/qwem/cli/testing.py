@@ -287,7 +287,6 @@ def compare(options: argparse.Namespace) -> None:
         {name: source_of([item]) for name, item in texts.items()},
         groups=None if options.group_column is None else groups,  # type: ignore[arg-type]
         preset=options.preset,
-        threads=options.threads,
         **given(options, COMPARING),
         **given_settings(options),
     )
@@ -395,7 +394,6 @@ def regression(options: argparse.Namespace) -> None:
         source,
         options.words,
         {name: columns[name] for name in options.covariates},
-        threads=options.threads,
         **changes,
     )
     emit_result(options, found)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.blocks import cut_evenly
+from qwem._internal.resources import threads
 from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total
 from qwem.cluster.factorizing import RowMatrix
@@ -238,7 +239,8 @@ def _enter(
         (np.array(data), np.array(indices), indptr), shape=(len(indptr) - 1, right.shape[1])
     )
     expected = np.array(sent["left"][block.rows]), right
-    entries = row_entries(pairs, formula, expected, dtype, dense=dense, threads=1)
+    with threads(1):
+        entries = row_entries(pairs, formula, expected, dtype, dense=dense)
     if dense:
         return {"dense": entries}
     return {"entries.indptr": indptr, "entries.indices": indices, "entries.data": entries}

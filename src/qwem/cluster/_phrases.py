@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.resources import threads
 from qwem.cluster._results import add_up, key_of, once
 from qwem.cluster._tasks import run_all
 from qwem.cluster._words import merge_words, save_words, totals_of, words_of
@@ -97,4 +98,9 @@ def _statistics(
 
 def _join(text: Path, phrases: Path, output: Path) -> Path:
     """Join the phrases of a shard."""
-    return once(output, lambda: Phrases.load(phrases).join(Corpus.load(text), 1, output))
+
+    def work() -> None:
+        with threads(1):
+            Phrases.load(phrases).join(Corpus.load(text), output)
+
+    return once(output, work)

@@ -12,6 +12,7 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.blocks import cut_evenly
+from qwem._internal.resources import threads
 from qwem.cluster._counts import SavedRows, even_runs
 from qwem.cluster._phrases import learn_phrases
 from qwem.cluster._results import (
@@ -293,7 +294,9 @@ def _count(
         corpora = [Corpus.load(shard) for shard in shards]
         corpora[0] = replace(corpora[0], first_document=first)
         corpus = Corpus.concatenate(corpora, words, oov=oov)
-        save_rows(Cooccurrence.count(corpus, threads=1, **counting), output)
+        with threads(1):
+            counts = Cooccurrence.count(corpus, **counting)
+        save_rows(counts, output)
 
     return once(output, work)
 

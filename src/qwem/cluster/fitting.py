@@ -34,7 +34,6 @@ def fit_files(
     directory: str | os.PathLike[str],
     settings: Settings | None = None,
     *,
-    threads: int | None = None,
     shard_bytes: int = SHARD_BYTES,
 ) -> Model:
     """Learn word embeddings from text files on a cluster, as `qwem.fit` does on one machine.
@@ -54,8 +53,6 @@ def fit_files(
         removes them afterwards.
     settings
         All settings; by default the practical ones.
-    threads
-        How many this process uses; all cores by default.
     shard_bytes
         How large the shards of text are.
     """
@@ -68,13 +65,11 @@ def fit_files(
             counts: Any = files.enter_context(gather_counts(client, directory, vocabulary, saved))
         resolved = resolve_auto(settings, vocabulary)
         require_enough(resolved, vocabulary)
-        solution = _learn(counts, resolved, threads, watch)
+        solution = _learn(counts, resolved, watch)
         return assemble(solution, counts, corpus, resolved, watch, vocabulary)
 
 
-def _learn(
-    counts: Any, settings: ResolvedSettings, threads: int | None, watch: Stopwatch
-) -> Solution:
+def _learn(counts: Any, settings: ResolvedSettings, watch: Stopwatch) -> Solution:
     """Return the closed form of counts on a cluster, or its polished vectors.
 
     It is `qwem.model.solution.learn` with the entries and steps of rows made by workers.
@@ -83,13 +78,13 @@ def _learn(
         made, reweighting = target_settings(counts, settings)
         plan = TargetPlan.of(counts, formula_of(made), made, reweighting=reweighting)
         target = counts.target(plan)
-    with watch.stage("factorize"), blas_threads(threads):
+    with watch.stage("factorize"), blas_threads():
         spectrum = factorize(
             target, settings.dim, signed=settings.signed, tol=settings.tol, seed=settings.seed
         )
     if not settings.polish:
         return ClosedForm(spectrum)
-    with watch.stage("polish"), blas_threads(threads):
+    with watch.stage("polish"), blas_threads():
         stepper = ClusterStepper(counts.rows, counts.lengths.sum(axis=1))
-        polished = polish(spectrum, counts, threads=threads, stepper=stepper)
-    return with_ngrams(polished, threads, watch) if settings.ngrams else polished
+        polished = polish(spectrum, counts, stepper=stepper)
+    return with_ngrams(polished, watch) if settings.ngrams else polished

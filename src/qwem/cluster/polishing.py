@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.resources import threads
 from qwem.cluster._counts import block_runs, context_arrays
 from qwem.cluster._rows import send_rows
 from qwem.cluster._tasks import thread_total
@@ -125,5 +126,6 @@ def _step(block: Block, sent: Arrays, *, side: str, per_word: int) -> Arrays:
         np.array(sent["columns"]),
         np.array(sent["means"][rows]),  # there may be none
     )
-    step_rows(tasks, pairs, weights, here, losses, 1, lambda _: None)
+    with threads(1):
+        step_rows(tasks, pairs, weights, here, losses, lambda _: None)
     return {"here": here, "losses": losses}

@@ -46,7 +46,6 @@ def compare_corpora(
     strata: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
     permutations: int = 199,
     alignment: Alignment = "compass",
-    threads: int | None = None,
     preset: Preset | None = None,
     settings: Settings | None = None,
     **changes: Any,
@@ -89,8 +88,6 @@ def compare_corpora(
     alignment
         ``"compass"``, or ``"procrustes"``: each corpus is fitted by itself and its vectors are
         rotated to those of all together (Hamilton, Leskovec and Jurafsky 2016), the usual baseline.
-    threads
-        How many to use; all cores by default.
     preset, settings, changes
         As for `qwem.fit`, except that the vectors are those of the closed form unless
         ``polish=True``. Then the compass is polished, and the word vectors of a corpus are the
@@ -112,7 +109,7 @@ def compare_corpora(
     chosen = chosen.changed(polish=chosen.polish is True, ngrams=False)
     if by is not None:
         reject_fixed_settings(corpora, changes)
-        corpus = corpora if isinstance(corpora, Corpus) else read(corpora, chosen, threads)
+        corpus = corpora if isinstance(corpora, Corpus) else read(corpora, chosen)
         corpora, (groups, strata) = _divided(corpus, by, groups, strata)
     elif not hasattr(corpora, "keys"):
         raise SettingError(
@@ -131,10 +128,10 @@ def compare_corpora(
     for name, labels in (("groups", groups), ("strata", strata)):
         if labels is not None and set(labels) != set(corpora):
             raise SettingError(f"{name} must have labels for every corpus, under the same names.")
-    slices = slices_of(corpora, chosen, folds, threads, groups, strata, (first, last))  # type: ignore[arg-type]
+    slices = slices_of(corpora, chosen, folds, groups, strata, (first, last))  # type: ignore[arg-type]
     settled = slices.settled
-    compass = fit(slices.all, settled, threads=threads)
-    vectors = _embedder(compass, settled, alignment, threads)
+    compass = fit(slices.all, settled)
+    vectors = _embedder(compass, settled, alignment)
     embeddings = {name: vectors(slices[name].counts) for name in corpora}
 
     plans = [slices.folds_of((first, last), 2 * folds)]
@@ -153,7 +150,6 @@ def compare_corpora(
         compass.solution.context_vectors,
         tests,
         _fold_weights(slices, first, last),
-        threads,
     )
     rarest = [
         np.min([slices[name].counts.word_counts for name in names], axis=0)
@@ -291,18 +287,16 @@ def distances(one: NDArray[np.floating], other: NDArray[np.floating]) -> Array:
 
 
 def _embedder(
-    compass: Model, settled: ResolvedSettings, alignment: Alignment, threads: int | None
+    compass: Model, settled: ResolvedSettings, alignment: Alignment
 ) -> Callable[[Cooccurrence], NDArray[Any]]:
     """Return the function from the counts of a corpus to its vectors."""
     if alignment == "procrustes":
         whole = compass.embedding().vectors
-        return lambda counts: (
-            aligned(fit(counts, settled, threads=threads).embedding(), whole).vectors
-        )
+        return lambda counts: aligned(fit(counts, settled).embedding(), whole).vectors
     solution = compass.solution
     if isinstance(solution, Polished):
-        return lambda counts: solution.solve_words(counts, threads=threads).vectors
-    return lambda counts: solution.solve_words(counts, settled, threads=threads).vectors
+        return lambda counts: solution.solve_words(counts).vectors
+    return lambda counts: solution.solve_words(counts, settled).vectors
 
 
 def _listed(

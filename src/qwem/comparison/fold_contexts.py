@@ -181,7 +181,6 @@ def fold_statistics(
     context: NDArray[np.float32],
     tests: Sequence[FoldTest],
     compared: tuple[Array, Array],
-    threads: int | None = None,
 ) -> tuple[list[Array], Changes]:
     """Return the ratios of all words in each test, and how much their associations changed.
 
@@ -195,8 +194,6 @@ def fold_statistics(
         For each the result has one row per assignment and one column per word.
     compared
         The weight of each fold in the two slices whose change is measured.
-    threads
-        How many to use.
     """
     size, dim = len(counts[0].vocabulary), context.shape[1]
     require_memory(4 * len(counts) * size * dim, "The contexts of all folds", "use fewer folds")
@@ -204,8 +201,8 @@ def fold_statistics(
     pairs, frequencies = np.empty((size, len(counts))), np.empty((len(counts), len(context)))
     for place, fold in enumerate(counts):
         in_slots = len(context) > size
-        matrix = context_matrix(fold, threads) if in_slots else fold.symmetric.tocsr()
-        sums[:, place] = multiply(matrix, context, threads)
+        matrix = context_matrix(fold) if in_slots else fold.symmetric.tocsr()
+        sums[:, place] = multiply(matrix, context)
         pairs[:, place] = matrix.sum(axis=1)
         frequencies[place] = np.bincount(matrix.indices, matrix.data, minlength=len(context))
     totals = pairs.sum(axis=0)
@@ -225,7 +222,7 @@ def fold_statistics(
         changes.change[words], changes.error[words] = own
 
     widest = max([len(counts) * dim, *(4 * test.slices.size for test in tests)])
-    for_each(work, blocks(size, widest, most=_BLOCK), threads)
+    for_each(work, blocks(size, widest, most=_BLOCK))
     return ratios, changes
 
 

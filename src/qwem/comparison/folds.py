@@ -112,7 +112,6 @@ class FoldCounts:
 
     source: FoldedCorpus | Sequence[Cooccurrence]
     settings: Settings
-    threads: int | None = None
     ready: Cooccurrence | None = None
     """The counts of all folds together, if they are known."""
 
@@ -129,13 +128,13 @@ class FoldCounts:
         if self.ready is not None:
             return self.ready
         if isinstance(self.source, FoldedCorpus):
-            return count(self.source.corpus, self.settings, self.threads)
-        return Cooccurrence.merge(self.source, self.threads)
+            return count(self.source.corpus, self.settings)
+        return Cooccurrence.merge(self.source)
 
     def fold(self, number: int) -> Cooccurrence:
         """Return the counts of one fold; those of a corpus are counted each time."""
         if isinstance(self.source, FoldedCorpus):
-            return count(self.source.fold(number), self.settings, self.threads)
+            return count(self.source.fold(number), self.settings)
         return self.source[number]
 
     def without(self, number: int) -> Cooccurrence:

@@ -42,11 +42,9 @@ class PerturbedSpectra:
         spectrum: Spectrum,
         counts: Cooccurrence,
         settled: ResolvedSettings,
-        *,
-        threads: int | None = None,
     ) -> None:
-        self._whole, self._settled, self._threads = spectrum, settled, threads
-        target = build_target(counts, settled, threads)
+        self._whole, self._settled = spectrum, settled
+        target = build_target(counts, settled)
         vectors = _more_eigenvectors(spectrum, target, settled.seed)
         self._has_outlier = spectrum.outlier is not None or not spectrum.signed
         if self._has_outlier:
@@ -58,7 +56,7 @@ class PerturbedSpectra:
 
         Its residuals are those before the last step, and its eigenvectors orthonormal only nearly.
         """
-        target = build_target(counts, self._settled, self._threads)
+        target = build_target(counts, self._settled)
         basis, whole = self._basis, self._whole
         image = target.solved_matrix() @ basis
         small = (basis.T @ image).astype(np.float64)

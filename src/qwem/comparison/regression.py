@@ -272,7 +272,6 @@ def context_regression(
     interactions: Sequence[tuple[str, str]] = (),
     drop_missing: bool = False,
     permutations: int = 999,
-    threads: int | None = None,
     **changes: Any,
 ) -> ContextRegression:
     """Regress the vectors of a word's occurrences on covariates of their documents.
@@ -310,8 +309,6 @@ def context_regression(
         Whether documents with a missing covariate are left out; otherwise they are an error.
     permutations
         How many random orders (or signs) of clusters the p-values are from; 0 leaves them out.
-    threads
-        How many to use; all cores by default.
     changes
         Any field of `qwem.Settings`. The window and the weights by distance are those of contexts
         too, and `seed` is that of permutations.
@@ -327,7 +324,7 @@ def context_regression(
     require_whole("permutations", permutations, least=0, most=MOST_DRAWS)
     settings = Settings.of(**changes)
     reject_fixed_settings(source, changes)
-    corpus = source if isinstance(source, Corpus) else read(source, settings, threads)
+    corpus = source if isinstance(source, Corpus) else read(source, settings)
     columns = columns_of(covariates, len(corpus))
     labels = _labels(clusters, len(corpus))
     asked = (words,) if isinstance(words, str) else tuple(words)
@@ -350,12 +347,12 @@ def context_regression(
     settled = resolve_auto(settings, corpus.vocabulary)
     weights = window_weights(settled.window, settled.weights)
     if embedding is None:
-        embedding = fit(corpus, settings, threads=threads).embedding()
+        embedding = fit(corpus, settings).embedding()
     contexts = contexts_of(corpus, phrases, embedding, weights=weights)
     if not len(contexts.documents):
         raise CorpusError(f"{listed(asked)} never occurs beside a word that has a vector.")
     if transform is None:
-        counts = Cooccurrence.count(corpus, settled.window, settled.weights, threads=threads)
+        counts = Cooccurrence.count(corpus, settled.window, settled.weights)
         transform = context_transform(embedding, counts)
     matrix = np.asarray(transform, dtype=np.float64)
     if matrix.shape != 2 * (embedding.vector_size,):

@@ -38,19 +38,18 @@ class Replicates:
         settled: ResolvedSettings,
         *,
         sweeps: int,
-        threads: int | None = None,
     ) -> None:
         self._model, self._settled = model, settled
-        self._sweeps, self._threads = sweeps, threads
+        self._sweeps = sweeps
         self._whole = model.embedding().vectors
         self._spectra: PerturbedSpectra | None = None
         if isinstance(model.solution, Polished):
-            with blas_threads(threads):
-                self._spectra = PerturbedSpectra(model.spectrum, counts, settled, threads=threads)
+            with blas_threads():
+                self._spectra = PerturbedSpectra(model.spectrum, counts, settled)
 
     def of(self, counts: Cooccurrence) -> Embedding:
         """Return the embedding of some of the counts, all of whose words occur."""
-        with blas_threads(self._threads):
+        with blas_threads():
             if self._spectra is None:
                 found = self._factorized(counts)
             else:
@@ -60,7 +59,7 @@ class Replicates:
     def _factorized(self, counts: Cooccurrence) -> Embedding:
         spectrum = self._model.spectrum
         return factorize(
-            build_target(counts, self._settled, self._threads),
+            build_target(counts, self._settled),
             spectrum.dim,
             signed=spectrum.signed,
             tol=spectrum.tol,
@@ -80,10 +79,9 @@ class Replicates:
                 sweeps=self._sweeps - 1,
                 tol=0.0,
                 start=start,
-                threads=self._threads,
                 **{name: solution.settings[name] for name in names},
             ).sides
-        return solution.solve_words(counts, start, steps=1, threads=self._threads)
+        return solution.solve_words(counts, start, steps=1)
 
 
 def aligned(embedding: Embedding, vectors: NDArray[np.floating]) -> Embedding:

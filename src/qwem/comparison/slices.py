@@ -109,7 +109,6 @@ def slices_of(
     corpora: Mapping[str, Any],
     settings: Settings,
     folds: int,
-    threads: int | None,
     groups: Mapping[str, Sequence[Any]] | None = None,
     strata: Mapping[str, Sequence[Any]] | None = None,
     between: tuple[str, str] | None = None,
@@ -123,7 +122,7 @@ def slices_of(
     limit = settings.vocab_size
     reading = settings.changed(vocab_size=None)
     found = {
-        name: source if isinstance(source, Corpus) else read(source, reading, threads)
+        name: source if isinstance(source, Corpus) else read(source, reading)
         for name, source in corpora.items()
     }
     least = settings.min_count if isinstance(settings.min_count, int) else MIN_COUNT
@@ -160,7 +159,7 @@ def slices_of(
         fold_of, fold_strata = _random_folds(units[name], numbered[name], own, settled.seed)
         arranged = arrange(recoded, fold_of, len(fold_strata))
         slices[name] = Slice(
-            [count(arranged.fold(k), settled, threads) for k in range(len(arranged))],
+            [count(arranged.fold(k), settled) for k in range(len(arranged))],
             np.array(fold_strata),
             len(corpus),
             int(units[name].max(initial=-1)) + 1,

@@ -277,7 +277,6 @@ def stability(
     method: Method = "jackknife",
     replicates: int = 50,
     sweeps: int = SWEEPS,
-    threads: int | None = None,
     preset: Preset | None = None,
     settings: Settings | None = None,
     **changes: Any,
@@ -306,8 +305,6 @@ def stability(
     sweeps
         Sweeps of polishing for each replicate, the last of them for words only; a closed form is
         factorized to its tolerance.
-    threads
-        How many to use; all cores by default.
     preset, settings, changes
         As for `qwem.fit`. The setting `seed` is that of dealing and drawing too.
 
@@ -328,19 +325,19 @@ def stability(
     if _are_counts(source):
         if groups is not None:
             raise SettingError("groups are for documents, and these are counts by fold already.")
-        counts = FoldCounts(source, chosen, threads)
+        counts = FoldCounts(source, chosen)
         settled = resolve_auto(chosen, counts.total.vocabulary)
-        model = fit(counts.total, settled, threads=threads)
+        model = fit(counts.total, settled)
     else:
-        corpus = source if isinstance(source, Corpus) else read(source, chosen, threads)
+        corpus = source if isinstance(source, Corpus) else read(source, chosen)
         settled = resolve_auto(chosen, corpus.vocabulary)
         dealt = deal(corpus, folds, groups, settled.seed)
-        model = fit(dealt.corpus, settled, threads=threads, keep_counts=True)
+        model = fit(dealt.corpus, settled, keep_counts=True)
         whole = None if model.update_state is None else model.update_state.counts
-        counts = FoldCounts(dealt, settled, threads, whole)
+        counts = FoldCounts(dealt, settled, whole)
         model = replace(model, update_state=None)
     made = []
-    replicates_of = Replicates(model, counts.total, settled, sweeps=sweeps, threads=threads)
+    replicates_of = Replicates(model, counts.total, settled, sweeps=sweeps)
     rng = np.random.default_rng([settled.seed, 1])
     total = len(counts) if method == "jackknife" else replicates
     with progress("replicates", total, "model") as bar:

@@ -65,7 +65,6 @@ def count_pairs(
     corpus: Corpus,
     slots: Sequence[Slot],
     subsampling: Subsampling | None,
-    threads: int | None,
     chunk_tokens: int = CHUNK_TOKENS,
     working_memory: int | None = None,
     *,
@@ -77,7 +76,7 @@ def count_pairs(
     that is available. With `rough`, the size of the result is not estimated from a sample, even if
     it seems too large without.
     """
-    counter = _Counter(corpus, tuple(slots), subsampling, thread_count(threads))
+    counter = _Counter(corpus, tuple(slots), subsampling, thread_count())
     return counter.run(chunk_tokens, working_memory, rough)
 
 
@@ -191,11 +190,9 @@ class _Counter:
         if after == before:
             add_transpose(matrix, self.pool)
         if self.head == self.words:
-            return PairCounts.from_exact(matrix, self.threads)
+            return PairCounts.from_exact(matrix)
         channels = self.table.channels, after, before
-        return PairCounts.from_exact(
-            assemble(matrix, tail, channels, self.pool, self.threads), self.threads
-        )
+        return PairCounts.from_exact(assemble(matrix, tail, channels, self.pool, self.threads))
 
     def _choose_width(self, occurrences: NDArray[np.int64]) -> np.dtype[Any]:
         """Return a type that holds any count there can be."""
@@ -212,7 +209,7 @@ class _Counter:
         pairs = self._expected_pairs(occurrences)
         if rough or 2 * self._result_bytes(pairs) <= available_memory():
             return pairs
-        sampled = sampled_pairs(self.corpus, self.slots, self.subsampling, self.threads)
+        sampled = sampled_pairs(self.corpus, self.slots, self.subsampling)
         return float(sampled[-1])
 
     def _expected_pairs(self, occurrences: NDArray[Any]) -> float:

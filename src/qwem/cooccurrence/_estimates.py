@@ -58,7 +58,6 @@ def sampled_pairs(
     corpus: Corpus,
     slots: Sequence[Slot],
     subsampling: Subsampling | None = None,
-    threads: int | None = None,
 ) -> NDArray[np.float64]:
     """Estimate how many different ordered pairs the first n words make, for every n from 0 on.
 
@@ -69,7 +68,7 @@ def sampled_pairs(
     known = _estimates.setdefault(corpus, {})
     key = tuple(slots), subsampling
     if key not in known:
-        known[key] = _sampled_pairs(corpus, slots, subsampling, threads)
+        known[key] = _sampled_pairs(corpus, slots, subsampling)
     return known[key]
 
 
@@ -77,7 +76,6 @@ def _sampled_pairs(
     corpus: Corpus,
     slots: Sequence[Slot],
     subsampling: Subsampling | None,
-    threads: int | None,
 ) -> NDArray[np.float64]:
     from qwem.cooccurrence._counting import count_pairs
 
@@ -91,7 +89,7 @@ def _sampled_pairs(
     for share in (size // 2, size):
         chosen = np.sort(order[: max(1, share // each)])
         sample = _sample(corpus, [parts[number] for number in chosen])
-        counts = count_pairs(sample, slots, subsampling, threads, rough=True)
+        counts = count_pairs(sample, slots, subsampling, rough=True)
         found.append(np.sum([_pairs_by_words(pairs.tocsr()) for pairs in counts.pairs], axis=0))
         tokens.append(sample.tokens.size)
     half, whole = found

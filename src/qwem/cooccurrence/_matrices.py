@@ -76,7 +76,7 @@ def subtract_matrices(whole: Matrix, part: Matrix, threads: int) -> Matrix:
             raise not_a_part()
         np.subtract(whole[rows], block, out=rest[rows], casting="unsafe")
 
-    for_each(subtract, row_blocks(whole), threads)
+    for_each(subtract, row_blocks(whole))
     return rest
 
 
@@ -136,7 +136,7 @@ def _dense_sum(moves: Sequence[_Move], size: int, threads: int) -> NDArray[Any]:
         for move in moves:
             move.add_to(total, rows)
 
-    for_each(work, row_blocks(total), threads)
+    for_each(work, row_blocks(total))
     return total
 
 

@@ -148,13 +148,11 @@ def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
 
     runs = cut_evenly(np.arange(len(matrix) + 1), 4 * threads)
     lengths = np.zeros(len(matrix), np.int64)
-    for_each(lambda run: kernels.count_entries(matrix, *run, lengths), runs, threads)
+    for_each(lambda run: kernels.count_entries(matrix, *run, lengths), runs)
     indptr = row_ends(lengths)
     columns, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], matrix.dtype)
     places = indptr[:-1], indptr[1:]
-    for_each(
-        lambda run: kernels.compress_rows(matrix, *run, *places, columns, values), runs, threads
-    )
+    for_each(lambda run: kernels.compress_rows(matrix, *run, *places, columns, values), runs)
     return sparse.csr_array((values, columns, indptr), shape=matrix.shape)
 
 

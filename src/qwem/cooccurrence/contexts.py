@@ -55,9 +55,7 @@ class Sides:
         return sides
 
 
-def context_matrix(
-    counts: Cooccurrence, threads: int | None = None, *, transposed: bool = False
-) -> sparse.csr_array:
+def context_matrix(counts: Cooccurrence, *, transposed: bool = False) -> sparse.csr_array:
     """Return how often each word is seen in each context: words × contexts.
 
     With K contexts per word, column K·j + k is context k of word j, so that the contexts of
@@ -70,7 +68,7 @@ def context_matrix(
     >>> context_matrix(counts).toarray().tolist()  # a has b on its right, b has a on its left
     [[0, 0, 1, 0], [0, 1, 0, 0]]
     """
-    threads, width = thread_count(threads), counts.contexts_per_word
+    threads, width = thread_count(), counts.contexts_per_word
     if width == 1:
         return counts.matrices[0].tocsr()
     sides = Sides(counts)

@@ -84,7 +84,6 @@ class Cooccurrence:
         subsample: float | None = None,
         seed: int = 0,
         draws: int = 1,
-        threads: int | None = None,
     ) -> Cooccurrence:
         """Count the pairs of words at most `window` apart.
 
@@ -113,8 +112,6 @@ class Cooccurrence:
         seed, draws
             Subsampling is random, but whether a token is kept depends only on the seed, its
             document and its position; `draws` such subsamples are added up.
-        threads
-            How many to use; all cores by default.
 
         >>> from qwem import Corpus
         >>> Cooccurrence.count(Corpus.from_documents(["to be or not to be"]), window=5)["to", "be"]
@@ -135,7 +132,7 @@ class Cooccurrence:
             )
         if not 0 <= seed < 2**63:
             raise SettingError(f"seed must be a non-negative 63-bit integer, not {seed}.")
-        pairs, words, length = count_pairs(corpus, counted, subsampling, threads)
+        pairs, words, length = count_pairs(corpus, counted, subsampling)
         source: dict[str, Any] = {
             "corpus": corpus.fingerprint,
             "documents": [corpus.first_document, corpus.first_document + len(corpus)],
@@ -353,7 +350,6 @@ class Cooccurrence:
     def merge(
         cls,
         parts: Iterable[Cooccurrence | str | os.PathLike[str]],
-        threads: int | None = None,
     ) -> Cooccurrence:
         """Add counts: of the same words, or of the union of their words, in order of frequency.
 
@@ -385,7 +381,7 @@ class Cooccurrence:
             vocabulary = Vocabulary.from_counts(often)
             places = [_places(part.vocabulary, vocabulary) for part in counts]
         matrices = tuple(
-            PairCounts.sum(slot, places, len(vocabulary), threads)
+            PairCounts.sum(slot, places, len(vocabulary))
             for slot in zip(*(part.matrices for part in counts), strict=True)
         )
         sources = tuple(source for part in counts for source in part.sources)

@@ -78,11 +78,9 @@ class PairCounts:
         return counts
 
     @classmethod
-    def from_exact(
-        cls, matrix: NDArray[Any] | sparse.csr_array, threads: int | None = None
-    ) -> PairCounts:
+    def from_exact(cls, matrix: NDArray[Any] | sparse.csr_array) -> PairCounts:
         """Take a square matrix of unsigned integers, which the caller gives up."""
-        threads = thread_count(threads)
+        threads = thread_count()
         if isinstance(matrix, np.ndarray):
             stored, largest, total = _survey(matrix, threads)
         else:
@@ -222,18 +220,16 @@ class PairCounts:
     def tocsr(self) -> sparse.csr_array:
         """Return the counts as a SciPy CSR matrix."""
         if isinstance(self.matrix, np.ndarray):
-            return compress(self.matrix, thread_count(None))
+            return compress(self.matrix, thread_count())
         return self.matrix
 
     def restrict(self, size: int) -> PairCounts:
         """Return the counts among the first `size` words."""
         return self if size == self.shape[0] else self.from_exact(self.matrix[:size, :size].copy())
 
-    def reindex(
-        self, places: NDArray[np.int64], size: int, threads: int | None = None
-    ) -> PairCounts:
+    def reindex(self, places: NDArray[np.int64], size: int) -> PairCounts:
         """Return the counts with word i at ``places[i]`` of `size` words; at −1 it is left out."""
-        return self.sum([self], [places], size, threads)
+        return self.sum([self], [places], size)
 
     @classmethod
     def sum(
@@ -241,7 +237,6 @@ class PairCounts:
         parts: Sequence[PairCounts],
         places: Sequence[NDArray[np.int64] | None] | None = None,
         size: int | None = None,
-        threads: int | None = None,
     ) -> PairCounts:
         """Return the sum of counts, made a block of rows at a time.
 
@@ -253,28 +248,26 @@ class PairCounts:
             For each part, the new place of each word as in `reindex`, or None where it stays.
         size
             The number of words of the sum; by default that of the first part.
-        threads
-            How many to use; all cores by default.
         """
-        threads = thread_count(threads)
+        threads = thread_count()
         size = parts[0].shape[0] if size is None else size
         if sum(part.total for part in parts) >= 2**63:
             raise too_large()
         dense = any(part.nnz >= DENSE_COUNTS_SHARE * size * size for part in parts)
         matrices = [part.matrix for part in parts]
-        return cls.from_exact(sum_matrices(matrices, places, size, threads, dense=dense), threads)
+        return cls.from_exact(sum_matrices(matrices, places, size, threads, dense=dense))
 
-    def symmetrized(self, threads: int | None = None) -> PairCounts:
+    def symmetrized(self) -> PairCounts:
         """Return the sum of these counts and their transpose."""
-        threads = thread_count(threads)
+        threads = thread_count()
         if 2 * self.total >= 2**63:
             raise too_large()
         if not isinstance(self.matrix, np.ndarray):
-            return self.from_exact(symmetrize(self.matrix, threads), threads)
+            return self.from_exact(symmetrize(self.matrix, threads))
         total = self.matrix.astype(np.uint32 if 2 * self._largest < 2**32 else np.uint64)
         with ThreadPoolExecutor(threads) as pool:
             add_transpose(total, pool)
-        return self.from_exact(total, threads)
+        return self.from_exact(total)
 
     def __add__(self, other: PairCounts) -> PairCounts:
         self._require_shape_of(other)
@@ -282,7 +275,7 @@ class PairCounts:
 
     def __sub__(self, other: PairCounts) -> PairCounts:
         self._require_shape_of(other)
-        return self.from_exact(subtract_matrices(self.matrix, other.matrix, thread_count(None)))
+        return self.from_exact(subtract_matrices(self.matrix, other.matrix, thread_count()))
 
     def __mul__(self, times: int) -> PairCounts:
         require_whole("times", times, least=0)

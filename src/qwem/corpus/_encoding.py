@@ -69,12 +69,11 @@ def encode(
     reading: Reading,
     vocabulary: Vocabulary | None,
     folder: Path,
-    threads: int | None,
     *,
     allow_empty: bool = False,
 ) -> Encoded:
     """Encode text into a folder, with a given vocabulary or one that is chosen from the text."""
-    threads = thread_count(threads)
+    threads = thread_count()
     masked = reading.oov == "mask"
     spools = [Spool(folder / f"spool-{number}") for number in range(threads)]
     try:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from qwem._internal.blocks import even_cuts
+from qwem._internal.resources import threads
 from qwem.corpus._files import find_files, open_parquet
 from qwem.corpus._sources import open_found
 from qwem.corpus.corpus import Corpus
@@ -45,7 +46,8 @@ def encode_shard(
         )
     every_word = replace(reading, vocab_size=None, min_count=1, oov="drop")
     source = open_found([shard], documents, every_word)
-    return Corpus.encode(source, every_word, threads=1, directory=directory, allow_empty=True)
+    with threads(1):
+        return Corpus.encode(source, every_word, directory=directory, allow_empty=True)
 
 
 def _split(file: InputFile, documents: Documents, shard_bytes: int) -> Iterator[InputFile]:

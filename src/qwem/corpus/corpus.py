@@ -101,7 +101,6 @@ class Corpus:
         *,
         documents: Documents = "line",
         vocabulary: Vocabulary | None = None,
-        threads: int | None = None,
         directory: PathLike | None = None,
         **options: Any,
     ) -> Corpus:
@@ -119,8 +118,6 @@ class Corpus:
             empty document), or each file.
         vocabulary
             Encode with these words instead of choosing some; the result has their counts here.
-        threads
-            How many threads to use, by default as many as there are cores. The result is the same.
         directory
             Where to save the corpus. By default it is kept in temporary files, about six bytes
             per word of the text while it is read and two or four after, which vanish with it.
@@ -139,7 +136,7 @@ class Corpus:
 
         reading = Reading.of(**options)
         source = open_files(paths, documents, reading)
-        return cls.encode(source, reading, vocabulary, threads=threads, directory=directory)
+        return cls.encode(source, reading, vocabulary, directory=directory)
 
     @classmethod
     def from_documents(
@@ -147,7 +144,6 @@ class Corpus:
         documents: Iterable[Any],
         *,
         vocabulary: Vocabulary | None = None,
-        threads: int | None = None,
         directory: PathLike | None = None,
         **options: Any,
     ) -> Corpus:
@@ -164,7 +160,7 @@ class Corpus:
 
         reading = Reading.of(**options)
         source = open_documents(documents, reading)
-        return cls.encode(source, reading, vocabulary, threads=threads, directory=directory)
+        return cls.encode(source, reading, vocabulary, directory=directory)
 
     @classmethod
     def encode(
@@ -173,7 +169,6 @@ class Corpus:
         reading: Reading,
         vocabulary: Vocabulary | None = None,
         *,
-        threads: int | None = None,
         directory: PathLike | None = None,
         allow_empty: bool = False,
     ) -> Corpus:
@@ -189,17 +184,15 @@ class Corpus:
             )
         if not reading.phrases:
             return cls.write(
-                lambda folder: encode(
-                    source, reading, vocabulary, folder, threads, allow_empty=allow_empty
-                ),
+                lambda folder: encode(source, reading, vocabulary, folder, allow_empty=allow_empty),
                 directory,
             )
         from qwem.corpus.phrases import encode_joined
 
         all_words = replace(reading, phrases=False, vocab_size=None, min_count=1)
-        corpus = cls.encode(source, all_words, threads=threads, allow_empty=allow_empty)
+        corpus = cls.encode(source, all_words, allow_empty=allow_empty)
         return cls.write(
-            lambda folder: encode_joined(corpus, reading, vocabulary, folder, threads), directory
+            lambda folder: encode_joined(corpus, reading, vocabulary, folder), directory
         )
 
     @classmethod

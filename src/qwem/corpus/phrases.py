@@ -122,7 +122,6 @@ class Phrases:
         threshold: float | None = None,
         min_count: int = 5,
         passes: int = 1,
-        threads: int | None = None,
     ) -> Phrases:
         """Find the phrases of a corpus, which should hold every word of the text (``min_count=1``).
 
@@ -144,12 +143,8 @@ class Phrases:
             How often a pair must occur.
         passes
             How many times to look, the phrases found so far being words.
-        threads
-            How many to use; all cores by default. The result is the same.
         """
-        return learn(
-            corpus, passes, threads, scoring=scoring, threshold=threshold, min_count=min_count
-        )[0]
+        return learn(corpus, passes, scoring=scoring, threshold=threshold, min_count=min_count)[0]
 
     @classmethod
     def empty(
@@ -190,16 +185,12 @@ class Phrases:
         """The phrases as they are spelled in a corpus, in the order in which they were found."""
         return tuple(map(DELIMITER.join, zip(self.firsts, self.seconds, strict=True)))
 
-    def join(
-        self, corpus: Corpus, threads: int | None = None, directory: PathLike | None = None
-    ) -> Corpus:
+    def join(self, corpus: Corpus, directory: PathLike | None = None) -> Corpus:
         """Return a corpus in which these phrases are single words, saved if there is a place."""
         from qwem.corpus.reading import Reading
 
         reading = Reading(min_count=1, phrases=self, oov=corpus.settings.get("oov", "drop"))
-        return corpus.write(
-            lambda folder: encode_joined(corpus, reading, None, folder, threads), directory
-        )
+        return corpus.write(lambda folder: encode_joined(corpus, reading, None, folder), directory)
 
     def extended(self, words: Sequence[str], found: PairStatistics) -> Phrases:
         """Return these phrases with those of one more pass, found in a text by their settings."""
@@ -255,7 +246,7 @@ class Phrases:
 
 
 def learn(
-    corpus: Corpus, passes: int, threads: int | None, *, scoring: Scoring = "npmi",
+    corpus: Corpus, passes: int, *, scoring: Scoring = "npmi",
     threshold: float | None = None, min_count: int = 5,
 ) -> tuple[Phrases, TokenStream]:  # fmt: skip
     """Return the phrases of a corpus, and its tokens with those of all but the last pass joined.
@@ -263,7 +254,7 @@ def learn(
     See `Phrases.learn`.
     """
     phrases = Phrases.empty(passes, scoring, threshold, min_count)
-    workers = thread_count(threads)
+    workers = thread_count()
     stream = stream_of(corpus)
     with progress("phrases", passes * stream.tokens.size, "word") as bar:
         for number in range(passes):
@@ -283,7 +274,6 @@ def encode_joined(
     reading: Reading,
     vocabulary: Vocabulary | None,
     folder: Path,
-    threads: int | None,
 ) -> Encoded:
     """Join the phrases of a corpus of all words, choose the vocabulary, and encode into a folder.
 
@@ -293,13 +283,13 @@ def encode_joined(
     from qwem.corpus._encoding import TOKENS_FILE, Encoded
     from qwem.corpus._token_stream import write_renumbered
 
-    workers = thread_count(threads)
+    workers = thread_count()
     if isinstance(reading.phrases, Phrases):
         phrases = reading.phrases
         stream = phrases.joined(stream_of(corpus), workers)
     else:
         passes = USUAL_PASSES if reading.phrases is True else int(reading.phrases)
-        phrases, stream = learn(corpus, passes, threads)
+        phrases, stream = learn(corpus, passes)
         stream = phrases.joined(stream, workers, first_pass=passes - 1)
     spelling = stream.words
     found = stream.counts.copy()

@@ -72,7 +72,6 @@ def spell(
     *,
     evidence: float = 100.0,
     ridge: float = 10.0,
-    threads: int | None = None,
 ) -> Embedding:
     """Return an embedding whose rare words lean on their spelling; unseen words have vectors too.
 
@@ -95,8 +94,6 @@ def spell(
         The evidence of independence that the vectors were shrunk by: see `qwem.polish.polish`.
     ridge
         How many words an n-gram must be in before its vector is trusted.
-    threads
-        How many to use; all cores by default. The result is the same whatever their number.
 
     >>> from qwem import Embedding, Vocabulary
     >>> words = ("cat", "cats", "dog", "dogs", "doge")
@@ -123,8 +120,8 @@ def spell(
         )
     weights = trust.astype(np.float32)
     asked: Matrix = embedding.vectors / weights[:, None]
-    vectors = _regress(incidence, asked, weights, np.float32(ridge), threads)
-    predicted = multiply(incidence, vectors, threads)
+    vectors = _regress(incidence, asked, weights, np.float32(ridge))
+    predicted = multiply(incidence, vectors)
     predicted *= (1 - trust)[:, None].astype(np.float32)
     predicted += embedding.vectors
     return Embedding(
@@ -169,7 +166,6 @@ def _regress(
     asked: Matrix,
     weights: Matrix,
     ridge: np.float32,
-    threads: int | None,
 ) -> Matrix:
     """Solve (XᵀΩX + ridge) B = XᵀΩU by conjugate gradients, all columns at once."""
     from qwem._internal.sparse_product import multiply
@@ -177,15 +173,15 @@ def _regress(
     transposed = incidence.T.tocsr()
     transposed.sort_indices()
     diagonal = transposed.multiply(transposed) @ weights + ridge
-    rest = multiply(transposed, asked * weights[:, None], threads)
+    rest = multiply(transposed, asked * weights[:, None])
     solution = np.zeros_like(rest)
     scaled = rest / diagonal[:, None]
     direction = scaled.copy()
     size = np.einsum("ij,ij->j", rest, scaled)
     with progress("spelling", STEPS, "step") as bar:
         for _ in range(STEPS):
-            bent = multiply(incidence, direction, threads) * weights[:, None]
-            bent = multiply(transposed, bent, threads) + ridge * direction
+            bent = multiply(incidence, direction) * weights[:, None]
+            bent = multiply(transposed, bent) + ridge * direction
             along = np.einsum("ij,ij->j", direction, bent)
             length = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
             solution += length * direction

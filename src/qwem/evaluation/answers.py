@@ -61,7 +61,6 @@ def answer_questions(
     questions: NDArray[np.int64],
     *,
     normalize: bool = True,
-    threads: int | None = None,
 ) -> Answers:
     """Return the words that are to c as b is to a, for questions (a, b, c).
 
@@ -85,7 +84,7 @@ def answer_questions(
     answers = Answers(*np.full((2, len(questions)), -1))
     for part in blocks(len(questions), len(searched), most=_MAXIMA):
         some = asked.part(part)
-        sums, products = _block_maxima(embedding, units, some, searched, threads)
+        sums, products = _block_maxima(embedding, units, some, searched)
         likely = sums >= sums.max(axis=0) - _SLACK_SUM
         likely[:, _pointless(units, some)] = False
         answers.by_sum[part] = _best_rows(embedding, units, some, searched, likely, _sum)
@@ -119,7 +118,6 @@ def _block_maxima(
     units: NDArray[np.float64],
     asked: _Questions,
     searched: list[slice],
-    threads: int | None,
 ) -> NDArray[np.float32]:
     """Return the best float32 scores of each block (rows) and question, by 3CosAdd and 3CosMul."""
     from qwem.evaluation.kernels import best_of_block
@@ -146,7 +144,7 @@ def _block_maxima(
                 *maxima[:, number, part],
             )
 
-        for_each(search, blocks(len(asked.rows), most=1 << 12), threads)
+        for_each(search, blocks(len(asked.rows), most=1 << 12))
     return maxima
 
 

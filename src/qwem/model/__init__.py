@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qwem._internal.imports import lazy_names
+from qwem._internal.resources import threads
 
 if TYPE_CHECKING:
     from qwem.model.fitting import count, fit, fit_counts, read
@@ -36,6 +37,7 @@ __all__ = [
     "read",
     "reject_fixed_settings",
     "resolve_auto",
+    "threads",
 ]
 
 # Settings alone don't need SciPy, nor fits scikit-learn.

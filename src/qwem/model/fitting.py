@@ -34,7 +34,6 @@ def fit(
     *,
     preset: Preset | None = None,
     keep_counts: bool = False,
-    threads: int | None = None,
     **changes: Any,
 ) -> Model:
     """Learn word embeddings in closed form.
@@ -51,8 +50,6 @@ def fit(
         ``"paper"``: the paper's model.
     keep_counts
         Whether the model has its counts, so that it can be updated: see `Model.update`.
-    threads
-        How many to use; all cores by default.
     changes
         Any field of `qwem.Settings`, such as ``dim=100`` or ``window=5``. A setting of a stage that
         is handed in ready-made is refused, and is passed over in `settings` and presets.
@@ -66,10 +63,10 @@ def fit(
     reject_fixed_settings(source, changes)
     watch = Stopwatch()
     if isinstance(source, Cooccurrence):
-        model = fit_counts(source, None, given, watch, threads=threads)
+        model = fit_counts(source, None, given, watch)
         return replace(model, update_state=_update_state(source, None)) if keep_counts else model
     with watch.stage("read"):
-        corpus = source if isinstance(source, Corpus) else read(source, given, threads)
+        corpus = source if isinstance(source, Corpus) else read(source, given)
         resolved = resolve_auto(given, corpus.vocabulary)
         found, least = len(corpus.vocabulary), None
         if corpus is not source and given.vocab_size is None:
@@ -80,9 +77,9 @@ def fit(
                 least = corpus.settings.get("min_count")
     require_enough(resolved, corpus.vocabulary)
     with watch.stage("count"):
-        counts = count(corpus, resolved, threads)
+        counts = count(corpus, resolved)
         usage = Usage.of(counts, corpus.vocabulary.counts)
-    model = fit_counts(counts, corpus, resolved, watch, usage=usage, found=found, threads=threads)
+    model = fit_counts(counts, corpus, resolved, watch, usage=usage, found=found)
     model = replace(model, corpus={"fingerprint": corpus.fingerprint, **model.corpus})
     return (
         replace(model, update_state=_update_state(counts, corpus, least)) if keep_counts else model
@@ -97,7 +94,6 @@ def fit_counts(
     *,
     usage: Usage | None = None,
     found: int | None = None,
-    threads: int | None = None,
 ) -> Model:
     """Learn word embeddings from counts.
 
@@ -116,14 +112,12 @@ def fit_counts(
         How words are used; found from the counts if it is not given.
     found
         How many words there were before memory limited them.
-    threads
-        How many to use; all cores by default.
     """
     # Subsampled counts have fewer words than the text that settings are chosen for.
     vocabulary = original_vocabulary(counts) if corpus is None else corpus.vocabulary
     resolved = resolve_auto(settings, vocabulary)
     require_enough(resolved, vocabulary)
-    solution = learn(counts, resolved, threads, watch)
+    solution = learn(counts, resolved, watch)
     usage = usage or Usage.of(counts, vocabulary.counts)
     return assemble(solution, counts, corpus, resolved, watch, vocabulary, found, usage)
 
@@ -155,16 +149,14 @@ def assemble(
     )
 
 
-def read(source: Any, settings: Settings, threads: int | None = None) -> Corpus:
+def read(source: Any, settings: Settings) -> Corpus:
     """Encode text: paths to files, or documents."""
     if _are_paths(source):
-        return Corpus.from_files(
-            source, documents=settings.documents, threads=threads, **settings.reading
-        )
-    return Corpus.from_documents(source, threads=threads, **settings.reading)
+        return Corpus.from_files(source, documents=settings.documents, **settings.reading)
+    return Corpus.from_documents(source, **settings.reading)
 
 
-def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Cooccurrence:
+def count(corpus: Corpus, settings: Settings) -> Cooccurrence:
     """Count the pairs of a corpus."""
     resolved = resolve_auto(settings, corpus.vocabulary)
     return Cooccurrence.count(
@@ -175,7 +167,6 @@ def count(corpus: Corpus, settings: Settings, threads: int | None = None) -> Coo
         subsample=resolved.subsample,
         draws=resolved.draws,
         seed=resolved.seed,
-        threads=threads,
     )
 
 

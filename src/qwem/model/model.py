@@ -175,7 +175,6 @@ class Model:
         documents: Documents = "line",
         text_column: str = "text",
         draws: int = 10,
-        threads: int | None = None,
     ) -> NewWord:
         """Return the vector of a word, name or phrase from texts in which it occurs.
 
@@ -195,8 +194,6 @@ class Model:
             As in `qwem.Settings`.
         draws
             Over how many subsamples of frequent words to average, where the model subsamples.
-        threads
-            How many to use; all cores by default.
 
         >>> import qwem
         >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2, window=5)
@@ -213,7 +210,7 @@ class Model:
         reading = Settings(
             tokenizer=tokenizer, min_count=1, documents=documents, text_column=text_column
         )
-        return embed(self, word, contexts, reading, draws, threads)
+        return embed(self, word, contexts, reading, draws)
 
     def update(
         self,
@@ -224,7 +221,6 @@ class Model:
         documents: Documents = "line",
         text_column: str = "text",
         errors: Errors = "strict",
-        threads: int | None = None,
     ) -> Model:
         """Return the model of more text, or of less, without reading the old text again.
 
@@ -248,8 +244,6 @@ class Model:
             What a word is; by default, what it was in the text of the model.
         documents, text_column, errors
             As in `qwem.Settings`.
-        threads
-            How many to use; all cores by default.
 
         >>> import qwem
         >>> texts = ["the king and the queen", "a cat and a dog"] * 20
@@ -272,7 +266,7 @@ class Model:
             text_column=text_column,
             errors=errors,
         )
-        return update(self, more, remove, reading, threads)
+        return update(self, more, remove, reading)
 
     def __repr__(self) -> str:
         words, dim = self.spectrum.eigenvectors.shape

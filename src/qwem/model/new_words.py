@@ -93,13 +93,11 @@ class NewWord(Result):
         }
 
 
-def embed(
-    model: Model, word: str, contexts: Any, reading: Settings, draws: int, threads: int | None
-) -> NewWord:
+def embed(model: Model, word: str, contexts: Any, reading: Settings, draws: int) -> NewWord:
     """Return the vector of a word from its contexts, read in this way; see `Model.embed`."""
     from qwem.model.fitting import read
 
-    corpus = contexts if isinstance(contexts, Corpus) else read(contexts, reading, threads)
+    corpus = contexts if isinstance(contexts, Corpus) else read(contexts, reading)
     parts = Corpus.from_documents([word], tokenizer=reading.tokenizer, min_count=1)
     if model.phrases is not None:
         parts = model.phrases.join(parts)
@@ -111,7 +109,7 @@ def embed(
             f"{word!r} does not occur in the contexts; give texts in which it does, or check its "
             "spelling."
         )
-    counts = _row(model, corpus, places, len(pattern), draws, threads)
+    counts = _row(model, corpus, places, len(pattern), draws)
     rows = model.embed_rows(counts / draws)
     return NewWord(
         word, rows.vectors[0], rows.covariances[0].astype(np.float64), len(places), model.wv
@@ -124,7 +122,6 @@ def _row(
     places: NDArray[np.int64],
     length: int,
     draws: int,
-    threads: int | None,
 ) -> NDArray[np.int64]:
     """Return how often the words of the model stand around some places, over all draws.
 
@@ -165,7 +162,6 @@ def _row(
         slots=slots,
         subsample=subsample,
         draws=draws if subsample else 1,
-        threads=threads,
     )
     width = size * counts.contexts_per_word
     row = context_matrix(counts)[[size]].toarray()[0, :width].astype(np.int64)

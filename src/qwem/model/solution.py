@@ -141,10 +141,12 @@ class ClosedForm:
         )
 
     def solve_words(
-        self, counts: Cooccurrence, settings: ResolvedSettings, *, threads: int | None = None
+        self,
+        counts: Cooccurrence,
+        settings: ResolvedSettings,
     ) -> Embedding:
         """Return the vectors of the same words in other counts, all contexts being fixed."""
-        target = build_target(counts, settings, threads)
+        target = build_target(counts, settings)
         return Embedding(counts.vocabulary, target @ self.projection.astype(np.float32))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -163,7 +165,6 @@ Solution: TypeAlias = ClosedForm | Polished
 def learn(
     counts: Cooccurrence,
     settings: ResolvedSettings,
-    threads: int | None,
     watch: Stopwatch,
     *,
     earlier: Solution | None = None,
@@ -174,8 +175,6 @@ def learn(
     ----------
     counts, settings
         What to learn from, and how.
-    threads
-        How many to use.
     watch
         Measures the stages.
     earlier
@@ -186,8 +185,8 @@ def learn(
     start: dict[str, Any] = {}
     before = earlier if settings.polish and isinstance(earlier, Polished) else None
     with watch.stage("target"):
-        target = build_target(counts, settings, threads)
-    with watch.stage("factorize"), blas_threads(threads):
+        target = build_target(counts, settings)
+    with watch.stage("factorize"), blas_threads():
         spectrum = factorize(
             target,
             settings.dim,
@@ -200,31 +199,29 @@ def learn(
             spectrum = with_signs_of(earlier.spectrum, spectrum)
     if not settings.polish:
         return ClosedForm(spectrum)
-    with watch.stage("polish"), blas_threads(threads):
+    with watch.stage("polish"), blas_threads():
         if before is not None:
             start["start"] = before.warm_start(spectrum)
-        result = polish(spectrum, counts, threads=threads, **start)
-    return with_ngrams(result, threads, watch) if settings.ngrams else result
+        result = polish(spectrum, counts, **start)
+    return with_ngrams(result, watch) if settings.ngrams else result
 
 
-def with_ngrams(polished: Polished, threads: int | None, watch: Stopwatch) -> Polished:
+def with_ngrams(polished: Polished, watch: Stopwatch) -> Polished:
     """Return polished vectors whose words also have the vectors of their spelling."""
     from qwem.embedding import spell
 
     with watch.stage("ngrams"):
         evidence = polished.settings["evidence"]
-        return replace(polished, words=spell(polished.words, evidence=evidence, threads=threads))
+        return replace(polished, words=spell(polished.words, evidence=evidence))
 
 
-def build_target(
-    counts: Cooccurrence, settings: ResolvedSettings, threads: int | None = None
-) -> Target:
+def build_target(counts: Cooccurrence, settings: ResolvedSettings) -> Target:
     """Build the target of counts."""
     from qwem.target.building import build
     from qwem.target.targets import formula_of
 
     made, reweighting = target_settings(counts, settings)
-    return build(counts, formula_of(made), made, reweighting=reweighting, threads=threads)
+    return build(counts, formula_of(made), made, reweighting=reweighting)
 
 
 def target_settings(

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from qwem.model.settings import Settings
 
 
-def update(
-    model: Model, more: Any, remove: Any, reading: Settings, threads: int | None = None
-) -> Model:
+def update(model: Model, more: Any, remove: Any, reading: Settings) -> Model:
     """Return the model of more or less text, read in this way; see `Model.update`."""
     from qwem.model.fitting import read
 
@@ -44,10 +42,10 @@ def update(
             continue
         if not isinstance(source, Corpus | Cooccurrence):
             with watch.stage("read"):
-                source = read(source, reading, threads)
+                source = read(source, reading)
         with watch.stage("count"):
-            state = change(state, source, threads)
-    solution = learn(state.counts, _settings_of(model), threads, watch, earlier=model.solution)
+            state = change(state, source)
+    solution = learn(state.counts, _settings_of(model), watch, earlier=model.solution)
     words = len(state.counts.vocabulary)
     return replace(
         model,
@@ -61,7 +59,7 @@ def update(
     )
 
 
-def _with(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None) -> UpdateState:
+def _with(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
     """Add the counts of more text. New words come last."""
     own = state.counts.vocabulary
     if isinstance(source, Cooccurrence):
@@ -80,7 +78,7 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None
         np.append(state.words.counts, np.zeros(len(entering), np.int64)),
     )
     number = int(state.batches[0, 0]) + len(state.documents)
-    more = _count(state, source.recode(counted, oov=state.oov), number, threads)
+    more = _count(state, source.recode(counted, oov=state.oov), number)
     rest = {word: count for word, count in waiting.items() if word not in known}
     return replace(
         state,
@@ -92,7 +90,7 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None
     )
 
 
-def _without(state: UpdateState, source: Corpus | Cooccurrence, threads: int | None) -> UpdateState:
+def _without(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
     """Subtract the counts of some text."""
     if isinstance(source, Cooccurrence):
         return replace(state, counts=_occurring(state.counts - source))
@@ -108,15 +106,13 @@ def _without(state: UpdateState, source: Corpus | Cooccurrence, threads: int | N
         if batch > 0:
             waiting -= Counter(_occurring_words(part))
         part = part.recode(state.words_of_batch(batch), oov=state.oov)
-        counts -= _count(state, part, int(numbers[chosen].min()), threads)
+        counts -= _count(state, part, int(numbers[chosen].min()))
     return replace(
         state, counts=_occurring(counts), documents=documents, waiting=_vocabulary(waiting)
     )
 
 
-def _count(
-    state: UpdateState, corpus: Corpus, first_document: int, threads: int | None
-) -> Cooccurrence:
+def _count(state: UpdateState, corpus: Corpus, first_document: int) -> Cooccurrence:
     """Count a text as the first was: the same window, and frequent words thinned out alike."""
     if state.counts.weights is None:
         raise SettingError(
@@ -128,7 +124,6 @@ def _count(
     return Cooccurrence.count(
         replace(corpus, first_document=first_document),
         slots=state.counts.slots,
-        threads=threads,
         **thinning,
     )
 

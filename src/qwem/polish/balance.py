@@ -29,7 +29,6 @@ def balanced(
     context: Matrix,
     word_weights: Vector,
     context_weights: Vector,
-    threads: int | None,
 ) -> Balanced:
     """Return W A and W′ A⁻¹ with A symmetric and equal Gram matrices of the weighted rows.
 
@@ -38,11 +37,11 @@ def balanced(
     to choose. Then the weighted mean of the word vectors is taken out of W: its products with the
     contexts are the same for every word.
     """
-    first, second = gram(word, word_weights, threads), gram(context, context_weights, threads)
+    first, second = gram(word, word_weights), gram(context, context_weights)
     root, inverse = _power(first, 0.5), _power(first, -0.5)
     squared = inverse @ _power(root @ second @ root, 0.5) @ inverse
-    word = transformed(word, _power(squared, 0.5), threads)
-    context = transformed(context, _power(squared, -0.5), threads)
+    word = transformed(word, _power(squared, 0.5))
+    context = transformed(context, _power(squared, -0.5))
     mean = (weighted_sum(word, word_weights) / word_weights.sum()).astype(np.float32)
     return Balanced(word - mean, context, mean)
 

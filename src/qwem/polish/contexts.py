@@ -65,14 +65,14 @@ class ContextCounts(NamedTuple):
     """The transpose."""
 
     @classmethod
-    def of(cls, counts: Cooccurrence, threads: int | None = None) -> ContextCounts:
+    def of(cls, counts: Cooccurrence) -> ContextCounts:
         """Return how often each word was seen with each context."""
         from qwem.cooccurrence import context_matrix
 
-        by_word = context_matrix(counts, threads)
+        by_word = context_matrix(counts)
         if counts.contexts_per_word == 1:
             return cls(by_word, by_word)
-        return cls(by_word, context_matrix(counts, threads, transposed=True))
+        return cls(by_word, context_matrix(counts, transposed=True))
 
 
 @dataclass(frozen=True, eq=False)

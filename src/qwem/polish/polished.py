@@ -140,7 +140,6 @@ class Polished:
         *,
         steps: int = 30,
         tol: float = 1e-3,
-        threads: int | None = None,
     ) -> Embedding:
         """Return the vectors of the same words in other counts, all contexts being fixed.
 
@@ -158,9 +157,6 @@ class Polished:
             How many at most.
         tol
             See above.
-        threads
-            How many to use; all cores by default. The result has the same bits whatever their
-            number.
 
         >>> import qwem
         >>> counts = qwem.Cooccurrence.from_matrix("abc", [[4, 2, 1], [2, 0, 3], [1, 3, 2]])
@@ -183,11 +179,11 @@ class Polished:
             evidence=self.settings["evidence"],
             coupling=coupling_of(self.spectrum),
         )
-        stepper, before = LocalStepper(*ContextCounts.of(counts, threads), threads), np.inf
+        stepper, before = LocalStepper(*ContextCounts.of(counts)), np.inf
         with blas_threads(1):
             for _ in range(steps):
                 words, value, _ = improve(
-                    loss.of_words(), stepper, words, contexts, threads, lambda pairs: None
+                    loss.of_words(), stepper, words, contexts, lambda pairs: None
                 )
                 if before - value <= tol * -value:
                     break

@@ -39,7 +39,6 @@ def polish(
     evidence: float = 100.0,
     tol: float = 0.01,
     start: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
-    threads: int | None = None,
     callback: Callable[[Polished], object] | None = None,
     stepper: Stepper | None = None,
 ) -> Polished:
@@ -74,8 +73,6 @@ def polish(
         Word and context vectors to start from instead of the closed form, such as those of an
         earlier result on similar counts: `Polished.sides`. Then the first half of a sweep, that for
         words, is enough if it lowers the loss by less than half of that part.
-    threads
-        How many to use; all cores by default. The result has the same bits whatever their number.
     callback
         Called with the result so far after every sweep.
     stepper
@@ -108,7 +105,7 @@ def polish(
         coupling=coupling_of(spectrum),
     )
     if stepper is None:
-        stepper = LocalStepper(*ContextCounts.of(counts, threads), threads)
+        stepper = LocalStepper(*ContextCounts.of(counts))
     is_warm = start is not None
     word, context = _start(spectrum, len(shares)) if start is None else start
     shapes = spectrum.eigenvectors.shape, (len(statistics.context_sums), spectrum.dim)
@@ -124,7 +121,7 @@ def polish(
         # Weights are the part of each vector that comes from its text, not from the evidence.
         seen = counts.word_counts, np.outer(counts.word_counts, len(shares) * shares).ravel()
         of_words, of_contexts = (each / (each + evidence) for each in seen)
-        sides = balanced(word, context, of_words, of_contexts, threads)
+        sides = balanced(word, context, of_words, of_contexts)
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         return Polished(
             spectrum,
@@ -140,16 +137,12 @@ def polish(
     # don't depend on the threads.
     with blas_threads(1), progress("polish", 2 * sweeps * statistics.pairs, "pair") as bar:
         while not converged and len(losses) < 2 * sweeps:
-            word, before, fall = improve(
-                loss.of_words(), stepper, word, context, threads, bar.update
-            )
+            word, before, fall = improve(loss.of_words(), stepper, word, context, bar.update)
             losses.append(before)
             # Twice the fall that is sure of the words' half stands for that of the whole sweep.
             converged = is_warm and len(losses) == 1 and 2 * fall < tol * -before
             if not converged:
-                context, before, _ = improve(
-                    loss.of_contexts(), stepper, context, word, threads, bar.update
-                )
+                context, before, _ = improve(loss.of_contexts(), stepper, context, word, bar.update)
                 losses.append(before)
                 # The loss after a sweep is known in the next, so two contexts' halves are compared.
                 converged = len(losses) > 2 and losses[-3] - before <= tol * -before

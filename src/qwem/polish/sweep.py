@@ -59,7 +59,6 @@ def improve(
     stepper: Stepper,
     own: Matrix,
     other: Matrix,
-    threads: int | None,
     done: Callable[[int], object],
 ) -> Step:
     """Take one step for every row of `own`, against the rows of `other`.
@@ -68,16 +67,16 @@ def improve(
     identity: with G = RRᵀ that matrix, the other side is y ↦ R⁻¹y and the own is w ↦ Rᵀw. There
     the gradient is nearly the direction to go. `done` is called with the number of pairs worked on.
     """
-    root = cholesky(_regular(gram(other, problem.gram, threads)), lower=True)
+    root = cholesky(_regular(gram(other, problem.gram)), lower=True)
     inverse = solve_triangular(root, np.eye(len(root)), lower=True)
-    there = transformed(other, inverse.T, threads)
-    here = transformed(own, root, threads)
+    there = transformed(other, inverse.T)
+    here = transformed(own, root)
     constant = weighted_sum(there, problem.constant).astype(np.float32)
     if len(problem.means):
-        problem = replace(problem, means=transformed(problem.means, root, threads))
+        problem = replace(problem, means=transformed(problem.means, root))
     losses = stepper(problem, there, constant, here, done)
     loss, fall = (math.fsum(column * problem.weight) for column in losses.T)
-    return Step(transformed(here, inverse, threads), loss, fall)
+    return Step(transformed(here, inverse), loss, fall)
 
 
 class LocalStepper:
@@ -90,10 +89,8 @@ class LocalStepper:
         self,
         by_word: sparse.csr_array[Any],
         by_context: sparse.csr_array[Any],
-        threads: int | None,
     ) -> None:
         self._pairs = {"words": by_word, "contexts": by_context}
-        self._threads = threads
 
     def __call__(
         self,
@@ -108,7 +105,7 @@ class LocalStepper:
         tasks = row_cuts(matrix.indptr, cached_rows(here.shape[1]))
         pairs = matrix.indptr, matrix.indices, matrix.data
         weights = there, constant, problem.rows, problem.columns, problem.means
-        step_rows(tasks, pairs, weights, here, losses, self._threads, done)
+        step_rows(tasks, pairs, weights, here, losses, done)
         return losses
 
 
@@ -118,7 +115,6 @@ def step_rows(
     weights: tuple[Matrix, Matrix, Matrix, Matrix, Matrix],
     here: Matrix,
     losses: Vector,
-    threads: int | None,
     done: Callable[[int], object],
 ) -> None:
     """Take one step for the rows of some tasks, in place, and write their losses and falls.
@@ -134,8 +130,6 @@ def step_rows(
         problem.
     here, losses
         What to write.
-    threads
-        How many to use.
     done
         Called with the number of pairs worked on.
     """
@@ -148,7 +142,7 @@ def step_rows(
         solve_blocks(cuts, tiles, *pairs, *weights, here, losses)
         done(int(indptr[cuts[-1]] - indptr[cuts[0]]))
 
-    for_each(work, tasks, threads)
+    for_each(work, tasks)
 
 
 def cached_rows(dim: int) -> int:
@@ -158,7 +152,7 @@ def cached_rows(dim: int) -> int:
     return max(PAIRS, CACHE_BYTES // (np.dtype(np.float32).itemsize * dim))
 
 
-def gram(vectors: Matrix, weights: Vector, threads: int | None) -> Vector:
+def gram(vectors: Matrix, weights: Vector) -> Vector:
     """Return Σ_i weights_i v_i v_iᵀ, with the same bits whatever the number of threads.
 
     Blocks of rows are multiplied in float32 and added in float64.
@@ -170,19 +164,19 @@ def gram(vectors: Matrix, weights: Vector, threads: int | None) -> Vector:
         weighted = vectors[rows] * weights[rows, None].astype(np.float32)
         products[rows.start // parts[0].stop] = (weighted.T @ vectors[rows]).astype(np.float64)
 
-    for_each(work, parts, threads)
+    for_each(work, parts)
     total: Vector = sum(products[1:], start=products[0])
     return total
 
 
-def transformed(vectors: Matrix, matrix: Vector, threads: int | None) -> Matrix:
+def transformed(vectors: Matrix, matrix: Vector) -> Matrix:
     """Return vectors @ matrix in float32, row after row."""
     result, narrow = np.empty(vectors.shape, np.float32), matrix.astype(np.float32)
 
     def work(rows: slice) -> None:
         np.matmul(vectors[rows], narrow, out=result[rows])
 
-    for_each(work, blocks(len(vectors), vectors.shape[1]), threads)
+    for_each(work, blocks(len(vectors), vectors.shape[1]))
     return result
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from qwem._internal.blocks import blocks
-from qwem._internal.resources import blas_threads, require_memory, thread_count
+from qwem._internal.resources import blas_threads, require_memory
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov, lapack
 from qwem.spectrum.selection import Eigenpairs, Request, fix_signs
@@ -206,7 +206,7 @@ def _solve_krylov(
             seed=seed,
             max_basis=basis,
             max_products=products,
-            threads=None if matrix.is_dense else thread_count(matrix.threads),
+            cut=not matrix.is_dense,
         )
 
 

@@ -54,7 +54,7 @@ def solve(
     seed: int,
     max_basis: int,
     max_products: int,
-    threads: int | None = None,
+    cut: bool = False,
 ) -> Eigenpairs:
     """Return the requested eigenpairs of the operator that `multiply` applies.
 
@@ -72,7 +72,7 @@ def solve(
     deflation.
     """
     rng = np.random.default_rng(seed)
-    basis = GrowingBasis(rows, min(rows, max_basis), dtype, threads)
+    basis = GrowingBasis(rows, min(rows, max_basis), dtype, cut=cut)
     width = BLOCK_WIDTH
     if start is not None and request.tol >= _COARSE:
         direction = request.direction[:, None].astype(dtype)

@@ -26,12 +26,11 @@ class Shares:
     """Products of tall matrices, shared out over threads.
 
     The rows are cut into blocks that do not depend on the number of threads, so that results don't
-    either. With None for `threads` nothing is cut, and the products are left to BLAS.
+    either. Unless `cut`, they stay whole, and the products are left to BLAS.
     """
 
-    def __init__(self, rows: int, threads: int | None) -> None:
-        self.blocks = blocks(rows, most=rows if threads is None else _BLOCK_ROWS)
-        self.threads = threads
+    def __init__(self, rows: int, cut: bool) -> None:
+        self.blocks = blocks(rows, most=_BLOCK_ROWS if cut else rows)
 
     def inner_products(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
         """Return firstᵀ second."""
@@ -41,7 +40,7 @@ class Shares:
             rows = self.blocks[part]
             np.matmul(first[rows].T, second[rows], out=parts[part])
 
-        for_each(work, range(len(parts)), self.threads)
+        for_each(work, range(len(parts)))
         return parts.sum(axis=0, dtype=np.float64)
 
     def combined(self, columns: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
@@ -51,7 +50,7 @@ class Shares:
         def work(rows: slice) -> None:
             np.matmul(columns[rows], weights, out=result[rows])
 
-        for_each(work, self.blocks, self.threads)
+        for_each(work, self.blocks)
         return result
 
     def subtract(self, block: Block, columns: Block, weights: Block) -> None:
@@ -60,7 +59,7 @@ class Shares:
         def work(rows: slice) -> None:
             block[rows] -= columns[rows] @ weights
 
-        for_each(work, self.blocks, self.threads)
+        for_each(work, self.blocks)
 
     def copy(self, block: Block, result: Block) -> None:
         """Copy `block` in blocks of rows, which is faster where the order of memory changes."""
@@ -68,7 +67,7 @@ class Shares:
         def work(rows: slice) -> None:
             result[rows] = block[rows]
 
-        for_each(work, self.blocks, self.threads)
+        for_each(work, self.blocks)
 
 
 def orthonormalize(
@@ -85,7 +84,7 @@ def orthonormalize(
     >>> Q.shape, np.allclose(Q @ R, [[3, 6], [4, 8]])
     ((2, 1), True)
     """
-    shares = Shares(len(block), None) if shares is None else shares
+    shares = Shares(len(block), False) if shares is None else shares
     wide = np.asarray(block, dtype=np.float64)
     factor = np.eye(wide.shape[1])
     for smallest in (threshold, 0.5):
@@ -115,14 +114,14 @@ def _principal_axes(
 class GrowingBasis:
     """Orthonormal columns Q for a symmetric operator A, with the projection QᵀAQ.
 
-    `capacity` bounds the number of columns; memory is touched only as they fill up. `threads` are
+    `capacity` bounds the number of columns; memory is touched only as they fill up. `cut` is
     as for `Shares`.
     """
 
     def __init__(
-        self, rows: int, capacity: int, dtype: np.dtype[Any], threads: int | None = None
+        self, rows: int, capacity: int, dtype: np.dtype[Any], *, cut: bool = False
     ) -> None:
-        self._shares = Shares(rows, threads)
+        self._shares = Shares(rows, cut)
         self._columns: Block = np.empty((rows, capacity), dtype=dtype, order="F")
         self._projection = np.zeros((capacity, capacity))
         self._recent = 0

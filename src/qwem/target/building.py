@@ -42,8 +42,6 @@ class TargetOptions(TypedDict, total=False):
     """Type of the entries: float32, the default, or float64."""
     dense: bool | None
     """Whether to store every entry; by default, where that is faster."""
-    threads: int | None
-    """How many to use; all cores by default."""
 
 
 @dataclass(frozen=True)
@@ -115,17 +113,15 @@ class TargetPlan:
         }
         return cls(formula, expected, dtype, dense, reweighting, fields)
 
-    def target(self, rest: Any, threads: int | None = None) -> Target:
+    def target(self, rest: Any) -> Target:
         """Return the target with these entries; see `Target.rest`."""
-        return Target(rest=rest, threads=threads, **self.fields)
+        return Target(rest=rest, **self.fields)
 
 
 def build(
     counts: Cooccurrence,
     formula: Formula,
     settings: dict[str, Any],
-    *,
-    threads: int | None = None,
     **options: Any,
 ) -> Target:
     """Return the target whose entries are `formula` of every pair of words; see `TargetPlan.of`."""
@@ -139,12 +135,12 @@ def build(
             f"A dense target of {size:,} words",
             "restrict the vocabulary, or use dense=False",
         )
-        rest: Any = row_entries(pairs, *made, dense=True, threads=threads)
+        rest: Any = row_entries(pairs, *made, dense=True)
     else:
         stored = pairs if not isinstance(pairs, np.ndarray) else sparse.csr_array(pairs)
-        entries = row_entries(stored, *made, dense=False, threads=threads)
+        entries = row_entries(stored, *made, dense=False)
         rest = sparse.csr_array((entries, stored.indices, stored.indptr), shape=stored.shape)
-    return plan.target(rest, threads)
+    return plan.target(rest)
 
 
 def row_entries(
@@ -154,7 +150,6 @@ def row_entries(
     dtype: DTypeLike,
     *,
     dense: bool,
-    threads: int | None = None,
 ) -> NDArray[Any]:
     """Return the entries of some rows of a target, which may be all.
 
@@ -171,15 +166,13 @@ def row_entries(
     dense
         Whether to return the entries of all pairs, or for each pair that `pairs` stores (as CSR)
         what it adds to the entry of an unseen one.
-    threads
-        How many to use; all cores by default.
     """
     if dense:
         entries = np.empty(pairs.shape, dtype)
-        fill_entries(pairs, formula, expected, entries, threads)
+        fill_entries(pairs, formula, expected, entries)
         return entries
     assert not isinstance(pairs, np.ndarray)
-    return _stored_entries(pairs, formula, expected, np.dtype(dtype), threads)
+    return _stored_entries(pairs, formula, expected, np.dtype(dtype))
 
 
 def fill_entries(
@@ -187,7 +180,6 @@ def fill_entries(
     formula: Formula,
     expected: Factors,
     entries: NDArray[Any],
-    threads: int | None,
 ) -> None:
     """Write the entries of all pairs, seen or not; there may be fewer rows than columns."""
     from qwem.target.kernels import fill_from_dense, fill_from_sparse
@@ -204,7 +196,7 @@ def fill_entries(
         if formula.finish is not None:
             formula.finish(entries[rows])
 
-    for_each(fill, blocks(*entries.shape), threads)
+    for_each(fill, blocks(*entries.shape))
 
 
 def _stored_entries(
@@ -212,7 +204,6 @@ def _stored_entries(
     formula: Formula,
     expected: Factors,
     dtype: np.dtype[Any],
-    threads: int | None,
 ) -> NDArray[Any]:
     """Return what stored pairs add to the entry of an unseen one."""
     from qwem.target.kernels import fill_stored
@@ -229,5 +220,5 @@ def _stored_entries(
             formula.finish(block)
             block -= block.dtype.type(formula.unseen)
 
-    for_each(fill, stored_blocks(pairs.indptr), threads)
+    for_each(fill, stored_blocks(pairs.indptr))
     return entries

@@ -25,7 +25,6 @@ def target_rows(
     word_counts: NDArray[np.int64],
     pair_counts: sparse.csr_array[Any],
     occurrences: ArrayLike,
-    threads: int | None = None,
 ) -> NDArray[np.float64]:
     """Return the rows that new words would have in a target, from their counts with its words.
 
@@ -39,8 +38,6 @@ def target_rows(
         How often each new word met each word of the target, one row per new word.
     occurrences
         How often each new word occurred.
-    threads
-        How many to use; all cores by default.
 
     The row of a word that is in the target is its own row there:
 
@@ -70,5 +67,5 @@ def target_rows(
     share = np.asarray(occurrences, dtype=np.float64) / word_counts.sum()
     left = negatives * settings["pair_total"] * share[:, None]
     entries = np.empty(pair_counts.shape)
-    fill_entries(pair_counts, formula_of(settings), (left, probability[None, :]), entries, threads)
+    fill_entries(pair_counts, formula_of(settings), (left, probability[None, :]), entries)
     return entries

@@ -58,8 +58,6 @@ class Target:
     """G of Proposition 3.3: None where it is constant (Setting 3.1), the vector g where G = g gᵀ,
     or ``"general"``, for which there is no closed form."""
     scale: NDArray[Any] | None = field(default=None, repr=False)
-    threads: int | None = None
-    """How many threads `@` uses where BLAS doesn't decide; all cores by default."""
 
     def __post_init__(self) -> None:
         entries = self.rest.data if isinstance(self.rest, sparse.csr_array) else self.rest
@@ -75,7 +73,6 @@ class Target:
         *,
         name: str = "matrix",
         coupling: ArrayLike | None = None,
-        threads: int | None = None,
     ) -> Target:
         """Make a target of your own symmetric matrix, and its coupling g.
 
@@ -108,7 +105,7 @@ class Target:
         if g is not None and (g.shape != (size,) or not np.all(np.isfinite(g) & (g > 0))):
             raise SettingError(f"A rank-one coupling needs {size:,} positive numbers.")
         no_terms = np.empty((size, 0), rest.dtype), np.empty(0, rest.dtype)
-        return cls(vocabulary, name, {"target": name}, rest, *no_terms, coupling=g, threads=threads)
+        return cls(vocabulary, name, {"target": name}, rest, *no_terms, coupling=g)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -227,7 +224,7 @@ class Target:
             artefact.write_metadata(directory, KIND, metadata)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Target:
+    def load(cls, path: str | os.PathLike[str]) -> Target:
         """Read a target written by `save`."""
 
         def build(saved: artefact.Saved) -> Target:
@@ -248,7 +245,6 @@ class Target:
                 arrays["term_weights"],
                 "general" if metadata["general_coupling"] else arrays.get("coupling"),
                 arrays.get("scale"),
-                threads,
             )
 
         return artefact.load(path, KIND, build)
@@ -267,7 +263,7 @@ class Target:
             return product
         from qwem._internal.sparse_product import multiply
 
-        return multiply(self.rest, vectors, self.threads)
+        return multiply(self.rest, vectors)
 
     def _dense_product(self, entries: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
         if entries.dtype == vectors.dtype:

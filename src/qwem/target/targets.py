@@ -82,7 +82,7 @@ def mstar(
         pair is then −2E/(E + α), smooth in the words' counts; in a sparse target it is a sum of a
         few separable terms, within 1e-5 of that value.
     **options
-        `TargetOptions`: reweighting, dtype, dense, threads.
+        `TargetOptions`: reweighting, dtype, dense.
 
     >>> from qwem import Cooccurrence
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])

@@ -59,7 +59,6 @@ def run_training(
     settings: Settings,
     *,
     accuracy: Callable[[Embedding], float] | None = None,
-    threads: int | None = None,
 ) -> TrainedRun:
     """Train on text, an encoded corpus or counts, and write a trace and a model to `output`.
 
@@ -78,7 +77,7 @@ def run_training(
     for name, kind in (("trace", "trace"), ("model", "embedding"), ("checkpoint", "training")):
         require_replaceable(directory / name, kind)
     watch = Stopwatch()
-    corpus, counts = _counted(source, training, settings, threads, watch)
+    corpus, counts = _counted(source, training, settings, watch)
     with watch.stage("prepare"):
         settled = resolve_auto(settings, counts.vocabulary if corpus is None else corpus.vocabulary)
         trainer = _trainer(corpus, counts, training, settled)
@@ -109,7 +108,6 @@ def _counted(
     source: Any,
     training: TrainingSettings,
     settings: Settings,
-    threads: int | None,
     watch: Stopwatch,
 ) -> tuple[Corpus | None, Cooccurrence]:
     if isinstance(source, Cooccurrence):
@@ -117,9 +115,9 @@ def _counted(
     if training.reweighting == "word2vec":
         settings = replace(settings, subsample=None)
     with watch.stage("read"):
-        corpus = source if isinstance(source, Corpus) else read(source, settings, threads)
+        corpus = source if isinstance(source, Corpus) else read(source, settings)
     with watch.stage("count"):
-        return corpus, count(corpus, settings, threads)
+        return corpus, count(corpus, settings)
 
 
 def _trainer(

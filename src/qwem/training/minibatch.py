@@ -134,10 +134,10 @@ class CompiledObjective(Objective):
     not depend on the number of threads.
     """
 
-    def __init__(self, sampler: PairSampler, loss: Loss, threads: int | None = None) -> None:
+    def __init__(self, sampler: PairSampler, loss: Loss) -> None:
         self._prefetcher = Prefetcher(sampler)
         self._loss = loss
-        self._threads = thread_count(threads)
+        self._threads = thread_count()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="qwem-gradient")
         weakref.finalize(self, self._pool.shutdown, wait=False)
 
