@@ -48,6 +48,7 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
         "dense-target": mstar(counts),
         "sparse-target": target,
         "spectrum": spectrum,
+        "scaled-spectrum": factorize(target, 4),
         "triplets": singular_triplets(np.diag(np.arange(1.0, 6.0)), 3, words=list("abcde")),
         "ensemble": train_seeds(trainer, 0.1, (0, 1), steps=4, record_every=2),
         "embedding": spectrum.embedding(),

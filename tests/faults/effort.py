@@ -15,3 +15,5 @@ FUZZING_SECONDS = 600 if LONG else 0
 """How long loaders are fuzzed after the fixed examples of every test run."""
 SAVES = 300 if LONG else 20
 """How often each of several writers replaces an artefact."""
+FORGERIES = None if LONG else 100
+"""How many forged artefacts are loaded; all there are if None."""

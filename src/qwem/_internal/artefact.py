@@ -49,6 +49,7 @@ _TYPES = {
     "F32": "<f4",
     "F64": "<f8",
 }
+_WRONG_CONTENTS = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 
 Result = TypeVar("Result")
@@ -261,6 +262,24 @@ class Saved:
         return total
 
 
+def require_shapes(arrays: Mapping[str, np.ndarray[Any, Any]], **shapes: str) -> None:
+    """Raise `ValueError` unless arrays have these shapes, a letter or digit for each axis.
+
+    Axes of the same letter have the same length; a digit is a length. Arrays that are not there are
+    passed over.
+    """
+    lengths = {str(digit): digit for digit in range(10)}
+    for name, axes in shapes.items():
+        if (array := arrays.get(name)) is None:
+            continue
+        fits = len(axes) == array.ndim and all(
+            lengths.setdefault(axis, length) == length
+            for axis, length in zip(axes, array.shape, strict=True)
+        )
+        if not fits:
+            raise ValueError(f"{name} has the shape {array.shape}, which does not fit the others")
+
+
 def load(path: str | os.PathLike[str], kind: str, build: Callable[[Saved], Result]) -> Result:
     """Return what `build` makes of the artefact of this kind at `path`.
 
@@ -276,7 +295,7 @@ def load(path: str | os.PathLike[str], kind: str, build: Callable[[Saved], Resul
             result = build(saved)
         except (ArtefactError, MemoryLimitError) as error:
             failure = error
-        except (LookupError, TypeError, ValueError, ArithmeticError, OSError, QwemError) as error:
+        except (*_WRONG_CONTENTS, OSError, QwemError) as error:
             reason = one_line(f"{type(error).__name__}: {error}")
             failure = ArtefactError(
                 f"The {kind} at {directory} is damaged ({reason}); make it again."

@@ -107,6 +107,7 @@ class UpdateState:
 
         def build(saved: artefact.Saved) -> UpdateState:
             arrays = saved.arrays(_ARRAYS)
+            artefact.require_shapes(arrays, documents="d", batches="b2")
             return cls(
                 Cooccurrence.load(saved.child(_COUNTS)),
                 Vocabulary(saved.words(_WORDS), arrays["words"]),

@@ -248,6 +248,9 @@ class Polished:
 
         def build(saved: artefact.Saved) -> Polished:
             arrays, settings = saved.arrays(_ARRAYS), saved.metadata["settings"]
+            artefact.require_shapes(
+                arrays, contexts="cd", bias="c", noise="c", centre="d", losses="l"
+            )
             contexts = Contexts(
                 arrays["contexts"],
                 arrays["bias"],

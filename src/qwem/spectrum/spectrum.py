@@ -145,6 +145,7 @@ class Spectrum:
 
         def build(saved: artefact.Saved) -> Spectrum:
             arrays = saved.arrays(_ARRAYS)
+            artefact.require_shapes(arrays, vocabulary_counts="w", row_scale="w")
             return cls(
                 eigenvalues=arrays["eigenvalues"],
                 eigenvectors=arrays["eigenvectors"],

@@ -95,6 +95,9 @@ class Triplets:
 
         def build(saved: artefact.Saved) -> Triplets:
             arrays = saved.arrays(_ARRAYS)
+            sides = {"left_vectors": "wd", "right_vectors": "cd"}
+            counts = {"word_counts": "w", "context_counts": "c"}
+            artefact.require_shapes(arrays, **sides, **counts, singular_values="d", residuals="d")
             return cls(
                 **{name: arrays[name] for name in _NUMBERS},
                 vocabulary=Vocabulary(saved.words(_WORDS), arrays["word_counts"]),

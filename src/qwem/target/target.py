@@ -230,6 +230,8 @@ class Target:
         def build(saved: artefact.Saved) -> Target:
             arrays, words = saved.arrays(_ARRAYS), saved.words(_WORDS)
             size = len(words)
+            vectors = {"vocabulary_counts": "w", "coupling": "w", "scale": "w", "term_weights": "t"}
+            artefact.require_shapes(arrays, **vectors, rest="ww", terms="wt")
             rest: Any = arrays.get("rest")
             if rest is None:
                 data, indices, indptr = (arrays[f"rest.{part}"] for part in _CSR)

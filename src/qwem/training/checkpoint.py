@@ -66,9 +66,10 @@ def load_checkpoint(
                 jnp.asarray(arrays[f"state.{k}"].reshape(np.shape(leaf)))
                 for k, leaf in enumerate(jax.tree.leaves(old))
             ]
+        artefact.require_shapes(arrays, step="1", time="1")
         step, time = int(arrays["step"][0]), float(arrays["time"][0])
         recorder.restore(arrays)
-    except (KeyError, IndexError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ArtefactError(f"The checkpoint {path} is damaged ({error}); delete it.") from error
     parameters, optimizer = jax.tree.unflatten(jax.tree.structure(old), leaves)
     context = None if trainer.tied else parameters[1]

@@ -56,6 +56,9 @@ class Ensemble:
 
         def build(saved: artefact.Saved) -> Ensemble:
             arrays = saved.arrays(_ARRAYS)
+            arrays["seeds"] = np.array(saved.metadata["seeds"])
+            shapes = dict(zip(_CURVES, ("r", "r", "sr", "srd"), strict=True))
+            artefact.require_shapes(arrays, seeds="s", **shapes)
             curves = {name: arrays[name] for name in _CURVES}
             return cls(tuple(saved.metadata["seeds"]), **curves)
 

@@ -101,7 +101,10 @@ class Recorder:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore what `arrays` returned."""
-        self._curves = {name: list(arrays[f"trace.{name}"]) for name in self._curves}
+        curves = {name: list(arrays[f"trace.{name}"]) for name in self._curves}
+        if len({len(curve) for curve in curves.values()}) > 1:
+            raise ValueError("its curves have different lengths")
+        self._curves = curves
         self._snapshots = snapshots_from(arrays)
 
     def trace(self, settings: Mapping[str, Any]) -> Trace:

@@ -120,6 +120,8 @@ class Trace:
 
         def build(saved: artefact.Saved) -> Trace:
             arrays = saved.arrays(_ARRAYS)
+            of_words = {name: "wd" for name in arrays if name != "counts"}
+            artefact.require_shapes(arrays, counts="w", **of_words)
             table = parquet.read_table(saved.path(_TABLE))
             alignments = [name for name in ALIGNMENTS if name in table.column_names]
             return cls(
