@@ -60,3 +60,39 @@ def test_one_text_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     (tmp_path / "old.txt").write_text("a b\n")
     assert main(["compare", str(tmp_path / "old.txt")]) == 2
     assert "two different texts" in capsys.readouterr().err
+
+
+def test_one_text_is_divided_by_a_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        {
+            "text": " ".join(f"w{'abcdefgh'[i]}" for i in rng.integers(0, 8, 20)),
+            "decade": 1990 + 10 * (number % 3),
+            "topic": "xy"[number % 2],
+            "author": f"author {number // 6}",
+        }
+        for number in range(180)
+    ]
+    file = tmp_path / "all.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = [str(file), "--by", "decade", "--dim", "2", "--folds", "4", "--permutations", "19"]
+    more = ["--strata", "topic", "--between", "1990", "2000", "--methods"]
+    assert main(["compare", *arguments, *more, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = compare_corpora(
+        [row["text"] for row in rows],
+        by=[row["decade"] for row in rows],
+        strata=[row["topic"] for row in rows],
+        between=("1990", "2000"),
+        folds=4,
+        permutations=19,
+        dim=2,
+    )
+    assert found["changes"] == json.loads(json.dumps(expected.to_dict()["changes"]))
+    assert found["methods"] == expected.methods()
+    assert found["documents"] == {"1990": 60, "2000": 60, "2010": 60}
+    grouped = ["--group-column", "author", "--permutations", "0"]
+    assert main(["compare", *arguments[:-2], *grouped, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["groups"]["1990"] == 30

@@ -8,6 +8,7 @@ from qwem._internal.settings import Whole
 from qwem.cli.inputs import load_embedding, load_spectrum, load_stability, text_paths
 from qwem.cli.options import (
     DIM,
+    METHODS,
     MODEL,
     THREADS,
     Option,
@@ -178,6 +179,7 @@ def features(options: argparse.Namespace) -> None:
     pairs=Option(bool, "the words of the two lists are partners", default=False),
     neighbours=Option(Whole(), "extend each end by the N words nearest to it (default: 0)", "N"),
     topn=topn("words to list at each end"),
+    methods=METHODS,
     dim=DIM,
     figure=figure("the words with their intervals, for a model with replicates,"),
 )

@@ -205,6 +205,7 @@ PRESET = Option(
     tuple(PRESETS), "practical (default), or paper: the paper's model; the other options change it"
 )
 THREADS = Option(whole, "number of threads (default: all cores)", "N")
+METHODS = Option(bool, "add a paragraph on methods for a paper, with references (default: no)")
 GROUP_COLUMN = Option(
     str, "keep documents with the same value of this column, such as author, together", "NAME"
 )

@@ -43,7 +43,11 @@ def emit_result(
 ) -> None:
     """Print a result: what people see of it, or as JSON all of it, that, and what is `beside`."""
     shown = result.shown() if shown is None else shown
-    emit(options, {**plain(result, shown), **beside}, shown.to_text())
+    text = shown.to_text()
+    if getattr(options, "methods", None) and hasattr(result, "methods"):
+        beside["methods"] = result.methods()
+        text += f"\n{beside['methods']}"
+    emit(options, {**plain(result, shown), **beside}, text)
 
 
 def plain(result: Result, shown: ShownTable | None = None) -> dict[str, Any]:

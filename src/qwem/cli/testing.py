@@ -15,10 +15,12 @@ from qwem.cli.inputs import (
     load_vectors,
     source_of,
     text_of,
+    text_paths,
 )
 from qwem.cli.options import (
     DIM,
     GROUP_COLUMN,
+    METHODS,
     MODEL,
     REPEATS,
     Option,
@@ -202,6 +204,7 @@ WEAT = {
     ),
     words=Option(word_list, "words to test one by one", "WORDS"),
     **WEAT,
+    methods=METHODS,
     dim=DIM,
 )  # fmt: skip
 def weat(options: argparse.Namespace) -> None:
@@ -249,7 +252,15 @@ VECTOR_FILES = (".bin", ".npz", ".npy", ".safetensors", ".vec", ".kv")
     inputs=argument("INPUT", "two models or files of word vectors, or two texts or more", "+"),
     topn=topn("words", 20),
     **COMPARING,
+    between=Option(str, "two texts to list differences of (default: first, last)", "NAME", nargs=2),
+    by=Option(
+        str, "divide one text by the values of this column, such as decade, instead", "COLUMN"
+    ),
     group_column=GROUP_COLUMN,
+    strata=Option(
+        str, "compare documents with the same value of this column, such as topic, only", "COLUMN"
+    ),
+    methods=METHODS,
     path=Option(word_list, "words to place on an axis in each text", "WORDS"),
     **ENDS,
     figure=figure("the paths of these words"),
@@ -258,9 +269,10 @@ def compare(options: argparse.Namespace) -> None:
     """List the words that texts use differently, or compare the features of two models.
 
     Each text is a file, a directory or an encoded corpus; give them in the order of time, if they
-    have one. Differences are listed between the first and the last, the surest first. With --path
-    the command shows where words lie on an axis instead, in one text after another. Two models may
-    differ in origin and dimension; --dim D compares their first D features.
+    have one. Or --by divides one text by a column of its table. Differences are listed between the
+    first and the last, the largest sure ones first. With --path the command shows where words lie
+    on an axis instead, in one text after another. Two models may differ in origin and dimension;
+    --dim D compares their first D features.
     """
     vectors = [_holds_vectors(item) for item in options.inputs]
     if all(vectors) and len(vectors) == 2:
@@ -269,6 +281,7 @@ def compare(options: argparse.Namespace) -> None:
     if any(vectors):
         raise SettingError("compare needs two models or files of vectors, or texts alone.")
     from qwem.comparison import compare_corpora
+    from qwem.corpus import read_columns
 
     ends = options.positive, options.negative
     if any((options.path, options.figure, *ends)) and not all((options.path, *ends)):
@@ -276,16 +289,30 @@ def compare(options: argparse.Namespace) -> None:
     check_figure(options)
     if options.path and options.permutations is None:
         options.permutations = 0  # no p-value is shown
-    names = [Path(item).stem for item in options.inputs]
-    if len(set(names)) < len(names):
-        names = options.inputs
-    if len(set(names)) < max(2, len(names)):
-        raise SettingError("compare needs two different texts or more.")
-    texts = dict(zip(names, options.inputs, strict=True))
-    groups = {name: groups_of([item], options.group_column) for name, item in texts.items()}
+    columns: dict[str, Any] = {"groups": options.group_column, "strata": options.strata}
+    if options.by:
+        source: Any = text_of(options.inputs, "to divide")
+        labels = read_columns(text_paths(options.inputs), [options.by])[options.by]
+        columns = {name: _labels(name, column, options.inputs) for name, column in columns.items()}
+        columns["by"] = labels
+    else:
+        names = [Path(item).stem for item in options.inputs]
+        if len(set(names)) < len(names):
+            names = options.inputs
+        if len(set(names)) < max(2, len(names)):
+            raise SettingError(
+                "compare needs two different texts or more, or one text and --by COLUMN."
+            )
+        texts = dict(zip(names, options.inputs, strict=True))
+        source = {name: source_of([item]) for name, item in texts.items()}
+        columns = {
+            name: column and {text: _labels(name, column, [item]) for text, item in texts.items()}
+            for name, column in columns.items()
+        }
     found = compare_corpora(
-        {name: source_of([item]) for name, item in texts.items()},
-        groups=None if options.group_column is None else groups,  # type: ignore[arg-type]
+        source,
+        **columns,
+        between=options.between and tuple(options.between),
         preset=options.preset,
         **given(options, COMPARING),
         **given_settings(options),
@@ -296,6 +323,15 @@ def compare(options: argparse.Namespace) -> None:
         draw(options, path, *(", ".join(words) for words in ends))
         return
     emit_result(options, found, found.shown(options.topn))
+
+
+def _labels(name: str, column: str | None, inputs: list[str]) -> list[Any] | None:
+    """Return the value of a column for each document; documents without one are a stratum."""
+    from qwem.corpus import read_columns
+
+    if name == "groups" or column is None:
+        return groups_of(inputs, column)
+    return [str(value) for value in read_columns(text_paths(inputs), [column])[column]]
 
 
 def _holds_vectors(path: str) -> bool:
@@ -338,11 +374,25 @@ def _compare_models(options: argparse.Namespace) -> None:
     emit(options, found.to_dict(), rows)
 
 
+def _pair(text: str) -> tuple[str, str]:
+    """Return the two covariates of an interaction."""
+    one, colon, other = text.partition(":")
+    if not (one and colon and other):
+        raise ValueError(f"an interaction has two covariates, such as party:year, not {text!r}")
+    return one, other
+
+
 REGRESSION = {
     "permutations": Option(
         REPEATS, "random assignments for the p-values, 0 for none (default: 999)", "N"
     ),
     "drop_missing": Option(bool, "leave out documents without some covariate (default: no)"),
+    "categories": Option(
+        str, "covariates that are categories although they look like numbers", "COLUMN", nargs="+"
+    ),
+    "interactions": Option(
+        _pair, "pairs of covariates whose products enter too: party:year", "A:B", nargs="+"
+    ),
 }
 
 
@@ -362,6 +412,7 @@ REGRESSION = {
     ),
     model=Option(str, "vectors of words (default: those of a fit to the text)", "MODEL"),
     **REGRESSION,
+    methods=METHODS,
     figure=figure("the coefficients"),
 )  # fmt: skip
 def regression(options: argparse.Namespace) -> None:
