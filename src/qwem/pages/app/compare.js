@@ -14,12 +14,12 @@ const LEAST = [["0", "any number of times"], ["20", "20 times"], ["100", "100 ti
 
 export function compareView(element, app) {
   const { page } = app;
-  const state = { b: 1, least: 20, word: "" };
+  const state = { b: 1, least: 100, word: "" };
   let [one, other, overlap, moved] = [null, null, null, []];
   const [use, useBoth] = [latest(), latest()];
   const others = page.models.slice(1).map(({ name }, i) => [String(i + 1), name]);
   const second = menu(others, "1", (value) => set({ b: Number(value), word: "" }));
-  const least = menu(LEAST, "20", (value) => set({ least: Number(value) }));
+  const least = menu(LEAST, "100", (value) => set({ least: Number(value) }));
   const [heat, matched, list, both, what] = [chartBox(), make("div"), make("div", { "aria-live": "polite" }), make("div", { className: "columns", "aria-live": "polite" }), make("div", { className: "columns" })];
   element.append(
     intro("Compare", "Two models of different texts, times or settings: which features they share, and which words keep different company."),

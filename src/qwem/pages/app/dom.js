@@ -119,8 +119,11 @@ export function foundList(found, follow) {
 
 // Words in a row, divided by commas, each a button.
 export function wordRow(words, follow) {
-  // A word joiner keeps the comma beside its word.
-  return words.flatMap((word, i) => [wordButton(word, follow), i < words.length - 1 ? "\u2060, " : ""]);
+  // A comma stays beside its word, unless that is very long.
+  return words.flatMap((word, i) => {
+    const last = i === words.length - 1;
+    return [make("span", { className: word.length < 24 ? "item" : "" }, wordButton(word, follow), last ? "" : ","), " "];
+  });
 }
 
 // Words typed in a field: divided by commas or spaces.

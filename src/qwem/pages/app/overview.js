@@ -18,6 +18,7 @@ import { WordMap } from "./wordmap.js";
 const TOPIC_CARDS = 12;
 const FEATURE_CARDS = 9;
 const DIFFERENT = 12;
+const OFTEN = 100; // how often words occur that are said to differ
 
 export function overviewView(element, app) {
   const { model, page } = app;
@@ -94,11 +95,11 @@ export function overviewView(element, app) {
   function different() {
     if (page.models.length < 2 || model.number) return null;
     const other = page.models[1];
-    const part = section("different", "What is special about it", prose(`Words whose company differs most from that in ${other.name}, among those that occur at least 20 times in both.`));
+    const part = section("different", "What is special about it", prose(`Words whose company differs most from that in ${other.name}, among those that occur at least 100 times in both.`));
     return later(part, Promise.all([matrix("distances/0-1"), app.load(1)]), ([distances, second]) => {
       const often = distances.column(0).map((value, row) => {
         const match = second.index.get(model.words[row]);
-        return model.counts[row] >= 20 && second.counts[match] >= 20 ? value : NaN;
+        return model.counts[row] >= OFTEN && second.counts[match] >= OFTEN ? value : NaN;
       });
       const words = largest(often, DIFFERENT).map(([row]) => model.words[row]);
       const list = wordRow(words, (word) => app.go("compare", { word }));

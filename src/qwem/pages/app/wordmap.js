@@ -32,7 +32,7 @@ export class WordMap {
   #index = null;
   #topics = [];
   #quiet = 0;
-  #axes = true;
+  #axes = false;
   #range = { x: [-1, 1], y: [-1, 1] };
   #asked = false;
   #loop = [];
