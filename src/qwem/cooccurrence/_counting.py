@@ -326,13 +326,14 @@ class _Counter:
         def work(run: tuple[int, int]) -> None:
             cells = self.table.channels * (self.words + 1)
             row = np.zeros(cells, self.dtype)
-            touched = np.zeros((cells // 64 + 1) * 8, np.uint8)
+            stretches = np.zeros(cells // 512 + 1, np.uint8)
+            touched = np.zeros(64 * len(stretches), np.uint8)
             kernels.count_rows_below(
                 *chunk,
                 *self.table[:4],
                 self.head + skipped,
                 *run,
-                *(row, touched, touched.view(np.uint64)),
+                *(row, touched, touched.view(np.uint64), stretches),
                 *before,
                 *rows,
                 ends[run[0]],

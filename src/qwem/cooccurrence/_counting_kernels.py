@@ -159,7 +159,7 @@ def count_rows_after(
 @njit(nogil=True, cache=True)
 def count_rows_below(
     stream: Any, positions: Any, starts: Any, weights: Any, spans: Any, sides: Any, channels: Any,
-    head: Any, first: Any, last: Any, row: Any, touched: Any, touched_words: Any,
+    head: Any, first: Any, last: Any, row: Any, touched: Any, touched_words: Any, stretches: Any,
     before_starts: Any, before_lengths: Any, before_columns: Any, before_values: Any,
     row_starts: Any, row_lengths: Any, columns: Any, values: Any, at: Any,
 ) -> None:  # fmt: skip
@@ -171,9 +171,10 @@ def count_rows_below(
     symmetric. A word that follows itself is counted from its first place, and in a symmetric slot
     from both.
 
-    `row` and `touched` are all zero on entry and on return. A byte of `touched` tells that one of
-    the 8 cells of a group has been added to, so that a rare word's row need not be searched from
-    end to end; `touched_words` is the same memory, read 8 bytes at a time.
+    `row`, `touched` and `stretches` are all zero on entry and on return. A byte of `touched` tells
+    that one of the 8 cells of a group has been added to, a byte of `stretches` that one of 512 has,
+    so that a rare word's row need not be searched from end to end; `touched_words` is the memory
+    of `touched`, read 8 bytes at a time.
     """
     slots, window = weights.shape
     indexed = len(positions)
@@ -182,6 +183,7 @@ def count_rows_below(
         for k in range(before_starts[r], before_starts[r] + before_lengths[r]):
             row[before_columns[k]] = before_values[k]
             touched[before_columns[k] >> 3] = 1
+            stretches[before_columns[k] >> 9] = 1
         for q in range(starts[word], starts[word + 1]):
             if q + AHEAD < indexed:
                 prefetch(stream, positions[q + AHEAD] - window)
@@ -196,24 +198,30 @@ def count_rows_below(
                         cell = other * channels + before
                         row[cell] += weights[slot, distance]
                         touched[cell >> 3] = 1
+                        stretches[cell >> 9] = 1
                     other = np.int64(stream[centre + 1 + distance])
                     if other <= word:
                         cell = other * channels + after
                         row[cell] += weights[slot, distance]
                         touched[cell >> 3] = 1
+                        stretches[cell >> 9] = 1
         row_starts[r] = at
         end = (word + 1) * channels
-        for many in range((end + 63) >> 6):
-            if touched_words[many] == 0:
+        for stretch in range((end + 511) >> 9):
+            if stretches[stretch] == 0:
                 continue
-            for group in range(8 * many, 8 * many + 8):
-                if touched[group] == 0:
+            stretches[stretch] = 0
+            for many in range(8 * stretch, 8 * stretch + 8):
+                if touched_words[many] == 0:
                     continue
-                for cell in range(8 * group, min(end, 8 * group + 8)):
-                    if row[cell]:
-                        columns[at] = cell
-                        values[at] = row[cell]
-                        row[cell] = 0
-                        at += 1
-            touched_words[many] = 0
+                for group in range(8 * many, 8 * many + 8):
+                    if touched[group] == 0:
+                        continue
+                    for cell in range(8 * group, min(end, 8 * group + 8)):
+                        if row[cell]:
+                            columns[at] = cell
+                            values[at] = row[cell]
+                            row[cell] = 0
+                            at += 1
+                touched_words[many] = 0
         row_lengths[r] = at - row_starts[r]
