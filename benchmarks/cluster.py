@@ -29,7 +29,9 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from qwem import threads
-from qwem.cluster import connected, count_files, factorize, polish
+from qwem.cluster import connected, count_files
+from qwem.cluster.factorizing import factorize
+from qwem.cluster.polishing import polish
 from qwem.model import Settings, build_target, count, read, resolve_auto
 
 if TYPE_CHECKING:

@@ -21,12 +21,16 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import spearmanr
 
 from qwem import Model
-from qwem.interpretation import TaskAnalysis, analyze_task, concept_test, read_tasks
+from qwem.interpretation import analyze_task, concept_test, read_tasks
+
+if TYPE_CHECKING:
+    from qwem.interpretation.analysis import TaskAnalysis
 
 FEWEST = 10
 

@@ -35,7 +35,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
-from qwem.dynamics import closed_form, exact_flow, log_scale_bounds, satisfied_pairs
+from qwem.dynamics import closed_form, exact_flow, log_scale_bounds
+from qwem.dynamics.vanishing import satisfied_pairs
 from qwem.evaluation import evaluate_analogies
 from qwem.training import LOGISTIC, population, stochastic, train, word2vec_reweighting
 

@@ -11,9 +11,11 @@ from cluster.processes import kill_workers, served
 from polish.statistics import some_counts
 from qwem import Settings, fit, mstar
 from qwem import factorize as factorize_here
-from qwem.cluster import _rows, _tasks, connected, connecting, factorize, polish, remove_results
+from qwem.cluster import _rows, _tasks, connected, connecting, remove_results
 from qwem.cluster._rows import send_rows
 from qwem.cluster._tasks import run_each
+from qwem.cluster.factorizing import factorize
+from qwem.cluster.polishing import polish
 from qwem.errors import ClusterError
 from qwem.polish import polish as polish_here
 from qwem.target import rank_one, setting31, word_probability

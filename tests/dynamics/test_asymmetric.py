@@ -10,10 +10,12 @@ import pytest
 from dynamics.gradient_flow import integrate
 from qwem.dynamics import closed_form, descent_values
 from qwem.errors import SettingError
-from qwem.spectrum import Triplets, singular_triplets
+from qwem.spectrum import singular_triplets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from qwem.spectrum.triplets import Triplets
 
     Array = NDArray[np.float64]
 

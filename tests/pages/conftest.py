@@ -13,8 +13,9 @@ import qwem
 from pages.page import watched
 from qwem.comparison import stability
 from qwem.dynamics import closed_form
-from qwem.pages import load_models, page_model, write_page
+from qwem.pages import load_models, write_page
 from qwem.pages.data import PageData
+from qwem.pages.models import page_model
 from qwem.pages.sentences import Sentences
 from qwem.pages.server import build_app, listen, server_of
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from pages.page import Page
     from qwem import Model
-    from qwem.pages import PageModel
+    from qwem.pages.models import PageModel
 
 TOKEN, PORT = "a-token-of-the-tests", 8765
 HOSTILE = ("<img src=x onerror=alert(1)>", "</script>", "a&b", "it's", "constructor", "__proto__")

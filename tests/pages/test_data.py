@@ -17,10 +17,11 @@ from qwem.comparison import Stability, stability
 from qwem.errors import CoverageError, SettingError
 from qwem.interpretation import features
 from qwem.model import Settings
-from qwem.pages import load_models, page_model
+from qwem.pages import load_models
 from qwem.pages.comparison import distances, matched_features
 from qwem.pages.concepts import concept
 from qwem.pages.data import PageData, encoded, packed, rounded
+from qwem.pages.models import page_model
 from qwem.pages.sentences import Sentences
 from qwem.pages.summary import MEANINGS
 

@@ -19,7 +19,7 @@ from qwem.pages.writing import _checksum, assembled
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qwem.pages import PageModel
+    from qwem.pages.models import PageModel
 
 
 def parts_of(page: str) -> dict[str, bytes]:

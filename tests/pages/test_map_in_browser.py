@@ -14,7 +14,7 @@ from qwem.dynamics import closed_form
 if TYPE_CHECKING:
     from pages.page import Page
     from qwem import Model
-    from qwem.pages import PageModel
+    from qwem.pages.models import PageModel
 
 
 def overlapping(labels: list[dict[str, Any]]) -> list[tuple[str, str]]:

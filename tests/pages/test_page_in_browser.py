@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
     from pages.page import Page
-    from qwem.pages import PageModel
+    from qwem.pages.models import PageModel
 
 VIEWS = ("overview", "map", "word", "analogies", "concepts", "axes", "features", "training")
 PAIRS = ",".join(f"word{i} word{i + 9}" for i in range(8))

@@ -18,7 +18,7 @@ from qwem.pages.security import MOST_BODY_BYTES, MOST_HEADER_BYTES, RateLimiter
 from qwem.pages.server import build_app, listen
 
 if TYPE_CHECKING:
-    from qwem.pages import PageModel
+    from qwem.pages.models import PageModel
 
 ADDRESS = "/data/page"
 

@@ -13,7 +13,7 @@ from qwem.pages.server import BusyError, WorkerPool
 
 if TYPE_CHECKING:
     from qwem import Model
-    from qwem.pages import PageModel
+    from qwem.pages.models import PageModel
 
 
 def asked(client: Any, question: str, **body: Any) -> Any:

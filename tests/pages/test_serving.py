@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from qwem.pages import PageModel
+    from qwem.pages.models import PageModel
 
 CLIENTS = 50
 

@@ -11,7 +11,7 @@ from qwem import Embedding
 from qwem.dynamics import closed_form
 from qwem.errors import SettingError
 from qwem.interpretation import principal_axes
-from qwem.pages import page_model
+from qwem.pages.models import page_model
 from qwem.pages.spaces import Space
 
 if TYPE_CHECKING:

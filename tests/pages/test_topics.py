@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from qwem import Embedding
-from qwem.pages import load_models, page_model
+from qwem.pages import load_models
+from qwem.pages.models import page_model
 from qwem.pages.spaces import Space
 from qwem.pages.topics import find_topics, neighbour_map
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem import Spectrum
-    from qwem.interpretation import TaskAnalysis
+    from qwem.interpretation.analysis import TaskAnalysis
     from qwem.training import Trace
 
 WORDS, DIM = 40, 6

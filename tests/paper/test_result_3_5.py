@@ -20,13 +20,11 @@ from qwem.dynamics import (
     exact_flow,
     largest_init_scale,
     log_scale_bounds,
-    off_diagonal,
     off_diagonal_peak,
     requiv_distance,
-    satisfied_pairs,
     triangular_factor,
-    triangular_velocity,
 )
+from qwem.dynamics.vanishing import off_diagonal, satisfied_pairs, triangular_velocity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

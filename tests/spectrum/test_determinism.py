@@ -12,7 +12,7 @@ from qwem.spectrum import factorize, orthonormal
 from spectrum.matrices import mstar_like, words
 
 if TYPE_CHECKING:
-    from qwem.spectrum import Method
+    from qwem.spectrum.factorizing import Method
 
 
 def test_same_bits_twice(method: Method) -> None:

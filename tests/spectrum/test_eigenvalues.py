@@ -14,7 +14,7 @@ from qwem.spectrum.lapack import count_above
 from spectrum.matrices import CASES, mstar_like, mstar_values, with_eigenvalues, words
 
 if TYPE_CHECKING:
-    from qwem.spectrum import Method
+    from qwem.spectrum.factorizing import Method
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -17,7 +17,7 @@ from spectrum.matrices import mstar_like, words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qwem.spectrum import Method
+    from qwem.spectrum.factorizing import Method
 
 MATRIX = mstar_like(300).astype(np.float64)
 

@@ -14,7 +14,7 @@ from qwem.spectrum.orthonormal import orthonormalize
 from spectrum.matrices import CASES, words
 
 if TYPE_CHECKING:
-    from qwem.spectrum import Method
+    from qwem.spectrum.factorizing import Method
 
 
 @pytest.mark.parametrize("case", CASES)

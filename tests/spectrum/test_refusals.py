@@ -16,7 +16,7 @@ from qwem.target import Target, mstar, unweighted
 from spectrum.matrices import mstar_like, with_eigenvalues, words
 
 if TYPE_CHECKING:
-    from qwem.spectrum import Method
+    from qwem.spectrum.factorizing import Method
 
 
 @pytest.mark.parametrize("positive", [0, 1, 7, 40])

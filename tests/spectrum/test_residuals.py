@@ -12,7 +12,8 @@ from qwem.spectrum import factorize
 from spectrum.matrices import CASES, mstar_like, words
 
 if TYPE_CHECKING:
-    from qwem.spectrum import Method, Spectrum
+    from qwem.spectrum import Spectrum
+    from qwem.spectrum.factorizing import Method
 
 
 def true_residuals(matrix: np.ndarray, spectrum: Spectrum) -> np.ndarray:

@@ -13,7 +13,7 @@ from qwem.target import Target
 from spectrum.matrices import mstar_like, mstar_values, with_eigenvalues, words
 
 if TYPE_CHECKING:
-    from qwem.spectrum import Method
+    from qwem.spectrum.factorizing import Method
 
 
 def by_magnitude(values: np.ndarray) -> np.ndarray:

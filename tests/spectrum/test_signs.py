@@ -15,7 +15,7 @@ from qwem.spectrum.selection import fix_signs
 from spectrum.matrices import CASES, mstar_like, words
 
 if TYPE_CHECKING:
-    from qwem.spectrum import Method
+    from qwem.spectrum.factorizing import Method
 
 
 @pytest.mark.parametrize("case", ["fast decay", "slow decay", "like M*"])

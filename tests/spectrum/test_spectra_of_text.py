@@ -12,7 +12,7 @@ from qwem.spectrum import factorize
 from qwem.target import mstar, ppmi
 
 if TYPE_CHECKING:
-    from qwem.spectrum import Method
+    from qwem.spectrum.factorizing import Method
     from qwem.target import Target
 
 DIM = 60

@@ -16,7 +16,7 @@ from spectrum.matrices import mstar_like, with_eigenvalues, words
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qwem.spectrum import Method
+    from qwem.spectrum.factorizing import Method
 
 
 def test_embedding_is_the_minimum_of_the_loss(method: Method) -> None:

@@ -11,7 +11,8 @@ from scipy.sparse.linalg import aslinearoperator
 
 from qwem.corpus import Vocabulary
 from qwem.errors import ArtefactError, RankError, SettingError
-from qwem.spectrum import Spectrum, Triplets, singular_triplets, triplets
+from qwem.spectrum import Spectrum, singular_triplets, triplets
+from qwem.spectrum.triplets import Triplets
 
 if TYPE_CHECKING:
     from pathlib import Path

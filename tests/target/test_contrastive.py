@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from qwem.errors import SettingError
-from qwem.target import (
-    Derivatives,
-    contrastive_target,
-    derivatives_at_zero,
-    mstar,
-    negative_sampling,
-    setting31,
-    unweighted,
-)
+from qwem.target import contrastive_target, mstar, negative_sampling, setting31, unweighted
+from qwem.target.derivatives import Derivatives, derivatives_at_zero
 from target.count_matrices import cooccurrences, probabilities, random_counts
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import scipy.linalg
 
 from qwem.errors import RankError
 from qwem.model import build_target
-from qwem.spectrum import factorize, fix_signs
+from qwem.spectrum import factorize
+from qwem.spectrum.selection import fix_signs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

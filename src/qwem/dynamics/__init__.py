@@ -8,11 +8,8 @@ from qwem.dynamics.mixing import effective_target, mode_mixing, rank_one_part
 from qwem.dynamics.vanishing import (
     largest_init_scale,
     log_scale_bounds,
-    off_diagonal,
     off_diagonal_peak,
-    satisfied_pairs,
     triangular_factor,
-    triangular_velocity,
 )
 
 __all__ = [
@@ -27,11 +24,8 @@ __all__ = [
     "learning_steps",
     "log_scale_bounds",
     "mode_mixing",
-    "off_diagonal",
     "off_diagonal_peak",
     "rank_one_part",
     "requiv_distance",
-    "satisfied_pairs",
     "triangular_factor",
-    "triangular_velocity",
 ]

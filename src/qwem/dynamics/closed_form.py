@@ -19,7 +19,7 @@ from qwem.dynamics.initial import (
 )
 from qwem.dynamics.modes import checked_times, damping
 from qwem.errors import RankError, SettingError
-from qwem.spectrum import Triplets
+from qwem.spectrum.triplets import Triplets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -8,7 +8,7 @@ import numpy as np
 
 from qwem.dynamics.vanishing import triangular_factor
 from qwem.errors import SettingError
-from qwem.spectrum import Triplets
+from qwem.spectrum.triplets import Triplets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -2,12 +2,12 @@
 
 from qwem.interpretation._interventions import without
 from qwem.interpretation._shapes import Shape
-from qwem.interpretation.analysis import TaskAnalysis, analyze_task
+from qwem.interpretation.analysis import analyze_task
 from qwem.interpretation.concept import ConceptTest, concept_test
 from qwem.interpretation.features import FeatureTable, features
 from qwem.interpretation.geometry import Geometry, geometry
 from qwem.interpretation.marchenko_pastur import MarchenkoPastur, fit_marchenko_pastur
-from qwem.interpretation.overlaps import Overlaps, overlaps
+from qwem.interpretation.overlaps import overlaps
 from qwem.interpretation.singular import principal_axes
 from qwem.interpretation.spiked import SpikedModel, spiked_model
 from qwem.interpretation.task_vectors import task_vectors
@@ -18,11 +18,9 @@ __all__ = [
     "FeatureTable",
     "Geometry",
     "MarchenkoPastur",
-    "Overlaps",
     "Shape",
     "SpikedModel",
     "Task",
-    "TaskAnalysis",
     "analyze_task",
     "concept_test",
     "features",

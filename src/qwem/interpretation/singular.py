@@ -9,7 +9,7 @@ import numpy as np
 
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.spectrum import fix_signs
+from qwem.spectrum.selection import fix_signs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from qwem.dynamics import ClosedFormDynamics, closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.pages.kernels import products_and_squares
-from qwem.spectrum import fix_signs
+from qwem.spectrum.selection import fix_signs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from qwem.evaluation import Evaluation
 
     Score = Callable[[Evaluation], float]
-    from qwem.interpretation import TaskAnalysis
+    from qwem.interpretation.analysis import TaskAnalysis
     from qwem.paper.experiment import Experiment
 
 _SIMILARITY = {"men": ("MEN", 1), "wordsim353": ("WordSim353", 2)}

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from qwem.interpretation import SpikedModel, TaskAnalysis
+    from qwem.interpretation import SpikedModel
+    from qwem.interpretation.analysis import TaskAnalysis
     from qwem.interpretation.marchenko_pastur import MarchenkoPasturFit
     from qwem.paper.experiment import Experiment
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from qwem.embedding import Embedding
     from qwem.evaluation import Evaluation
-    from qwem.interpretation import TaskAnalysis
+    from qwem.interpretation.analysis import TaskAnalysis
     from qwem.paper.scale import Scale, Size
     from qwem.target import Target
     from qwem.training import Trace

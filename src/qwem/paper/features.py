@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from qwem.evaluation import Evaluation
 
     Score = Callable[[Evaluation], float]
-    from qwem.interpretation import Overlaps
     from qwem.interpretation.features import Feature
+    from qwem.interpretation.overlaps import Overlaps
     from qwem.paper.experiment import Experiment
 
 _TEXT_WIDTH = 44

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from qwem.interpretation import FeatureTable, TaskAnalysis
+    from qwem.interpretation import FeatureTable
+    from qwem.interpretation.analysis import TaskAnalysis
     from qwem.paper.experiment import Experiment
 
 _FEATURES_SHOWN = 60

@@ -77,7 +77,7 @@ def polish(
         Called with the result so far after every sweep.
     stepper
         What takes the steps of rows, by default the threads of this process;
-        `qwem.cluster.polish` has the workers of a cluster take them.
+        `qwem.cluster.fit_files` has the workers of a cluster take them.
 
     >>> import qwem
     >>> counts = qwem.Cooccurrence.from_matrix("abc", [[4, 2, 1], [2, 0, 3], [1, 3, 2]])

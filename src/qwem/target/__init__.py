@@ -1,8 +1,6 @@
 """Cooccurrence → Target: M*, PMI, PPMI, SimCLR, any contrastive loss, and their reweightings."""
 
 from qwem.target.asymmetric import asymmetric_mstar
-from qwem.target.building import TargetOptions
-from qwem.target.derivatives import Derivatives, LossSide, derivatives_at_zero
 from qwem.target.reweighting import (
     Reweighting,
     dynamic_window,
@@ -13,19 +11,14 @@ from qwem.target.reweighting import (
     unweighted,
     word_probability,
 )
-from qwem.target.rows import target_rows
 from qwem.target.target import Target
 from qwem.target.targets import contrastive_target, mstar, pmi, ppmi, simclr_target
 
 __all__ = [
-    "Derivatives",
-    "LossSide",
     "Reweighting",
     "Target",
-    "TargetOptions",
     "asymmetric_mstar",
     "contrastive_target",
-    "derivatives_at_zero",
     "dynamic_window",
     "mstar",
     "negative_sampling",
@@ -35,7 +28,6 @@ __all__ = [
     "setting31",
     "simclr_target",
     "subsampling",
-    "target_rows",
     "unweighted",
     "word_probability",
 ]

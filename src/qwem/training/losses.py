@@ -9,7 +9,7 @@ from typing import TypeAlias
 import jax
 import jax.numpy as jnp
 
-from qwem.target import derivatives_at_zero
+from qwem.target.derivatives import derivatives_at_zero
 
 PairCost: TypeAlias = Callable[[jax.Array], jax.Array]
 """f⁺ or f⁻, applied to a JAX array element by element."""
