@@ -140,6 +140,31 @@ def test_standard_errors_are_those_of_other_texts(
     assert np.all(predicted / spread < 1.6)
 
 
+def test_standard_errors_of_a_new_word_are_those_of_other_documents(counts: Cooccurrence) -> None:
+    """Each document has one topic, so that its occurrences are not independent."""
+    model = qwem.fit(counts, dim=DIM, polish=False)
+    rng = np.random.default_rng(0)
+    topics = [words.split() for words in TOPICS.values()]
+
+    def document() -> str:
+        topic = topics[rng.integers(len(topics))]
+        return " ".join(f"{rng.choice(topic)} zzz {rng.choice(topic)} a" for _ in range(6))
+
+    found = [model.embed("zzz", [document() for _ in range(15)]) for _ in range(40)]
+    spread = np.array([each.vector for each in found]).var(axis=0).sum()
+    predicted = np.mean([np.trace(each.covariance) for each in found])
+    assert 0.7 < predicted / spread < 1.4
+
+
+def test_one_occurrence_has_no_standard_error(polished: Model) -> None:
+    found = polished.embed("zzz", ["the rose of a zzz"])
+    assert np.isnan(found.similarity("rose")[1])
+    assert found.heading() == "zzz: found once, so that standard errors are unknown.\n"
+    assert json.loads(json.dumps(found.to_dict()))["neighbours"][0]["error"] is None
+    twice = polished.embed("zzz", ["the rose of a zzz at the tree and a zzz"])
+    assert twice.similarity("rose")[1] > 0
+
+
 def test_counts_in_any_form(counts: Cooccurrence, polished: Model) -> None:
     word, other = polished.vocabulary.words[40:42]
     mapping = {word: 3, other: 5, "unheard": 9}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.settings import Whole
@@ -125,13 +126,21 @@ def _similar_to_new(options: argparse.Namespace, count: int) -> None:
         "occurrences": found.occurrences,
         "vector": numbers,
         "neighbours": [
-            {"word": word, "similarity": round(cosine, 6), "standard_error": round(error, 6)}
+            {
+                "word": word,
+                "similarity": round(cosine, 6),
+                "standard_error": None if isnan(error) else round(error, 6),
+            }
             for word, cosine, error in neighbours
         ],
     }
-    often = "once" if found.occurrences == 1 else f"{found.occurrences:,} times"
+    once = "once, so that standard errors are unknown"
+    often = once if found.occurrences == 1 else f"{found.occurrences:,} times"
     rows = [(found.word, f"found {often}")]
-    rows += [(word, f"{cosine:.2f} ± {error:.2f}") for word, cosine, error in neighbours]
+    rows += [
+        (word, f"{cosine:.2f}" + ("" if isnan(error) else f" ± {error:.2f}"))
+        for word, cosine, error in neighbours
+    ]
     if options.vector:
         rows.append(("vector", " ".join(f"{number:g}" for number in numbers)))
     emit(options, report, rows)

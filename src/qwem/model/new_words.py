@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from qwem.model.model import Model
     from qwem.model.settings import Settings
 
+MOST_FOLDS = 20
+"""Folds of documents or occurrences that standard errors of a new word are from."""
+
 Counts: TypeAlias = "ArrayLike | sparse.sparray | sparse.spmatrix | Sequence[Mapping[str, float]]"
 
 
@@ -50,14 +53,15 @@ class NewWord(Result):
     word: str
     vector: NDArray[np.float32] = field(repr=False)
     covariance: NDArray[np.float64] = field(repr=False)
-    """How the vector would vary with other texts of the same kind."""
+    """How the vector would vary with other texts of the same kind: the jackknife over documents, or
+    over occurrences in a single document. NaN for one occurrence, which says nothing about it."""
     occurrences: int
     """How often the word was found."""
     embedding: Embedding = field(repr=False)
     """The words of the model."""
 
     def similarity(self, word: str) -> tuple[float, float]:
-        """Return the cosine with a word of the model, and its standard error."""
+        """Return the cosine with a word of the model, and its standard error, NaN if unknown."""
         other = self.embedding.get_vector(word).astype(np.float64)
         own = self.vector.astype(np.float64)
         lengths = np.linalg.norm(own), np.linalg.norm(other)
@@ -66,7 +70,7 @@ class NewWord(Result):
         own, other = own / lengths[0], other / lengths[1]
         cosine = float(own @ other)
         slope = (other - cosine * own) / lengths[0]
-        return cosine, float(np.sqrt(max(float(slope @ self.covariance @ slope), 0.0)))
+        return cosine, float(np.sqrt(np.maximum(slope @ self.covariance @ slope, 0.0)))
 
     def most_similar(self, topn: int = 10) -> list[tuple[str, float, float]]:
         """Return the nearest words of the model, their cosines and the standard errors of these."""
@@ -75,8 +79,9 @@ class NewWord(Result):
 
     def heading(self) -> str:
         """Return how often the word was found."""
-        often = "once" if self.occurrences == 1 else f"{self.occurrences:,} times"
-        return f"{self.word}: found {often}.\n"
+        if self.occurrences == 1:
+            return f"{self.word}: found once, so that standard errors are unknown.\n"
+        return f"{self.word}: found {self.occurrences:,} times.\n"
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each of the ten nearest words of the model."""
@@ -89,7 +94,7 @@ class NewWord(Result):
             "word": self.word,
             "occurrences": self.occurrences,
             "vector": as_plain(self.vector),
-            "neighbours": self.rows(),
+            "neighbours": as_plain(self.rows()),
         }
 
 
@@ -109,24 +114,38 @@ def embed(model: Model, word: str, contexts: Any, reading: Settings, draws: int)
             f"{word!r} does not occur in the contexts; give texts in which it does, or check its "
             "spelling."
         )
-    counts = _row(model, corpus, places, len(pattern), draws)
-    rows = model.embed_rows(counts / draws)
+    counts = _fold_rows(model, corpus, places, len(pattern), draws) / draws
+    total = counts.sum(axis=0)
+    vectors = model.embed_rows(total[None]).vectors
+    covariance = np.full(2 * (vectors.shape[1],), np.nan)
+    others = total - counts
+    others = others[(others.sum(axis=1) > 0) & (counts.sum(axis=1) > 0)]
+    if len(others) > 1:
+        without = model.embed_rows(others).vectors.astype(np.float64)
+        without -= without.mean(axis=0)
+        covariance = (len(without) - 1) / len(without) * without.T @ without
     return NewWord(
-        word, rows.vectors[0], rows.covariances[0].astype(np.float64), len(places), model.wv
+        word=word,
+        vector=vectors[0],
+        covariance=covariance,
+        occurrences=len(places),
+        embedding=model.wv,
     )
 
 
-def _row(
+def _fold_rows(
     model: Model,
     corpus: Corpus,
     places: NDArray[np.int64],
     length: int,
     draws: int,
 ) -> NDArray[np.int64]:
-    """Return how often the words of the model stand around some places, over all draws.
+    """Return how often the words of the model stand around places, over all draws, by fold.
 
-    The documents that have any are encoded with the model's words and one more, which takes the
-    place of the `length` words that begin at each place, and counted as the model's text was.
+    Folds have whole documents, or in a single document occurrences: the pairs of one window are not
+    independent of each other. The documents are encoded with the model's words and one more for
+    each fold, which takes the place of the `length` words that begin at each place, and counted as
+    the model's text was.
     """
     slots = model.solution.slots
     if any(slot.weights is None for slot in slots):
@@ -136,21 +155,27 @@ def _row(
         )
     words, size = corpus.vocabulary.words, len(model.vocabulary)
     masked = model.settings.get("oov") == "mask"
-    others = size + 1 if masked else -1
+    document = np.searchsorted(corpus.offsets, places, side="right") - 1
+    chosen, cluster = np.unique(document, return_inverse=True)
+    if len(chosen) == 1:
+        cluster = np.arange(len(places))
+    folds = min(MOST_FOLDS, int(cluster.max()) + 1)
+    others = size + folds if masked else -1
     number = np.array([others if (i := model.vocabulary.get(w)) is None else i for w in words])
-    chosen = np.unique(np.searchsorted(corpus.offsets, places, side="right") - 1)
     starts, stops = corpus.offsets[chosen], corpus.offsets[chosen + 1]
     kept = np.concatenate([np.arange(a, b) for a, b in zip(starts, stops, strict=True)])
     tokens = np.full(corpus.tokens.size, -1, np.int64)
     tokens[kept] = np.append(number, others)[corpus.tokens[kept]]
     tokens[(places[:, None] + np.arange(length)).ravel()] = -1
-    tokens[places] = size
+    tokens[places] = size + cluster % folds
     stream = tokens[kept]
     present = np.concatenate(([0], np.cumsum(stream >= 0)))
     subsample, frequency = recorded_subsampling(
         model.vocabulary, model.spectrum.target_settings["sources"]
     )
-    new = Vocabulary((*model.vocabulary.words, "\n"), np.append(frequency, 1))
+    # No word of a text has a line break.
+    names = (f"\n{fold}" for fold in range(folds))
+    new = Vocabulary((*model.vocabulary.words, *names), np.append(frequency, np.ones(folds, int)))
     small = Corpus(
         stream[stream >= 0].astype(np.uint32),
         present[np.concatenate(([0], np.cumsum(stops - starts)))],
@@ -164,8 +189,8 @@ def _row(
         draws=draws if subsample else 1,
     )
     width = size * counts.contexts_per_word
-    row = context_matrix(counts)[[size]].toarray()[0, :width].astype(np.int64)
-    return row if subsample else row * draws
+    rows = context_matrix(counts)[size:].toarray()[:, :width].astype(np.int64)
+    return rows if subsample else rows * draws
 
 
 def embed_rows(
