@@ -112,8 +112,11 @@ def exact_loss(products: Array, weights: Weights) -> float:
     return total(logits) - total(np.broadcast_to(weights.bias, logits.shape))
 
 
-def parabolic_loss(products: Array, weights: Weights) -> float:
-    """The same with pairs that were never seen, and the evidence, by their parabolas."""
+def parabolic_loss(products: Array, weights: Weights, expected: Array | float = 0.0) -> float:
+    """The same with pairs that were never seen, and the evidence, by their parabolas.
+
+    Evidence has its minimum where the products are `expected`.
+    """
     logits = products + weights.bias
     slope = 1 / (1 + np.exp(-weights.bias))
     curvature = slope * (1 - slope)
@@ -122,5 +125,5 @@ def parabolic_loss(products: Array, weights: Weights) -> float:
         np.logaddexp(0, logits) - np.logaddexp(0, weights.bias)
     ) - weights.positive * products
     parabola = weights.negative * (slope * products + curvature * products**2 / 2)
-    evidence = weights.evidence * curvature * products**2 / 2
+    evidence = weights.evidence * curvature * (products - expected) ** 2 / 2
     return float(np.where(seen, exact, parabola).sum() + evidence.sum())

@@ -20,7 +20,7 @@ from polish.statistics import (
 )
 from qwem.errors import CountError, SettingError
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
-from qwem.polish import Polished, polish
+from qwem.polish import Polished, Start, polish
 from qwem.target import mstar, rank_one, setting31, word_probability
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def products_of(polished: Polished, counts: Cooccurrence) -> Array:
     """The logits, less those of independent words."""
-    words, contexts = polished.sides
+    words, contexts, *_ = polished.start
     logits = words @ contexts.T + polished.contexts.bias
     return logits - dense_weights(counts).bias
 
@@ -174,24 +174,26 @@ def test_settings_are_checked(settings: dict[str, Any], names: str) -> None:
 def test_it_goes_on_from_an_earlier_result() -> None:
     counts = some_counts()
     one, three = (polish(closed_form(counts), counts, sweeps=n, tol=0) for n in (1, 3))
-    start = one.sides
+    start = one.start
     more = polish(closed_form(counts), counts, sweeps=2, tol=0, start=start)
     assert more.losses == pytest.approx(three.losses[2:], rel=1e-4)
     assert np.allclose(products_of(more, counts), products_of(three, counts), atol=1e-3)
-    with pytest.raises(SettingError, match="start must be two matrices"):
-        polish(closed_form(counts), counts, start=(start[0][:, 1:], start[1][:, 1:]))
+    with pytest.raises(SettingError, match="start must have matrices"):
+        polish(closed_form(counts), counts, start=Start(start[0][:, 1:], start[1][:, 1:]))
 
 
 def test_from_where_it_ended_half_a_sweep_is_enough() -> None:
     counts = some_counts()
     one = polish(closed_form(counts), counts, sweeps=30, tol=0.001)
-    ended = one.sides
+    ended = one.start
     assert one.sweeps > 2
     again = polish(closed_form(counts), counts, tol=0.001, start=ended)
     one_more = polish(closed_form(counts), counts, sweeps=1, tol=0, start=ended)
     assert (again.sweeps, again.converged) == (0.5, True)
     assert np.array_equal(again.losses, one_more.losses[:1])
-    assert polish(closed_form(counts), counts, tol=0.001, start=(ended[1], ended[0])).sweeps > 1
+    assert (
+        polish(closed_form(counts), counts, tol=0.001, start=Start(ended[1], ended[0])).sweeps > 1
+    )
 
 
 def test_words_must_be_the_same() -> None:

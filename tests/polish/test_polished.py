@@ -10,7 +10,7 @@ import pytest
 from in_threads import in_threads
 from polish.statistics import closed_form, some_counts
 from qwem.errors import SettingError
-from qwem.polish import Polished, polish, solve_row
+from qwem.polish import Polished, Start, polish, solve_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def test_each_word_is_at_the_minimum_that_newton_finds() -> None:
     found = polished.solve_words(other, steps=500, tol=0.0)
     assert np.allclose(found.vectors + polished.centre, expected, atol=5e-3)
     start = np.array(expected, dtype=np.float32)
-    again = polished.solve_words(other, (start, polished.contexts.vectors), steps=1)
+    again = polished.solve_words(other, Start(start, polished.contexts.vectors), steps=1)
     assert np.allclose(again.vectors, start - start.mean(axis=0), atol=5e-3)
 
 

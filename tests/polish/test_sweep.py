@@ -34,11 +34,14 @@ def some_settings(size: int = SIZE) -> dict[str, Any]:
     return {"negatives": 3.0, "exponent": 0.6, "evidence": 4.0, "coupling": coupling}
 
 
-def one_step(own: Array, other: Array, weights: Weights, words: bool) -> Array:
+def one_step(
+    own: Array, other: Array, weights: Weights, words: bool, means: Array | None = None
+) -> Array:
     """A row at a time: along the preconditioned gradient, to the minimum of the bounding parabola.
 
     The preconditioner is the curvature of the parabolas of all pairs, seen or not.
     """
+    expected = (np.zeros_like(own) if means is None else means) @ other.T
     transposed = (lambda a: a) if words else np.transpose
     positive, negative, evidence = (
         transposed(part) for part in (weights.positive, weights.negative, weights.evidence)
@@ -57,7 +60,7 @@ def one_step(own: Array, other: Array, weights: Weights, words: bool) -> Array:
             both / (1 + np.exp(-x)) - positive[i],
             negative[i] * (slope[i] + curvature[i] * z),
         )
-        gradient = other.T @ (pull + evidence[i] * curvature[i] * z)
+        gradient = other.T @ (pull + evidence[i] * curvature[i] * (z - expected[i]))
         bound = np.where(seen, both * np.tanh(x / 2) / (2 * x), negative[i] * curvature[i])
         hessian = (other.T * (bound + evidence[i] * curvature[i])) @ other
         common = (other.T * ((negative[i] + evidence[i]) * curvature[i])) @ other
@@ -122,6 +125,25 @@ def test_a_step_is_the_one_of_its_definition(
     fall = found.loss - parabolic_loss(end, weights)
     assert 0.5 * fall < found.fall < fall + 1e-6
     assert sum(pairs) == np.count_nonzero(matrix)
+
+
+def test_evidence_can_be_centred_anywhere() -> None:
+    matrix, counts = some_contexts(2)
+    own, other = random_sides(1, kinds=2)
+    means = random_sides(5)[0]
+    settings = some_settings()
+    loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **settings)
+    problem = loss.of_words(means, 9.0)
+    found = improve(problem, stepper_of(matrix), own, other, lambda _: None)
+
+    weights = dense_weights(counts, **{**settings, "evidence": 9.0}, matrix=matrix)
+    wide, there, centres = (side.astype(np.float64) for side in (own, other, means))
+    before = parabolic_loss(wide @ there.T, weights, centres @ there.T)
+    assert found.loss == pytest.approx(before, rel=1e-5)
+    expected = one_step(wide, there, weights, True, centres)
+    np.testing.assert_allclose(found.vectors, expected, atol=2e-4 * np.abs(expected - own).max())
+    fall = before - parabolic_loss(expected @ there.T, weights, centres @ there.T)
+    assert 0.5 * fall < found.fall < fall + 1e-6
 
 
 def test_the_slope_is_that_of_the_loss() -> None:

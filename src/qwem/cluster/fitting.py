@@ -13,7 +13,7 @@ from qwem.cluster.polishing import ClusterStepper
 from qwem.model import Settings, resolve_auto
 from qwem.model.choices import require_enough
 from qwem.model.fitting import assemble
-from qwem.model.solution import ClosedForm, target_settings, with_ngrams
+from qwem.model.solution import ClosedForm, target_settings
 from qwem.polish import polish
 from qwem.spectrum import factorize
 from qwem.target.building import TargetPlan
@@ -86,5 +86,4 @@ def _learn(counts: Any, settings: ResolvedSettings, watch: Stopwatch) -> Solutio
         return ClosedForm(spectrum)
     with watch.stage("polish"), blas_threads():
         stepper = ClusterStepper(counts.rows, counts.lengths.sum(axis=1))
-        polished = polish(spectrum, counts, stepper=stepper)
-    return with_ngrams(polished, watch) if settings.ngrams else polished
+        return polish(spectrum, counts, ngrams=settings.ngrams, stepper=stepper)

@@ -80,7 +80,7 @@ class Replicates:
                 tol=0.0,
                 start=start,
                 **{name: solution.settings[name] for name in names},
-            ).sides
+            ).start
         return solution.solve_words(counts, start, steps=1)
 
 

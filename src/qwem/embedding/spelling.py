@@ -12,7 +12,7 @@ from qwem._internal.progress import progress
 from qwem.errors import SettingError, UnknownWordError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
     from scipy import sparse
@@ -55,6 +55,16 @@ class Spelling:
             )
         total: Matrix = self.vectors[known].sum(axis=0, dtype=np.float64) / np.sqrt(len(known))
         return total.astype(np.float32)
+
+    def predict(self, words: Iterable[str]) -> Matrix:
+        """Return a vector for each word: zero where no part of the spelling is known."""
+        rows = []
+        for word in words:
+            try:
+                rows.append(self.vector(word))
+            except UnknownWordError:
+                rows.append(np.zeros(self.vectors.shape[1], np.float32))
+        return np.array(rows, np.float32).reshape(-1, self.vectors.shape[1])
 
 
 def ngrams_of(word: str) -> set[str]:
@@ -102,7 +112,6 @@ def spell(
     >>> spell(small).most_similar("doggy", topn=1)[0][0]
     'dog'
     """
-    from qwem._internal.sparse_product import multiply
     from qwem.embedding.embedding import Embedding
 
     counts = embedding.vocabulary.counts.astype(np.float64)
@@ -111,25 +120,76 @@ def spell(
     for name, value in (("evidence", evidence), ("ridge", ridge)):
         if not (np.isfinite(value) and value > 0):
             raise SettingError(f"{name} must be a positive number, not {value}.")
-    ngrams, incidence = incidence_of(embedding.index_to_key)
+    regression = NgramRegression(embedding.index_to_key)
     trust = counts / (counts + evidence)
-    if not ngrams:
-        raise SettingError(
-            f"No n-gram of {NGRAM_LENGTHS[0]} to {NGRAM_LENGTHS[-1]} characters is in "
-            f"{WORDS_PER_NGRAM} words or more; spelling needs a larger vocabulary."
-        )
     weights = trust.astype(np.float32)
     asked: Matrix = embedding.vectors / weights[:, None]
-    vectors = _regress(incidence, asked, weights, np.float32(ridge))
-    predicted = multiply(incidence, vectors)
+    with progress("spelling", STEPS, "step") as bar:
+        vectors = regression.solve(asked, weights, ridge, bar.update)
+    predicted = regression.predict(vectors)
     predicted *= (1 - trust)[:, None].astype(np.float32)
     predicted += embedding.vectors
     return Embedding(
         embedding.vocabulary,
         predicted,
         provenance={**embedding.provenance, "spelling": {"evidence": evidence, "ridge": ridge}},
-        spelling=Spelling(ngrams, vectors),
+        spelling=Spelling(regression.ngrams, vectors),
     )
+
+
+class NgramRegression:
+    """Ridge regression of word vectors on the n-grams of the words."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.ngrams, self.incidence = incidence_of(words)
+        if not self.ngrams:
+            raise SettingError(
+                f"No n-gram of {NGRAM_LENGTHS[0]} to {NGRAM_LENGTHS[-1]} characters is in "
+                f"{WORDS_PER_NGRAM} words or more; spelling needs a larger vocabulary."
+            )
+        self._transposed = self.incidence.T.tocsr()
+        self._transposed.sort_indices()
+
+    def predict(self, ngram_vectors: Matrix) -> Matrix:
+        """Return the vector of each word, X B."""
+        from qwem._internal.sparse_product import multiply
+
+        found: Matrix = multiply(self.incidence, ngram_vectors)
+        return found
+
+    def solve(
+        self,
+        vectors: Matrix,
+        weights: Matrix,
+        ridge: float,
+        done: Callable[[], object] = lambda: None,
+    ) -> Matrix:
+        """Return the n-gram vectors B of (XᵀΩX + ridge) B = XᵀΩU, with U the word vectors.
+
+        Conjugate gradients solve for all columns at once. `done` is called after each step.
+        """
+        from qwem._internal.sparse_product import multiply
+
+        transposed, strength = self._transposed, np.float32(ridge)
+        diagonal = transposed.multiply(transposed) @ weights + strength
+        rest = multiply(transposed, vectors * weights[:, None])
+        solution = np.zeros_like(rest)
+        scaled = rest / diagonal[:, None]
+        direction = scaled.copy()
+        size = np.einsum("ij,ij->j", rest, scaled)
+        for _ in range(STEPS):
+            bent = multiply(self.incidence, direction) * weights[:, None]
+            bent = multiply(transposed, bent) + strength * direction
+            along = np.einsum("ij,ij->j", direction, bent)
+            length = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
+            solution += length * direction
+            rest -= length * bent
+            np.divide(rest, diagonal[:, None], out=scaled)
+            before, size = size, np.einsum("ij,ij->j", rest, scaled)
+            direction *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+            direction += scaled
+            done()
+        return solution
 
 
 def incidence_of(words: Iterable[str]) -> tuple[tuple[str, ...], sparse.csr_array[Any]]:
@@ -159,36 +219,3 @@ def incidence_of(words: Iterable[str]) -> tuple[tuple[str, ...], sparse.csr_arra
     matrix = sparse.csr_array((values, place[every[kept]], indptr.astype(np.int32)), shape=shape)
     matrix.sort_indices()
     return tuple(names[order]), matrix
-
-
-def _regress(
-    incidence: sparse.csr_array[Any],
-    asked: Matrix,
-    weights: Matrix,
-    ridge: np.float32,
-) -> Matrix:
-    """Solve (XᵀΩX + ridge) B = XᵀΩU by conjugate gradients, all columns at once."""
-    from qwem._internal.sparse_product import multiply
-
-    transposed = incidence.T.tocsr()
-    transposed.sort_indices()
-    diagonal = transposed.multiply(transposed) @ weights + ridge
-    rest = multiply(transposed, asked * weights[:, None])
-    solution = np.zeros_like(rest)
-    scaled = rest / diagonal[:, None]
-    direction = scaled.copy()
-    size = np.einsum("ij,ij->j", rest, scaled)
-    with progress("spelling", STEPS, "step") as bar:
-        for _ in range(STEPS):
-            bent = multiply(incidence, direction) * weights[:, None]
-            bent = multiply(transposed, bent) + ridge * direction
-            along = np.einsum("ij,ij->j", direction, bent)
-            length = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
-            solution += length * direction
-            rest -= length * bent
-            np.divide(rest, diagonal[:, None], out=scaled)
-            before, size = size, np.einsum("ij,ij->j", rest, scaled)
-            direction *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
-            direction += scaled
-            bar.update()
-    return solution

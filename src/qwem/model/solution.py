@@ -182,7 +182,6 @@ def learn(
         signs. If that is polished, its vectors move as the closed form does, and are polished from
         there.
     """
-    start: dict[str, Any] = {}
     before = earlier if settings.polish and isinstance(earlier, Polished) else None
     with watch.stage("target"):
         target = build_target(counts, settings)
@@ -200,19 +199,8 @@ def learn(
     if not settings.polish:
         return ClosedForm(spectrum)
     with watch.stage("polish"), blas_threads():
-        if before is not None:
-            start["start"] = before.warm_start(spectrum)
-        result = polish(spectrum, counts, **start)
-    return with_ngrams(result, watch) if settings.ngrams else result
-
-
-def with_ngrams(polished: Polished, watch: Stopwatch) -> Polished:
-    """Return polished vectors whose words also have the vectors of their spelling."""
-    from qwem.embedding import spell
-
-    with watch.stage("ngrams"):
-        evidence = polished.settings["evidence"]
-        return replace(polished, words=spell(polished.words, evidence=evidence))
+        start = None if before is None else before.warm_start(spectrum)
+        return polish(spectrum, counts, ngrams=settings.ngrams, start=start)
 
 
 def build_target(counts: Cooccurrence, settings: ResolvedSettings) -> Target:

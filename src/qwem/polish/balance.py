@@ -22,6 +22,8 @@ class Balanced(NamedTuple):
     context: Matrix
     centre: Matrix
     """The mean word vector that was taken out of W."""
+    transform: Vector
+    """A, by which word vectors were multiplied."""
 
 
 def balanced(
@@ -40,10 +42,11 @@ def balanced(
     first, second = gram(word, word_weights), gram(context, context_weights)
     root, inverse = _power(first, 0.5), _power(first, -0.5)
     squared = inverse @ _power(root @ second @ root, 0.5) @ inverse
-    word = transformed(word, _power(squared, 0.5))
+    transform = _power(squared, 0.5)
+    word = transformed(word, transform)
     context = transformed(context, _power(squared, -0.5))
     mean = (weighted_sum(word, word_weights) / word_weights.sum()).astype(np.float32)
-    return Balanced(word - mean, context, mean)
+    return Balanced(word - mean, context, mean, transform)
 
 
 def _power(matrix: Vector, exponent: float) -> Vector:

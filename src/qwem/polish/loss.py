@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -32,7 +32,7 @@ class RowProblem:
     constant: Vector
     weight: Vector
     """The weight of each row's loss in the loss of all."""
-    means: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    means: NDArray[np.float32]
     """What the evidence of each row is centred at; without rows where that is zero."""
 
 
@@ -78,7 +78,8 @@ class Word2vecLoss:
         contexts, seen = (_positive(sums) for sums in (statistics.context_sums, self.sums))
         self.bias: Vector = np.log(contexts / self.total / (negatives * self.noise))
         """b_c = log P_c/(k q_c), the logit of independence."""
-        self.evidence = evidence * self.total / words.sum()
+        self.tokens = int(words.sum())
+        self.evidence = evidence * self.total / self.tokens
         """Evidence of independence in pairs instead of tokens."""
         coupling = np.ones(len(words)) if coupling is None else coupling
         self.word_coupling: Vector = coupling / (coupling @ seen / seen.sum())
@@ -90,17 +91,25 @@ class Word2vecLoss:
         self.slope: Vector = 1 / (1 + np.exp(-self.bias))
         self.curvature: Vector = self.slope * (1 - self.slope)
 
-    def of_words(self) -> RowProblem:
-        """Return the problem of the rows of W, given W′."""
+    def of_words(
+        self, means: NDArray[np.float32] | None = None, evidence: float | None = None
+    ) -> RowProblem:
+        """Return the problem of the rows of W, given W′.
+
+        The evidence of each word may be centred at one of the `means` instead of zero: then it is
+        `evidence` tokens of text in which the word is what it is expected to be.
+        """
         zero, k = np.zeros_like(self.sums), self.negatives
         sums, noise = k * self.sums, self.noise * self.context_coupling
-        evidence = k * self.evidence + zero
+        pairs = self.evidence if evidence is None else evidence * self.total / self.tokens
+        added = k * pairs + zero
         return self._problem(
             "words",
-            (sums, sums, sums, zero, zero, sums + evidence, sums, evidence),
+            (sums, sums, sums, zero, zero, sums + added, sums, added),
             (noise, noise * self.slope, noise * self.curvature, self.bias, self.softplus),
             noise * self.curvature,
             noise * self.slope,
+            means,
         )
 
     def of_contexts(self) -> RowProblem:
@@ -123,6 +132,7 @@ class Word2vecLoss:
         columns: tuple[Vector, ...],
         gram: Vector,
         constant: Vector,
+        means: NDArray[np.float32] | None = None,
     ) -> RowProblem:
         own, other = self.word_coupling, self.context_coupling
         if side == "contexts":
@@ -134,6 +144,7 @@ class Word2vecLoss:
             gram,
             constant,
             own / (self.sums @ self.word_coupling),
+            np.empty((0, 0), np.float32) if means is None else means,
         )
 
 

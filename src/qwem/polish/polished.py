@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 
 KIND = "polished vectors"
 _ARRAYS, _SPECTRUM, _WORDS = "polished.safetensors", "spectrum", "words"
+
+
+class Start(NamedTuple):
+    """Where polishing starts."""
+
+    words: Matrix
+    """Word vectors, with their mean."""
+    contexts: Matrix
+    means: Matrix | None = None
+    """What words are expected to be by their spelling, if that is a prior."""
+    spelling: Mapping[str, float] = {}
+    """The settings of that prior."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +83,10 @@ class Polished:
         return slots_from_json(self.settings["slots"])
 
     @property
-    def sides(self) -> tuple[Matrix, Matrix]:
-        """Word vectors with their mean, and context vectors: what `polish` can start from."""
-        return self.words.vectors + self.centre, self.contexts.vectors
+    def start(self) -> Start:
+        """Where `polish` can go on from."""
+        words, contexts = self.words.vectors + self.centre, self.contexts.vectors
+        return Start(words, contexts, *self._expected(self.words.vocabulary))
 
     @property
     def context_vectors(self) -> Matrix:
@@ -136,7 +149,7 @@ class Polished:
     def solve_words(
         self,
         counts: Cooccurrence,
-        start: tuple[Matrix, Matrix] | None = None,
+        start: Start | None = None,
         *,
         steps: int = 30,
         tol: float = 1e-3,
@@ -151,8 +164,7 @@ class Polished:
         counts
             How often the words meet, in the same order.
         start
-            Where the words start, with their mean, and the contexts: by default those of this
-            model.
+            Where the words start, and the contexts: by default those of this model.
         steps
             How many at most.
         tol
@@ -171,7 +183,7 @@ class Polished:
                 f"{len(counts.vocabulary):,}, or others; both need the same words in the same "
                 "order."
             )
-        words, contexts = self.sides if start is None else start
+        words, contexts, means, spelling = self.start if start is None else start
         loss = Word2vecLoss(
             Statistics.of(counts),
             negatives=self.settings["negatives"],
@@ -180,11 +192,10 @@ class Polished:
             coupling=coupling_of(self.spectrum),
         )
         stepper, before = LocalStepper(*ContextCounts.of(counts)), np.inf
+        problem = loss.of_words(means, spelling.get("evidence"))
         with blas_threads(1):
             for _ in range(steps):
-                words, value, _ = improve(
-                    loss.of_words(), stepper, words, contexts, lambda pairs: None
-                )
+                words, value, _ = improve(problem, stepper, words, contexts, lambda pairs: None)
                 if before - value <= tol * -value:
                     break
                 before = value
@@ -194,7 +205,7 @@ class Polished:
             centre = (weights @ words / weights.sum()).astype(np.float32)
         return Embedding(counts.vocabulary, words - centre, provenance=self.words.provenance)
 
-    def warm_start(self, spectrum: Spectrum) -> tuple[Matrix, Matrix]:
+    def warm_start(self, spectrum: Spectrum) -> Start:
         """Return where to start polishing from another closed form, such as that of more text.
 
         Where the loss is flat, polishing leaves vectors where the closed form put them. So if the
@@ -207,7 +218,7 @@ class Polished:
 
         old, new = shared_rows(self.spectrum.vocabulary, spectrum.vocabulary)
         slots = len(self.contexts.vectors) // len(self.words)
-        word, context = self.sides
+        word, context, *_ = self.start
         by_word = context.reshape(len(word), slots, -1)
         ends = [word[old], *(by_word[old, slot] for slot in range(slots))]
         before = [side[old] for side in closed_sides(self.spectrum)]
@@ -220,7 +231,8 @@ class Polished:
             start = later @ (turn @ onto)
             start[new] += polished - closed @ onto
             starts.append(start.astype(np.float32))
-        return starts[0], np.stack(starts[1:], axis=1).reshape(-1, starts[0].shape[1])
+        contexts = np.stack(starts[1:], axis=1).reshape(-1, starts[0].shape[1])
+        return Start(starts[0], contexts, *self._expected(spectrum.vocabulary))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a directory."""
@@ -284,6 +296,13 @@ class Polished:
         found = sparse.csr_array(rows @ spread)
         found.sort_indices()
         return found
+
+    def _expected(self, vocabulary: Vocabulary) -> tuple[Matrix | None, Mapping[str, float]]:
+        """Return what words are expected to be by their spelling, and how strongly."""
+        if self.words.spelling is None or "spelling" not in self.settings:
+            return None, {}
+        found = self.words.spelling.predict(vocabulary.words) + self.centre
+        return found, self.settings["spelling"]
 
     def _precision(self) -> Vector:
         """Return the inverse of the covariance of word vectors, weighted by their evidence."""

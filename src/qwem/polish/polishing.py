@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,21 +12,26 @@ from qwem._internal.progress import progress
 from qwem._internal.resources import blas_threads, require_memory
 from qwem.cooccurrence.slots import slots_as_json
 from qwem.embedding import Embedding
+from qwem.embedding.spelling import Spelling
 from qwem.errors import CountError, SettingError
 from qwem.polish.balance import balanced
 from qwem.polish.contexts import ContextCounts, Contexts, Statistics
 from qwem.polish.loss import Word2vecLoss
-from qwem.polish.polished import Polished, closed_sides, coupling_of
-from qwem.polish.sweep import LocalStepper, improve
+from qwem.polish.polished import Polished, Start, closed_sides, coupling_of
+from qwem.polish.spelling import SpellingPrior
+from qwem.polish.sweep import LocalStepper, gram, improve, transformed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from qwem.cooccurrence import Cooccurrence
     from qwem.polish.sweep import Stepper
     from qwem.spectrum import Spectrum
+
+
+PRIOR_HALVES = 8
+"""Halves of sweeps after which the loss of words can be compared: spelling comes in after the third
+half, is learned anew after every other one, and the first two of these move most."""
 
 
 def polish(
@@ -38,7 +43,8 @@ def polish(
     exponent: float = 0.75,
     evidence: float = 100.0,
     tol: float = 0.01,
-    start: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    ngrams: bool = False,
+    start: Start | None = None,
     callback: Callable[[Polished], object] | None = None,
     stepper: Stepper | None = None,
 ) -> Polished:
@@ -69,10 +75,13 @@ def polish(
     tol
         Stop when a sweep lowers the loss by less than this part of its fall below that of
         independent words.
+    ngrams
+        Whether words are expected to be what their spelling says, instead of independent: see
+        `qwem.polish.spelling.SpellingPrior`. Then words that were never seen have vectors too.
     start
-        Word and context vectors to start from instead of the closed form, such as those of an
-        earlier result on similar counts: `Polished.sides`. Then the first half of a sweep, that for
-        words, is enough if it lowers the loss by less than half of that part.
+        Where to start instead of the closed form, such as at an earlier result on similar counts:
+        `Polished.start`. Then the first half of a sweep, that for words, is enough if it lowers the
+        loss by less than half of that part.
     callback
         Called with the result so far after every sweep.
     stepper
@@ -87,7 +96,7 @@ def polish(
     """
     _check_settings(sweeps, negatives, exponent, evidence, tol)
     _check_counts(spectrum, counts)
-    settings = {
+    settings: dict[str, Any] = {
         "negatives": negatives,
         "exponent": exponent,
         "evidence": evidence,
@@ -107,13 +116,19 @@ def polish(
     if stepper is None:
         stepper = LocalStepper(*ContextCounts.of(counts))
     is_warm = start is not None
-    word, context = _start(spectrum, len(shares)) if start is None else start
+    start = _start(spectrum, len(shares)) if start is None else start
+    word, context = start.words, start.contexts
     shapes = spectrum.eigenvectors.shape, (len(statistics.context_sums), spectrum.dim)
     if (word.shape, context.shape) != shapes:
         raise SettingError(
-            f"start must be two matrices of the shapes {shapes[0]} and {shapes[1]}, as the model "
+            f"start must have matrices of the shapes {shapes[0]} and {shapes[1]}, as the model "
             f"has, not {word.shape} and {context.shape}."
         )
+    prior = None
+    if ngrams or start.means is not None:
+        prior = SpellingPrior(counts.vocabulary, evidence)
+        if start.means is not None:
+            prior.resume(start.means, start.spelling)
     losses: list[float] = []
     converged = False
 
@@ -123,9 +138,19 @@ def polish(
         of_words, of_contexts = (each / (each + evidence) for each in seen)
         sides = balanced(word, context, of_words, of_contexts)
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
+        spelling = None
+        if prior is not None and prior.ngram_vectors is not None:
+            settings["spelling"] = prior.settings
+            vectors = transformed(prior.ngram_vectors, sides.transform)
+            spelling = Spelling(prior.ngrams, vectors)
         return Polished(
             spectrum,
-            Embedding(counts.vocabulary, sides.word, provenance={"role": "word", **provenance}),
+            Embedding(
+                counts.vocabulary,
+                sides.word,
+                provenance={"role": "word", **provenance},
+                spelling=spelling,
+            ),
             Contexts(sides.context, loss.bias, loss.noise, negatives, loss.evidence),
             sides.centre,
             np.array(losses),
@@ -137,24 +162,31 @@ def polish(
     # don't depend on the threads.
     with blas_threads(1), progress("polish", 2 * sweeps * statistics.pairs, "pair") as bar:
         while not converged and len(losses) < 2 * sweeps:
-            word, before, fall = improve(loss.of_words(), stepper, word, context, bar.update)
+            expected = () if prior is None else (prior.means, prior.evidence)
+            problem = loss.of_words(*expected)
+            word, before, fall = improve(problem, stepper, word, context, bar.update)
             losses.append(before)
             # Twice the fall that is sure of the words' half stands for that of the whole sweep.
             converged = is_warm and len(losses) == 1 and 2 * fall < tol * -before
+            if prior is not None and (is_warm or len(losses) > 2):
+                prior.learn(word, gram(context, problem.gram))
+                # The prior moves too: then the loss of words, which it is in, is what falls.
+                converged |= len(losses) > PRIOR_HALVES and losses[-3] - before <= tol * -before
             if not converged:
                 context, before, _ = improve(loss.of_contexts(), stepper, context, word, bar.update)
                 losses.append(before)
                 # The loss after a sweep is known in the next, so two contexts' halves are compared.
-                converged = len(losses) > 2 and losses[-3] - before <= tol * -before
+                if prior is None:
+                    converged = len(losses) > 2 and losses[-3] - before <= tol * -before
             bar.set_postfix_str(f"loss {before:.4f}")
             if callback is not None:
                 callback(result())
         return result()
 
 
-def _start(spectrum: Spectrum, kinds: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _start(spectrum: Spectrum, kinds: int) -> Start:
     word, context = closed_sides(spectrum)
-    return word, np.repeat(context, kinds, axis=0)
+    return Start(word, np.repeat(context, kinds, axis=0))
 
 
 def _check_settings(
