@@ -93,7 +93,7 @@ def test_words_occur_with_those_that_are_kept_with_the_model(
     found = unpacked(PageData([page_model(polished)]).get("0/collocates"))
     words, ratios = found[:, :16].reshape(-1, 2, 8), found[:, 16:].reshape(-1, 2, 8)
     assert polished.usage is not None
-    assert np.array_equal(words, polished.usage.words[:, :, :8])
+    assert np.array_equal(words, polished.usage.words[:, :, :8].astype(np.uint16))
     assert np.allclose(ratios, polished.usage.ratios[:, :, :8], atol=ratios.max() / 30_000)
     polished.save(tmp_path / "model")
     counts.save(tmp_path / "counts")

@@ -33,7 +33,7 @@ FILE_WORDS = 10_000
 FINE_COLUMNS = 32
 """How many features have 16 bits in a file, for maps without visible steps; the others have 8."""
 
-SECOND_COLUMNS = 100
+SECOND_COLUMNS = 80
 """How many features a file has of the closed form that polished vectors started from."""
 
 MOST_NUMBERS = 40_000_000
@@ -143,7 +143,7 @@ class PageData:
             usage = model.usage
             parts["collocates"] = lambda: packed(
                 [
-                    usage.words[kept, :, :COLLOCATES].reshape(kept.stop, -1),
+                    _short(usage.words[kept, :, :COLLOCATES].reshape(kept.stop, -1)),
                     rounded(usage.ratios[kept, :, :COLLOCATES].reshape(kept.stop, -1), 16),
                 ]
             )
@@ -334,6 +334,11 @@ def encoded(value: Any) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError:  # half of a surrogate pair
         return json.dumps(plain, allow_nan=False, separators=compact).encode("ascii")
+
+
+def _short(indices: NDArray[np.int32]) -> NDArray[Any]:
+    """Return indices in two bytes where they fit; −1 becomes one that no word has."""
+    return indices.astype("<u2") if indices.max(initial=0) < 65535 else indices
 
 
 def _padded(data: bytes) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import secrets
 import socket
 from contextlib import suppress
@@ -52,6 +54,15 @@ class WorkerPool:
     def __init__(self, threads: int, queue: int) -> None:
         self._threads, self._most, self._waiting = threads, threads + queue, 0
         self._limiter: Any = None
+        self._running: dict[str, asyncio.Future[bytes]] = {}
+
+    async def run_once(self, name: str, work: Callable[[], bytes]) -> bytes:
+        """Return what `work` returns; equal work that is under way is waited for."""
+        if name not in self._running:
+            self._running[name] = asyncio.ensure_future(self.run(work))
+            self._running[name].add_done_callback(lambda _: self._running.pop(name))
+        # One client that leaves does not take the answer from the others.
+        return await asyncio.shield(self._running[name])
 
     async def run(self, work: Callable[[], bytes]) -> bytes:
         """Return what `work` returns, from a thread; raise `BusyError` if the queue is full."""
@@ -110,7 +121,7 @@ def build_app(data: PageData, *, token: str, port: int, limiter: RateLimiter | N
         found = data.made(name)
         if found is None:
             pool = heavy if any(each in name for each in HEAVY_PARTS) else quick
-            found = await pool.run(lambda: data.get(name))
+            found = await pool.run_once(name, lambda: data.get(name))
         return responses.Response(found, media_type="application/octet-stream")
 
     async def ask(request: Any) -> Any:
@@ -190,7 +201,7 @@ def listen(port: int = 0) -> socket.socket:
 def server_of(app: Any) -> Any:
     """Return a uvicorn server of an application, with bounded requests."""
     uvicorn = require("uvicorn", "explore")
-    return uvicorn.Server(
+    server = uvicorn.Server(
         uvicorn.Config(
             app,
             log_level="error",
@@ -206,6 +217,16 @@ def server_of(app: Any) -> Any:
             timeout_graceful_shutdown=1,
         )
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_no_shutdown)
+    return server
+
+
+def _is_no_shutdown(record: logging.LogRecord) -> bool:
+    """Return whether a record is about anything but requests that the server's end cut short."""
+    cancelled = record.exc_info is not None and isinstance(
+        record.exc_info[1], asyncio.CancelledError
+    )
+    return not cancelled and "graceful shutdown" not in record.getMessage()
 
 
 def serve(

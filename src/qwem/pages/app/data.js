@@ -3,7 +3,7 @@
 
 import { singularValue } from "./dynamics.js";
 
-const NUMBERS = { i1: Int8Array, i2: Int16Array, u1: Uint8Array, i4: Int32Array, f4: Float32Array };
+const NUMBERS = { i1: Int8Array, i2: Int16Array, u1: Uint8Array, u2: Uint16Array, i4: Int32Array, f4: Float32Array };
 const kept = new Map();
 
 // The bytes of a part.
