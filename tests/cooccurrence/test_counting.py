@@ -267,6 +267,14 @@ def test_counts_beyond_32_bits_are_exact() -> None:
     assert doubled["a", "b"] == 2 * 999 * weight
 
 
+def test_more_contexts_than_can_be_numbered_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = Corpus.from_documents([["a", "b", "c"]])
+    monkeypatch.setattr(counting, "MOST_CELLS", 8)
+    Cooccurrence.count(corpus, slots="sides")
+    with pytest.raises(CountError, match="2 slots of 3 words are too many"):
+        Cooccurrence.count(corpus, slots="near-far")
+
+
 def test_counts_that_could_pass_64_bits_are_refused() -> None:
     corpus = Corpus.from_documents([["a", "b"] * 5])
     with pytest.raises(CountError, match="beyond 64 bits"):
@@ -299,7 +307,6 @@ def test_sums_grow_from_32_to_64_bits_instead_of_wrapping() -> None:
         ({"subsample": 0.0}, "subsample must lie between"),
         ({"draws": 2}, "need `subsample`"),
         ({"seed": -1}, "seed must be"),
-        ({"threads": 0}, "threads must be at least 1"),
         ({"slots": "sideways"}, "must be one of 'adjacent', 'sides', 'near-far', 'symmetric'"),
         ({"slots": []}, "needs at least one slot"),
         ({"slots": [()]}, "needs at least one slot"),

@@ -47,6 +47,9 @@ HEAD_WORDS = 10_000
 counting into dense rows is several times faster; pairs with a rarer word are counted from that
 word's side into sparse rows."""
 
+MOST_CELLS = 2**31 - 1
+"""Words × contexts that can be numbered."""
+
 _ENTRIES_PER_TOKEN = 4  # of that matrix, at most: filling it must not take longer than counting
 
 _TASKS = 64
@@ -145,6 +148,10 @@ class _Counter:
         self.threads = threads
         self.words = len(corpus.vocabulary)
         self.draws = subsampling.draws if subsampling else 1
+        if (self.words + 1) * self.table.channels > MOST_CELLS:
+            raise CountError(
+                f"{len(slots)} slots of {self.words:,} words are too many; use fewer of either."
+            )
         self.limits = np.empty(0, np.uint64)
         if subsampling:
             every_gap = np.uint64(2**64 - 1)

@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.arrays import check_csr
 from qwem._internal.results import listed
 from qwem.cooccurrence._rows import too_large
 from qwem.cooccurrence.pair_counts import PairCounts
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     from qwem.corpus import Corpus
 
@@ -414,7 +413,7 @@ class Cooccurrence:
         words, slots = saved.words(WORDS), slots_from_json(saved.metadata["slots"])
         return cls(
             Vocabulary(words, arrays["word_counts"]),
-            tuple(_read_matrix(arrays, k, len(words)) for k in range(len(slots))),
+            tuple(PairCounts.read(arrays, f"pairs.{k}", len(words)) for k in range(len(slots))),
             slots,
             tuple(saved.metadata["sources"]),
         )
@@ -422,45 +421,17 @@ class Cooccurrence:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = {"word_counts": self.word_counts}
         for number, pairs in enumerate(self.matrices):
-            matrix = pairs.matrix
-            if isinstance(matrix, np.ndarray):
-                arrays[f"pairs.{number}"] = matrix
-            else:
-                for name in ("indptr", "indices", "data"):
-                    arrays[f"pairs.{number}.{name}"] = getattr(matrix, name)
+            arrays |= pairs.arrays(f"pairs.{number}")
         return arrays
 
     def _require_same_slots(self, other: Cooccurrence, verb: str) -> None:
         """Refuse counts of other slots, which can't be `verb` (added, say) to these."""
         if self.slots != other.slots:
             raise CountError(
-                f"Counts of different windows can't be {verb}: they are of {_told(self.slots)} and "
-                f"of {_told(other.slots)}; count both with the same window and slots."
+                f"Counts of different windows can't be {verb}: they are of "
+                f"{' and '.join(map(str, self.slots))}, and of "
+                f"{' and '.join(map(str, other.slots))}; count both with the same window and slots."
             )
-
-
-def _told(slots: Sequence[Slot]) -> str:
-    return ", ".join(
-        f"{'ordered' if slot.directed else 'unordered'} pairs with weights {slot.weights}"
-        for slot in slots
-    )
-
-
-def _read_matrix(arrays: Mapping[str, NDArray[Any]], number: int, size: int) -> PairCounts:
-    """Return the counts of one slot from a file, after checking what compiled code relies on."""
-    matrix: Any = arrays.get(f"pairs.{number}")
-    if matrix is None:
-        data, indices, indptr = (
-            arrays[f"pairs.{number}.{name}"] for name in ("data", "indices", "indptr")
-        )
-        check_csr(data, indices, indptr, size)
-        matrix = sparse.csr_array((data, indices, indptr), shape=(size, size))
-        matrix.has_canonical_format = True
-    elif matrix.shape != (size, size):
-        raise ValueError(f"{size:,} words don't fit pairs of {matrix.shape}")
-    if matrix.dtype not in (np.uint32, np.uint64):
-        raise ValueError(f"pairs of {matrix.dtype}")
-    return PairCounts.from_exact(matrix)
 
 
 def _around(pairs: PairCounts, directed: bool) -> NDArray[np.uint64]:

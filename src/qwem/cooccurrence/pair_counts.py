@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from qwem._internal.arrays import check_csr
 from qwem._internal.checks import require_whole
 from qwem._internal.resources import require_memory, thread_count
 from qwem.cooccurrence._matrices import row_blocks, subtract_matrices, sum_matrices
@@ -17,7 +18,7 @@ from qwem.cooccurrence._rows import add_transpose, compress, symmetrize, too_lar
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -102,6 +103,29 @@ class PairCounts:
         for array in (matrix,) if isinstance(matrix, np.ndarray) else _arrays(matrix):
             array.setflags(write=False)
         return cls(matrix)
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> PairCounts:
+        """Return counts of `size` words from what `arrays` gave, after checking it."""
+        matrix: Any = arrays.get(name)
+        if matrix is None:
+            parts = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+            data, indices, indptr = parts
+            check_csr(data, indices, indptr, size)
+            matrix = sparse.csr_array((data, indices, indptr), shape=(size, size))
+            matrix.has_canonical_format = True
+        elif matrix.shape != (size, size):
+            raise ValueError(f"{size:,} words don't fit pairs of {matrix.shape}")
+        if matrix.dtype not in (np.uint32, np.uint64):
+            raise ValueError(f"pairs of {matrix.dtype}")
+        return cls.from_exact(matrix)
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays that `read` takes, whose names begin with `name`."""
+        if isinstance(self.matrix, np.ndarray):
+            return {name: self.matrix}
+        parts = zip(("indptr", "indices", "data"), _arrays(self.matrix), strict=True)
+        return {f"{name}.{part}": array for part, array in parts}
 
     @property
     def is_dense(self) -> bool:

@@ -33,6 +33,10 @@ class Slot:
     None where the distances are unknown."""
     directed: bool = True
 
+    def __str__(self) -> str:
+        kind = "ordered" if self.directed else "unordered"
+        return f"{kind} pairs with weights {self.weights}"
+
     @property
     def contexts(self) -> int:
         """How many contexts a word has in this slot."""
