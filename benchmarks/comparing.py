@@ -110,7 +110,11 @@ def main() -> None:
         )
         seconds = time.process_time() - start
         orders = {
-            "p-value": [each.word for each in found.changes],
+            "lower end of change": [each.word for each in found.changes],
+            "p-value": [
+                each.word
+                for each in sorted(found.changes, key=lambda each: (each.p_value, -each.ratio))
+            ],
             "ratio": [each.word for each in sorted(found.changes, key=lambda each: -each.ratio)],
             "distance": [
                 each.word for each in sorted(found.changes, key=lambda each: -each.distance)

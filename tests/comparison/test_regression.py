@@ -489,3 +489,14 @@ def test_a_design_has_a_base_level() -> None:
     assert design.matrix.tolist() == [[1, 0, 0, 1], [1, 0, 1, 2], [1, 1, 0, 2], [1, 0, 0, 4]]
     assert design.row({"b": "z", "n": 3}).tolist() == [1, 0, 1, 3]
     assert design.row({}).tolist() == [1, 0, 0, 2.25]
+
+
+def test_a_line_break_in_a_category_stays_in_its_cell() -> None:
+    texts, covariates = planted()
+    places = ["town\nhall" if place == "town" else place for place in covariates["place"]]
+    found = context_regression(
+        texts, "bank", {"place": places}, dim=2, polish=False, permutations=0
+    )
+    lines = found.to_text().splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith("place=town hall ")

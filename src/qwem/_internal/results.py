@@ -155,7 +155,7 @@ def as_cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.3g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else " ".join(str(value).splitlines())
 
 
 def as_plain(value: Any) -> Any:
