@@ -195,7 +195,7 @@ def test_bad_documents(documents: Any, message: str) -> None:
         ({"min_tokens": -1}, "`min_tokens` must be a whole number of at least 0, not -1"),
         ({"oov": "skip"}, "`oov` must be 'drop' or 'mask', not 'skip'"),
         ({"errors": "ignore"}, "`errors` must be 'strict' or 'replace'"),
-        ({"threads": 0}, "threads must be at least 1"),
+        ({"threads": 0}, "threads is no setting"),
         ({"vocabulary": Vocabulary(("a",), np.array([1])), "min_count": 2}, "pass one of the two"),
     ],
 )
