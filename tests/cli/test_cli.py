@@ -164,7 +164,7 @@ def test_evaluation(model: Path, tmp_path: Path, capsys: Capture) -> None:
         (["similar", "nothing", "king"], "nothing"),
         (["similar", "MODEL", "kinq"], "close spellings: king"),
         (["similar", "MODEL", "king", "--dim", "99"], "dim"),
-        (["evaluate", "MODEL"], "nothing to evaluate"),
+        (["evaluate", "MODEL"], "nothing was asked"),
         (["evaluate", "MODEL", "--analogies", "no-such-file"], "no-such-file"),
         (["count", "MODEL", "-o", "c"], "all corpora or all counts, not model"),
         (["count", "COUNTS", "-o", "c", "--window", "3"], "Saved counts can only be added up"),

@@ -11,6 +11,7 @@ import pytest
 from qwem import Embedding
 from qwem.cli import main
 from qwem.interpretation import Task, concept_test, principal_axes
+from qwem.interpretation._shapes import built_in_shapes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,3 +88,25 @@ def test_too_few_known_pairs(model: Path, tmp_path: Path, capsys: Capture) -> No
     file.write_text("w1\tw2\nw3\telsewhere\n")
     assert main(["evaluate", str(model), "--concepts", str(file)]) == 2
     assert "needs 3" in capsys.readouterr().err
+
+
+def test_shapes_are_tested_by_name_or_from_a_file(tmp_path: Path, capsys: Capture) -> None:
+    angle = 2 * np.pi * np.arange(12) / 12
+    months = built_in_shapes()["months"].words
+    model, file = tmp_path / "circle", tmp_path / "half.tsv"
+    Embedding(months, np.c_[np.cos(angle), np.sin(angle)]).save(model)
+    file.write_text("".join(f"{word}\t{place}\n" for place, word in enumerate(months[:6])))
+    asked = ["evaluate", str(model), "--shapes", "months", f"line:{file}", "--draws", "19"]
+    assert main(asked) == 0
+    shown = capsys.readouterr().out
+    assert "months: 12 words, on a cycle; 19 permutations" in shown
+    assert "half: 6 words, on a line" in shown
+    assert main([*asked, "--json"]) == 0
+    whole, half = json.loads(capsys.readouterr().out)["shapes"]
+    assert whole["held"] == pytest.approx(1)
+    assert whole["held_p"] == 0.05
+    assert half["words"] == list(months[:6])
+    assert main(["evaluate", str(model), "--shapes", "moons"]) == 2
+    assert "There is no shape 'moons'" in capsys.readouterr().err
+    assert main(["evaluate", str(model), "--shapes", "months", "--analogies", "google"]) == 2
+    assert "each is tested by itself" in capsys.readouterr().err

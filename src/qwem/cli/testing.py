@@ -57,7 +57,7 @@ FORMULAS = {
     ),
 }
 CONCEPT = {
-    "draws": Option(REPEATS, "random draws of a test of concepts (default: 999)", "N"),
+    "draws": Option(REPEATS, "random draws of a test of concepts or shapes (default: 999)", "N"),
     "seed": Option(Whole(), "seed of these draws (default: 0)", "N"),
 }
 
@@ -79,23 +79,34 @@ CONCEPT = {
         "a tab, or of analogy questions (or google or msr), each category of which is a concept",
         "F",
     ),
+    shapes=Option(
+        str,
+        "test whether words lie as their positions say: months, weekdays, numbers, years, cities, "
+        "countries, family, living, or KIND:FILE with a word and its position per line (KIND is "
+        "cycle, line, plane, sphere, tree or attributes)",
+        "S",
+        several=True,
+    ),
     **CONCEPT,
     dim=DIM,
 )
 def evaluate(options: argparse.Namespace) -> None:
-    """Score a model on analogies and rated word pairs, or test whether it represents concepts."""
+    """Score a model on analogies and rated word pairs, or test its concepts and shapes."""
     from qwem.evaluation import evaluate
     from qwem.evaluation.benchmarks import benchmark_file
 
-    scored = options.analogies or options.similarity
-    if not scored and not options.concepts:
+    scored = bool(options.analogies or options.similarity)
+    asked = scored + bool(options.concepts) + bool(options.shapes)
+    if asked != 1:
         raise SettingError(
-            "There is nothing to evaluate; give --analogies, --similarity or --concepts."
+            "Give benchmarks (--analogies, --similarity), or --concepts, or --shapes: "
+            f"{'nothing was asked' if not asked else 'each is tested by itself'}."
         )
     if options.concepts:
-        if scored:
-            raise SettingError("--concepts are tested by themselves; leave out the benchmarks.")
         _test_concepts(options)
+        return
+    if options.shapes:
+        _test_shapes(options)
         return
     result = evaluate(
         load_embedding(options),
@@ -144,6 +155,23 @@ def _test_concepts(options: argparse.Namespace) -> None:
         rows += [_concept_summary(test) for test in tests.values()]
         rows += [(name, "too few known pairs", "", "", "", "") for name in refused]
     emit(options, report, rows)
+
+
+def _test_shapes(options: argparse.Namespace) -> None:
+    from qwem._internal.artefact import kind_of
+    from qwem.interpretation import Shape, geometry
+    from qwem.model import Model
+
+    whole = kind_of(options.model) == "model" and options.dim is None
+    source = Model.load(options.model) if whole else load_embedding(options)
+    found = []
+    for name in options.shapes:
+        kind, colon, file = name.partition(":")
+        shape: Any = Shape.read(file, kind) if colon else name
+        draws = 999 if options.draws is None else options.draws
+        found.append(geometry(source, shape, permutations=draws, seed=options.seed or 0))
+    report = {"shapes": [result.to_dict() for result in found]}
+    emit(options, report, "\n".join(result.to_text() for result in found))
 
 
 def _concept_summary(test: ConceptTest) -> tuple[str, ...]:
