@@ -13,7 +13,7 @@ from qwem import Cooccurrence, factorize, mstar, pmi, ppmi
 from qwem.cluster._counts import ClusterCounts, SavedRows, block_runs, gather_counts
 from qwem.cluster.polishing import ClusterStepper
 from qwem.cooccurrence._saved_rows import save_rows
-from qwem.errors import SettingError
+from qwem.errors import CountError, SettingError
 from qwem.polish import polish
 from qwem.polish.sweep import BLOCK_ROWS
 from qwem.target import negative_sampling, setting31
@@ -29,6 +29,19 @@ if TYPE_CHECKING:
 pytest.importorskip("distributed", reason="needs Dask's distributed")
 PARTS = [some_counts(400), some_counts(400)]
 WHOLE = Cooccurrence.merge(PARTS)
+
+
+def test_a_sum_beyond_63_bits_is_refused(client: Any, tmp_path: Path) -> None:
+    paths = [tmp_path / "first", tmp_path / "second"]
+    for path, pair in zip(paths, ([[0, 1], [1, 0]], [[1, 0], [0, 1]]), strict=True):
+        matrix = np.array(pair, np.uint64) * np.uint64(2**61 + 1)
+        save_rows(Cooccurrence.from_matrix(["a", "b"], matrix), path)
+    words = Cooccurrence.from_matrix(["a", "b"], [[1, 1], [1, 1]]).vocabulary
+    with (
+        pytest.raises(CountError, match=r"would reach 2\^63"),
+        gather_counts(client, tmp_path / "work", words, [SavedRows(0, 2, paths)]),
+    ):
+        pass
 
 
 @pytest.fixture(scope="module")

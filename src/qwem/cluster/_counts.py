@@ -20,7 +20,7 @@ from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total
 from qwem.cluster.factorizing import RowMatrix
 from qwem.cooccurrence._estimates import expected_row_pairs
-from qwem.cooccurrence._rows import Rows
+from qwem.cooccurrence._rows import Rows, too_large
 from qwem.cooccurrence._saved_rows import saved_rows, saved_sources
 from qwem.cooccurrence.contexts import interleaved, stacked
 from qwem.cooccurrence.slots import sum_of_weights
@@ -77,6 +77,7 @@ def gather_counts(
             np.concatenate([np.array(some) for some in rows.arrays(name)])
             for name in ("word_counts", "sums", "lengths", "seen")
         )
+        _require_countable(sums)
         yield ClusterCounts(
             Vocabulary(words.words, word_counts), slots, tuple(sources), sums, lengths, seen, rows
         )
@@ -223,7 +224,14 @@ def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
     }
 
 
+def _require_countable(counts: NDArray[np.uint64]) -> None:
+    """Raise unless the sum of counts fits into 63 bits."""
+    if counts.sum(dtype=np.float64) >= 2.0**63:
+        raise too_large()
+
+
 def _row_sums(matrix: sparse.csr_array[Any]) -> NDArray[np.uint64]:
+    _require_countable(matrix.data)
     padded = np.append(matrix.data, matrix.data.dtype.type(0))  # the last rows may be empty
     sums = np.add.reduceat(padded, matrix.indptr[:-1], dtype=np.uint64)
     return np.where(np.diff(matrix.indptr) > 0, sums, np.uint64(0))

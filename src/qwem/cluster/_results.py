@@ -32,6 +32,7 @@ FAN_IN = 8
 PATIENCE = 10.0
 """Seconds until a file must be visible on other machines."""
 _RESULT = re.compile("(shard|joined|words|pairs|phrases|vocabulary|counts|sum|rows)-[0-9a-f]{20}")
+_PROBE = re.compile(r"\.probe-[0-9a-f]{16}")
 
 
 def remove_results(directory: str | os.PathLike[str]) -> None:
@@ -42,6 +43,8 @@ def remove_results(directory: str | os.PathLike[str]) -> None:
     for entry in place.iterdir():
         if _RESULT.fullmatch(entry.name) and kind_of(entry) is not None:
             shutil.rmtree(entry)
+        elif _PROBE.fullmatch(entry.name):  # of a killed run
+            entry.unlink(missing_ok=True)
     if not any(place.iterdir()):
         place.rmdir()
 

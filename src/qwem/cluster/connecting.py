@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from qwem._internal.checks import require_whole
 from qwem._internal.imports import require
+from qwem._internal.leftovers import temporary_directory
+from qwem._internal.text import one_line
 from qwem.errors import ClusterError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -20,6 +23,8 @@ PATIENCE = 30.0
 """Seconds to wait for a scheduler, and for its first worker."""
 LOG_AFTER = 2.0
 """Delay in seconds before logging what we wait for."""
+SILENCE = 120.0
+"""Seconds after which a worker on this machine that gives no sign of life is given up."""
 LOSSES = 10
 """How often a worker may be lost during the same task."""
 _LOCAL = {
@@ -27,6 +32,14 @@ _LOCAL = {
     # Dask has workers give every small part of memory back, which also keeps glibc from learning
     # how large arrays are: each array would be fresh memory. So glibc is left to itself.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    # The error of a task reaches the caller, who says it once; workers would print a traceback.
+    "distributed.worker.preload": [
+        "import logging\n"
+        "logging.getLogger('distributed.worker').setLevel(logging.CRITICAL)\n"
+        "logging.getLogger('distributed.worker.memory').setLevel(logging.WARNING)\n"
+    ],
+    # A worker that was stopped but not ended is given up, and its tasks are done by others.
+    "distributed.scheduler.worker-ttl": f"{SILENCE:.0f}s",
 }
 
 
@@ -48,9 +61,8 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
         require_whole("workers", workers, least=1)
         with (
             require("dask", "cluster").config.set(_LOCAL),
-            distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, dashboard_address=":0"
-            ) as cluster,
+            temporary_directory("qwem-workers") as scratch,
+            _started(distributed, workers, scratch) as cluster,
             distributed.Client(cluster) as client,
         ):
             yield client
@@ -71,6 +83,22 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
                 f"The cluster at {address} has no workers; start some with `dask worker {address}`."
             ) from error
         yield client
+
+
+def _started(distributed: Any, workers: int, scratch: Path) -> Any:
+    """Return a cluster of processes on this machine, whose own files lie in `scratch`."""
+    try:
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            local_directory=str(scratch),
+        )
+    except (RuntimeError, OSError) as error:  # a nanny whose worker ends while it starts
+        raise ClusterError(
+            f"The {workers:,} workers could not be started ({one_line(str(error))}); start "
+            "fewer, or run the same command again."
+        ) from error
 
 
 @contextmanager

@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.blocks import blocks
+from qwem._internal.blocks import cut_evenly
 from qwem._internal.compilation import njit
+from qwem.cooccurrence._rows import lengths_of
 
 if TYPE_CHECKING:
     import os
@@ -72,10 +73,12 @@ class Usage:
         scores = np.zeros((size, 2, KEPT), dtype=np.float32)
         words = np.full((size, 2, KEPT), -1, dtype=np.int32)
         ratios = np.zeros((size, 2, KEPT), dtype=np.float32)
-        for rows in blocks(size, size, most=_BLOCK_ENTRIES):
-            part = _sum_of_rows(matrices, rows)
+        stored = np.sum([lengths_of(matrix.matrix) for matrix in matrices], axis=0)
+        ends = np.concatenate(([0], np.cumsum(stored)))
+        for first, last in cut_evenly(ends, -(-int(ends[-1]) // _BLOCK_ENTRIES) or 1):
+            part = _sum_of_rows(matrices, slice(first, last))
             keep_best(
-                rows.start, part.indptr, part.indices, part.data.astype(np.float64),
+                first, part.indptr, part.indices, part.data.astype(np.float64),
                 left, right, max(float(left.sum()), 1.0), scores, words, ratios,
             )  # fmt: skip
         return cls(np.asarray(frequencies, np.int64), words, ratios, directed)
