@@ -25,7 +25,7 @@ SENTENCES = {
     "factorize": "computing the eigenvectors of the matrix, which are the embedding",
     "polish": "polishing: a few sweeps of word2vec's own loss",
     "save": "saving the model",
-    "report": "writing the page",
+    "report": "laying out the map of words and writing the page",
     "score": "scoring the embedding on the benchmarks that are here",
     "compile": "compiling kernels as they are first used, once per installation",
 }

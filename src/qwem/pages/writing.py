@@ -126,7 +126,7 @@ def join_modules(entry: str) -> str:
     import by name (``import { a, b } from "./other.js";``), and no two of them declare one name at
     their top level.
 
-    >>> print(join_modules("svg.js")[:37])
+    >>> print(join_modules("svg.js")[:36])
     // Elements of drawings in SVG. Text
     """
     texts: dict[str, str] = {}
