@@ -54,7 +54,7 @@ ENDS = {
     topn=topn("words", None),
     dim=DIM,
     figure=figure("the words with their intervals, for a model with replicates,"),
-    **setting_options("read", names=("documents", "text_column")),
+    **setting_options("read", names=("documents", "text_column", "encoding")),
     threads=THREADS,
 )  # fmt: skip
 def similar(options: argparse.Namespace) -> None:
@@ -117,7 +117,7 @@ def _similar_to_new(options: argparse.Namespace, count: int) -> None:
     found = Model.load(options.model).embed(
         options.words[0],
         text_paths(options.contexts),
-        **given(options, ("documents", "text_column")),
+        **given(options, ("documents", "text_column", "encoding")),
     )
     neighbours = found.most_similar(topn=count)
     numbers = [round(float(number), 6) for number in found.vector]

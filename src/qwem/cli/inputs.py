@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwem._internal.inputs import is_url
+from qwem.cli.options import given
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -53,13 +54,20 @@ def text_paths(inputs: list[str]) -> list[str | Path]:
     ]
 
 
-def groups_of(inputs: list[str], column: str | None) -> list[Any] | None:
-    """Return the label of each document in a column of the files; without one it is a group."""
+def column_of(inputs: list[str], column: str, options: argparse.Namespace) -> list[Any]:
+    """Return the value that each document has in a column of the files."""
     from qwem.corpus import read_columns
 
+    return read_columns(text_paths(inputs), [column], **given(options, ["encoding"]))[column]
+
+
+def groups_of(
+    inputs: list[str], column: str | None, options: argparse.Namespace
+) -> list[Any] | None:
+    """Return the label of each document in a column of the files; without one it is a group."""
     if column is None:
         return None
-    labels = read_columns(text_paths(inputs), [column])[column]
+    labels = column_of(inputs, column, options)
     return [("alone", number) if label is None else label for number, label in enumerate(labels)]
 
 

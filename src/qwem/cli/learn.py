@@ -123,7 +123,7 @@ def _fit_folds(options: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
     found = stability(
         text_of(options.inputs, "to deal into folds"),
         preset=options.preset,
-        groups=groups_of(options.inputs, options.group_column),
+        groups=groups_of(options.inputs, options.group_column, options),
         **given(options, FOLDS),
         **given_settings(options),
     )
@@ -151,7 +151,7 @@ def _fit_on_cluster(options: argparse.Namespace) -> Model:
     remove=Option(str, "text to take away, or its counts", "INPUT", nargs="+"),
     output=output("MODEL", "directory to write (default: the model itself)", required=False),
     topn=topn("words that moved most"),
-    **setting_options("read", names=("documents", "text_column", "errors")),
+    **setting_options("read", names=("documents", "text_column", "encoding", "errors")),
     threads=THREADS,
 )
 def update(options: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from qwem._internal.settings import Whole
 from qwem.cli.ask import ENDS
 from qwem.cli.inputs import (
+    column_of,
     groups_of,
     load_embedding,
     load_spectrum,
@@ -15,7 +16,6 @@ from qwem.cli.inputs import (
     load_vectors,
     source_of,
     text_of,
-    text_paths,
 )
 from qwem.cli.options import (
     DIM,
@@ -309,7 +309,6 @@ def compare(options: argparse.Namespace) -> None:
     if any(vectors):
         raise SettingError("compare needs two models or files of vectors, or texts alone.")
     from qwem.comparison import compare_corpora
-    from qwem.corpus import read_columns
 
     ends = options.positive, options.negative
     if any((options.path, options.figure, *ends)) and not all((options.path, *ends)):
@@ -320,8 +319,10 @@ def compare(options: argparse.Namespace) -> None:
     columns: dict[str, Any] = {"groups": options.group_column, "strata": options.strata}
     if options.by:
         source: Any = text_of(options.inputs, "to divide")
-        labels = read_columns(text_paths(options.inputs), [options.by])[options.by]
-        columns = {name: _labels(name, column, options.inputs) for name, column in columns.items()}
+        labels = column_of(options.inputs, options.by, options)
+        columns = {
+            name: _labels(name, column, options.inputs, options) for name, column in columns.items()
+        }
         columns["by"] = labels
     else:
         names = [Path(item).stem for item in options.inputs]
@@ -334,7 +335,8 @@ def compare(options: argparse.Namespace) -> None:
         texts = dict(zip(names, options.inputs, strict=True))
         source = {name: source_of([item]) for name, item in texts.items()}
         columns = {
-            name: column and {text: _labels(name, column, [item]) for text, item in texts.items()}
+            name: column
+            and {text: _labels(name, column, [item], options) for text, item in texts.items()}
             for name, column in columns.items()
         }
     found = compare_corpora(
@@ -353,13 +355,13 @@ def compare(options: argparse.Namespace) -> None:
     emit_result(options, found, found.shown(options.topn))
 
 
-def _labels(name: str, column: str | None, inputs: list[str]) -> list[Any] | None:
+def _labels(
+    name: str, column: str | None, inputs: list[str], options: argparse.Namespace
+) -> list[Any] | None:
     """Return the value of a column for each document; documents without one are a stratum."""
-    from qwem.corpus import read_columns
-
     if name == "groups" or column is None:
-        return groups_of(inputs, column)
-    return [str(value) for value in read_columns(text_paths(inputs), [column])[column]]
+        return groups_of(inputs, column, options)
+    return [str(value) for value in column_of(inputs, column, options)]
 
 
 def _holds_vectors(path: str) -> bool:
@@ -426,7 +428,7 @@ REGRESSION = {
 
 @command(
     "factorize", "target", "polish", "read", "count",
-    inputs=argument("INPUT", "Parquet or JSON files, or one encoded corpus", "+"),
+    inputs=argument("INPUT", "Parquet, JSON or CSV files, or one encoded corpus", "+"),
     words=Option(
         word_list, "a word or phrase, or several that are taken together", "WORDS", required=True
     ),
@@ -435,7 +437,7 @@ REGRESSION = {
         str, "documents with the same value belong together (default: each is by itself)", "COLUMN"
     ),
     table=Option(
-        str, "Parquet or JSON files with the columns, one row per document (default: INPUT)",
+        str, "Parquet, JSON or CSV files with the columns, one row per document (default: INPUT)",
         "FILE", nargs="+",
     ),
     model=Option(str, "vectors of words (default: those of a fit to the text)", "MODEL"),
@@ -446,9 +448,9 @@ REGRESSION = {
 def regression(options: argparse.Namespace) -> None:
     """Regress the use of a word on what is known about documents, such as party, year or author.
 
-    Covariates are columns of the Parquet or JSON files that the text is read from, or of --table.
-    Numbers enter as they are, and text as categories. Lists of words are separated by commas, or in
-    a file of one word per line: @FILE.
+    Covariates are columns of the Parquet, JSON or CSV files that the text is read from, or of
+    --table. Numbers enter as they are, and text as categories. Lists of words are separated by
+    commas, or in a file of one word per line: @FILE.
     """
     from qwem.comparison import context_regression
     from qwem.corpus import Corpus, read_columns
@@ -459,7 +461,7 @@ def regression(options: argparse.Namespace) -> None:
     if isinstance(source, Corpus) and options.table is None:
         raise SettingError("An encoded corpus has no columns; name the files with them by --table.")
     names = [*options.covariates, *([options.clusters] if options.clusters else [])]
-    columns = read_columns(options.table or source, names)
+    columns = read_columns(options.table or source, names, **given(options, ["encoding"]))
     changes: dict[str, Any] = {
         **(PRESETS[options.preset] if options.preset else {}),
         **given(options, REGRESSION),

@@ -217,7 +217,7 @@ def _encode_all(
     """Encode text in shards: where each is, and how it was read."""
     if not isinstance(reading.phrases, Phrases):
         reading = replace(reading, phrases=False)  # these are found when all words are known
-    shards = split_files(paths, documents, shard_bytes)
+    shards = split_files(paths, documents, shard_bytes, reading.encoding)
     outputs = [place / f"shard-{key_of(shard, documents, reading)}" for shard in shards]
     tasks = [(shard, documents, reading, at) for shard, at in zip(shards, outputs, strict=True)]
     if finished := sum(output.exists() for output in outputs):

@@ -161,6 +161,12 @@ def kind_of_value(value: object) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
+def without_nan(value: Any) -> Any:
+    """Return a value, or None for the NaN or NA with which tables of Python say that."""
+    missing = isinstance(value, float) and value != value
+    return None if missing or type(value).__name__ == "NAType" else value
+
+
 def _without_line_end(text: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
@@ -175,7 +181,8 @@ def valid_bytes(data: bytes, errors: Errors, path: Path | RemoteFile, position: 
             start = _first_error(data)
             raise CorpusError(
                 f"{path} is not valid UTF-8 at byte {position + start} (0x{data[start]:02x}); "
-                "convert it to UTF-8, or pass `errors='replace'` to put U+FFFD there."
+                "pass the `encoding` in which it was written, such as 'cp1252', or "
+                "`errors='replace'` to put U+FFFD there."
             )
         data = data.decode("utf-8", "replace").encode("utf-8")
     return data.removeprefix(_BYTE_ORDER_MARK) if position == 0 else data
@@ -186,6 +193,8 @@ def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
     import pyarrow as pa
     import pyarrow.types as kinds
 
+    if kinds.is_null(array.type) or str(array.type) == "string_view":
+        array = array.cast(pa.large_string())
     kind = array.type.value_type if kinds.is_dictionary(array.type) else array.type
     if not (kinds.is_string(kind) or kinds.is_large_string(kind)):
         raise CorpusError(f"The column {place} holds {kind}, not text.")
@@ -198,7 +207,8 @@ def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
         bad = next(i for i, text in enumerate(rows) if not _is_valid(text))
         raise CorpusError(
             f"Row {row + bad} of {place} is not valid UTF-8 at its byte "
-            f"{_first_error(rows[bad])}; pass `errors='replace'` to put U+FFFD there."
+            f"{_first_error(rows[bad])}; pass `errors='replace'` to put U+FFFD there, or for CSV "
+            "the `encoding` in which it was written."
         ) from None
     return array
 

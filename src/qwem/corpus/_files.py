@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 
-_JSON_LINES = {".jsonl", ".ndjson", ".json"}
+_FORMATS = {
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+    ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
+}  # fmt: skip
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
+_LONGEST_NAME = 4096
 _UNKNOWN_SIZE = 1
 """What a file counts for whose server does not say how large it is."""
 
@@ -92,12 +96,11 @@ class InputFile:
 
     @property
     def format(self) -> str:
-        """The format, by the file's name: "text", "json" or "parquet"."""
+        """The format, by the file's name: "text", "json", "csv", "tsv" or "parquet"."""
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
         if suffixes and suffixes[-1] in _COMPRESSED:
             suffixes.pop()
-        last = suffixes[-1] if suffixes else ""
-        return "json" if last in _JSON_LINES else "parquet" if last == ".parquet" else "text"
+        return _FORMATS.get(suffixes[-1], "text") if suffixes else "text"
 
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
@@ -107,6 +110,8 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
     itself saved there are passed over.
     """
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    for path in several:
+        _require_name(os.fspath(path))
     if any(os.fspath(path) == "" for path in several):
         raise CorpusError("One of the paths is empty; give the name of a file or directory.")
     files = [
@@ -117,6 +122,15 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
     if not files:
         raise CorpusError("There is no file to read: the list of paths is empty.")
     return files
+
+
+def _require_name(path: str) -> None:
+    """Refuse a text that was given instead of the name of a file."""
+    if len(path) > _LONGEST_NAME or any(letter in path for letter in "\n\r\0"):
+        raise CorpusError(
+            f"A string of {len(path):,} characters can't be the name of a file; give text as a "
+            "list of documents, such as text.splitlines()."
+        )
 
 
 @contextmanager

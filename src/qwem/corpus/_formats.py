@@ -1,14 +1,20 @@
-"""Files to documents: plain text, JSON lines and Parquet, compressed or not, and their columns."""
+"""Files to documents: plain text, JSON lines, CSV and Parquet, and their columns."""
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
 import json
+import re
+import textwrap
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qwem._internal.resources import require_memory
+from qwem._internal.text import one_line
 from qwem.corpus import _batches
 from qwem.corpus._batches import (
     TextBatch,
@@ -17,18 +23,26 @@ from qwem.corpus._batches import (
     kind_of_value,
     valid_array,
     valid_bytes,
+    without_nan,
 )
-from qwem.corpus._files import find_files, open_parquet, open_stream
+from qwem.corpus._content import open_text
+from qwem.corpus._files import find_files, open_parquet
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from qwem.corpus._content import TextStream
     from qwem.corpus._files import InputFile, PathLike, RemoteFile
-    from qwem.corpus.reading import Documents, Errors
+    from qwem.corpus.reading import Documents, Errors, Reading
 
 _COPIES = 6  # of a long line: its bytes twice, checked, parsed, and as text and its bytes
+_BLOCK_BATCHES = 8  # Arrow refuses a row of CSV that is longer than a block
+_NO_NUMBER = {"", "NA", "NaN", "nan", "null"}
+"""What a table of numbers has where there is none."""
+_WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")  # 007 is a name
+_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NO_TEXT = np.empty(0, dtype=np.uint8)
 _END_HERE = np.zeros(1, dtype=np.int64)
 
@@ -37,8 +51,7 @@ def read_files(
     files: Sequence[InputFile],
     *,
     documents: Documents,
-    text_column: str,
-    errors: Errors,
+    reading: Reading,
     whole: bool,
 ) -> Iterator[TextBatch]:
     """Yield the documents of all files, in order.
@@ -47,11 +60,13 @@ def read_files(
     """
     for file in files:
         if file.format == "parquet":
-            read = _read_parquet(file, text_column, errors)
+            read = _read_parquet(file, reading.text_column, reading.errors)
         elif file.format == "json":
-            read = _read_json_lines(file.path, text_column, errors)
+            read = _read_json_lines(file.path, reading)
+        elif file.format == "text":
+            read = _read_text(file, documents, reading, whole)
         else:
-            read = _read_text(file, documents, errors, whole)
+            read = _read_csv(file, reading)
         empty = True
         before = 0
         for batch in read:
@@ -63,24 +78,25 @@ def read_files(
 
 
 def _read_text(
-    file: InputFile, documents: Documents, errors: Errors, whole: bool
+    file: InputFile, documents: Documents, reading: Reading, whole: bool
 ) -> Iterator[TextBatch]:
     path, by_line = file.path, documents == "line"
-    with open_stream(path, file.part) as (stream, bytes_read):
+    with open_text(path, reading.encoding, reading.errors, file.part) as stream:
         open_document = False
         for position, chunk in _chunks(path, stream, lines=by_line, spaces=not whole):
-            text = np.frombuffer(valid_bytes(chunk, errors, path, position), np.uint8)
+            text = np.frombuffer(valid_bytes(chunk, reading.errors, path, position), np.uint8)
             ends = np.flatnonzero(text == ord("\n")) + 1 if by_line else _END_HERE[:0]
-            yield TextBatch(text, ends, bytes_read())
+            yield TextBatch(text, ends, stream.bytes_read())
             open_document = not (by_line and chunk.endswith(b"\n"))
         if open_document:
-            yield TextBatch(_NO_TEXT, _END_HERE, bytes_read())
+            yield TextBatch(_NO_TEXT, _END_HERE, stream.bytes_read())
 
 
-def _read_json_lines(path: Path | RemoteFile, column: str, errors: Errors) -> Iterator[TextBatch]:
+def _read_json_lines(path: Path | RemoteFile, reading: Reading) -> Iterator[TextBatch]:
+    column, errors = reading.text_column, reading.errors
     line_number = 0
     documents = 0
-    with open_stream(path) as (stream, bytes_read):
+    with open_text(path, reading.encoding, errors) as stream:
         for position, chunk in _chunks(path, stream, lines=True, spaces=False):
             texts: list[str | None] = []
             for line in valid_bytes(chunk, errors, path, position).split(b"\n"):
@@ -91,7 +107,7 @@ def _read_json_lines(path: Path | RemoteFile, column: str, errors: Errors) -> It
             line_number -= chunk.endswith(b"\n")
             batch = from_texts(texts, errors, partial(_document_name, path, documents))
             documents += len(texts)
-            yield TextBatch(batch.text, batch.ends, bytes_read())
+            yield TextBatch(batch.text, batch.ends, stream.bytes_read())
 
 
 def _document_name(path: Path | RemoteFile, first: int, index: int) -> str:
@@ -105,7 +121,7 @@ def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -
             f"Line {number} of {path} has no {column!r}; it has {_names(fields)}: "
             "name the one with the text by `text_column`."
         )
-    text = fields[column]
+    text = without_nan(fields[column])
     if not isinstance(text, str | None):
         raise CorpusError(
             f"The {column!r} in line {number} of {path} is {kind_of_value(text)}, not text."
@@ -129,11 +145,7 @@ def _json_object(line: bytes, path: Path | RemoteFile, number: int) -> dict[str,
 def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[TextBatch]:
     path = file.path
     with open_parquet(path) as table:
-        if column not in table.schema_arrow.names:
-            raise CorpusError(
-                f"{path} has no column {column!r}; it has {_names(table.schema_arrow.names)}: "
-                "name the one with the text by `text_column`."
-            )
+        _require_columns(path, table.schema_arrow.names, [column])
         groups = range(*(file.part or (0, table.num_row_groups)))
         rows = sum(table.metadata.row_group(group).num_rows for group in groups)
         bytes_per_row = file.size / max(rows, 1)
@@ -144,6 +156,61 @@ def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[Text
             array = valid_array(records.column(0), errors, f"{column!r} of {path}", row)
             row += len(array)
             yield from_arrow(array, int(row * bytes_per_row))
+
+
+def _read_csv(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
+    column, path = reading.text_column, file.path
+    row = 0
+    with open_text(path, reading.encoding, reading.errors) as stream:
+        for records in _csv_records(file, stream, [column]):
+            texts = valid_array(records.column(0), reading.errors, f"{column!r} of {path}", row)
+            row += len(texts)
+            rows = max(1, len(texts) * _batches.BATCH_BYTES // max(1, texts.nbytes))
+            for first in range(0, len(texts), rows):
+                yield from_arrow(texts.slice(first, rows), stream.bytes_read())
+
+
+def _csv_records(file: InputFile, stream: TextStream, names: list[str]) -> Iterator[Any]:
+    """Yield columns of a table as text that is not checked, in Arrow's batches of records."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    if not stream.head:
+        return
+    delimiter, known = _csv_header(stream.head, file.format)
+    _require_columns(file.path, known, names)
+    block_bytes = _BLOCK_BATCHES * _batches.BATCH_BYTES
+    try:
+        with arrow_csv.open_csv(
+            pa.PythonFile(stream, mode="r"),
+            arrow_csv.ReadOptions(block_size=block_bytes),
+            arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            arrow_csv.ConvertOptions(
+                include_columns=names,
+                column_types=dict.fromkeys(names, pa.large_string()),
+                check_utf8=False,
+            ),
+        ) as reader:
+            yield from reader
+    except pa.ArrowException as error:
+        if "straddling" in str(error):
+            raise CorpusError(
+                f"{file.path} has a row of more than {block_bytes / 1e6:,.0f} MB, or a quotation "
+                "mark that is never closed; split it, or write the table as Parquet."
+            ) from error
+        reason = textwrap.shorten(one_line(str(error)), 200)
+        raise CorpusError(f"{file.path} can't be read as a table: {reason}.") from error
+
+
+def _csv_header(head: bytes, table_format: str) -> tuple[str, list[str]]:
+    """Return the delimiter of a table and the names of its columns."""
+    text = io.StringIO(head.decode("utf-8-sig", "replace"), newline="")
+    headers = {}
+    for delimiter in "\t" if table_format == "tsv" else ",;\t":
+        text.seek(0)
+        headers[delimiter] = next(csv.reader(text, delimiter=delimiter), [])
+    delimiter = max(headers, key=lambda each: len(headers[each]))
+    return delimiter, headers[delimiter]
 
 
 def _batch_rows(table: Any, column: str) -> int:
@@ -160,7 +227,7 @@ def _batch_rows(table: Any, column: str) -> int:
 
 
 def _chunks(
-    path: Path | RemoteFile, stream: IO[bytes], *, lines: bool, spaces: bool
+    path: Path | RemoteFile, stream: TextStream, *, lines: bool, spaces: bool
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the bytes of a file in pieces, with their positions, cut after a line or a space.
 
@@ -189,16 +256,25 @@ def _chunks(
         yield position, rest
 
 
+def _require_columns(path: Path | RemoteFile, known: list[str], names: list[str]) -> None:
+    absent = [name for name in names if name not in known]
+    if absent:
+        raise CorpusError(
+            f"{path} has no column {absent[0]!r}; it has {_names(known)}: name one of these, the "
+            "one with the text by `text_column`."
+        )
+
+
 def _names(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names)) or "none"
 
 
 def read_columns(
-    paths: PathLike | Iterable[PathLike], columns: Iterable[str]
+    paths: PathLike | Iterable[PathLike], columns: Iterable[str], *, encoding: str = "utf-8"
 ) -> dict[str, list[Any]]:
-    r"""Return columns of Parquet or JSON files, with one value for each document of `from_files`.
+    r"""Return columns of Parquet, JSON or CSV files, with one value for each document.
 
-    A value that is absent is None.
+    A value that is absent is None. A column of CSV has numbers if all its values are.
 
     Parameters
     ----------
@@ -206,10 +282,12 @@ def read_columns(
         What `Corpus.from_files` read. Plain text has no columns.
     columns
         Their names.
+    encoding
+        As in `Reading`.
 
     >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "speeches.jsonl")
-    >>> size = file.write_text('{"text": "the king", "year": 1990}\n{"text": "the queen"}\n')
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "speeches.csv")
+    >>> size = file.write_text('text,year\nthe king,1990\n"the queen, too",\n')
     >>> read_columns(file, ["year"])
     {'year': [1990, None]}
     """
@@ -217,37 +295,62 @@ def read_columns(
     if not names:
         raise SettingError("read_columns needs the name of at least one column.")
     found: dict[str, list[Any]] = {name: [] for name in names}
+    spelled: list[slice] = []  # values of CSV, which has no types
     for file in find_files(paths):
         if file.format == "text":
             raise CorpusError(
-                f"{file.path} is plain text, which has no columns beside it; give Parquet or JSON "
-                "lines."
+                f"{file.path} is plain text, which has no columns beside it; give Parquet, JSON "
+                "lines or CSV."
             )
-        read = _parquet_rows if file.format == "parquet" else _json_rows
-        for row in read(file.path, names):
+        before = len(found[names[0]])
+        for row in _rows(file, names, encoding):
             for name, value in zip(names, row, strict=True):
                 found[name].append(value)
+        if file.format in ("csv", "tsv"):
+            spelled.append(slice(before, len(found[names[0]])))
     for name, values in found.items():
+        read = iter(_values_of_csv([value for part in spelled for value in values[part]]))
+        for part in spelled:
+            values[part] = itertools.islice(read, part.stop - part.start)
         if all(value is None for value in values):
             raise CorpusError(f"No document has a value for {name!r}; check the column's name.")
     return found
 
 
-def _parquet_rows(path: Path | RemoteFile, names: list[str]) -> Iterator[tuple[Any, ...]]:
-    with open_parquet(path) as table:
-        known = table.schema_arrow.names
-        absent = [name for name in names if name not in known]
-        if absent:
-            raise CorpusError(
-                f"{path} has no column {absent[0]!r}; it has {', '.join(map(repr, known))}."
-            )
-        for records in table.iter_batches(columns=names):
-            yield from zip(*(records.column(name).to_pylist() for name in names), strict=True)
+def _rows(file: InputFile, names: list[str], encoding: str) -> Iterator[tuple[Any, ...]]:
+    if file.format == "parquet":
+        with open_parquet(file.path) as table:
+            _require_columns(file.path, table.schema_arrow.names, names)
+            for records in table.iter_batches(columns=names):
+                yield from zip(*(records.column(name).to_pylist() for name in names), strict=True)
+        return
+    with open_text(file.path, encoding) as stream:
+        if file.format == "json":
+            yield from _json_rows(file.path, stream, names)
+            return
+        for records in _csv_records(file, stream, names):
+            columns = [
+                valid_array(column, "replace", str(file.path), 0).to_pylist()
+                for column in records.columns
+            ]
+            yield from zip(*columns, strict=True)
 
 
-def _json_rows(path: Path | RemoteFile, names: list[str]) -> Iterator[tuple[Any, ...]]:
-    with open_stream(path) as (stream, _):
-        for number, line in enumerate(stream, 1):
-            if line.strip():
-                fields = _json_object(line, path, number)
-                yield tuple(fields.get(name) for name in names)
+def _json_rows(
+    path: Path | RemoteFile, stream: TextStream, names: list[str]
+) -> Iterator[tuple[Any, ...]]:
+    chunks = _chunks(path, stream, lines=True, spaces=False)
+    lines = (line for _, chunk in chunks for line in chunk.removesuffix(b"\n").split(b"\n"))
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            fields = _json_object(line, path, number)
+            yield tuple(fields.get(name) for name in names)
+
+
+def _values_of_csv(cells: list[str]) -> list[Any]:
+    """Return the values of a column of text: whole numbers or numbers if all are, None if empty."""
+    filled = [cell for cell in cells if cell not in _NO_NUMBER]
+    for kind, pattern in ((int, _WHOLE_NUMBER), (float, _NUMBER)):
+        if filled and all(map(pattern.fullmatch, filled)):
+            return [None if cell in _NO_NUMBER else kind(cell) for cell in cells]
+    return [cell or None for cell in cells]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from qwem._internal.blocks import even_cuts
 from qwem._internal.resources import threads
+from qwem.corpus._content import lines_are_bytes
 from qwem.corpus._files import find_files, open_parquet
 from qwem.corpus._sources import open_found
 from qwem.corpus.corpus import Corpus
@@ -21,14 +22,21 @@ if TYPE_CHECKING:
 
 
 def split_files(
-    paths: PathLike | Iterable[PathLike], documents: Documents, shard_bytes: int
+    paths: PathLike | Iterable[PathLike],
+    documents: Documents,
+    shard_bytes: int,
+    encoding: str = "utf-8",
 ) -> list[InputFile]:
     """Return the shards of files, each of about `shard_bytes` or less, in order.
 
-    Parquet is split between row groups, and plain text between lines. Compressed files, JSON lines
-    and, with ``documents="file"``, plain text are whole shards.
+    Parquet is split between row groups, and plain text between lines. Compressed files, JSON lines,
+    CSV and, with ``documents="file"`` or in UTF-16, plain text are whole shards.
     """
-    return [shard for file in find_files(paths) for shard in _split(file, documents, shard_bytes)]
+    return [
+        shard
+        for file in find_files(paths)
+        for shard in _split(file, documents, shard_bytes, encoding)
+    ]
 
 
 def encode_shard(
@@ -50,7 +58,9 @@ def encode_shard(
         return Corpus.encode(source, every_word, directory=directory, allow_empty=True)
 
 
-def _split(file: InputFile, documents: Documents, shard_bytes: int) -> Iterator[InputFile]:
+def _split(
+    file: InputFile, documents: Documents, shard_bytes: int, encoding: str
+) -> Iterator[InputFile]:
     if not file.size and file.named:
         raise CorpusError(f"{file.path} is empty: there is no text to read.")
     count = -(-file.size // shard_bytes)
@@ -58,7 +68,13 @@ def _split(file: InputFile, documents: Documents, shard_bytes: int) -> Iterator[
     if file.format == "parquet":
         with open_parquet(file.path) as table:
             units = table.num_row_groups
-    elif file.format == "text" and documents == "line" and not file.compressed:
+    elif (
+        file.format == "text"
+        and documents == "line"
+        and count > 1
+        and not file.compressed
+        and lines_are_bytes(file.path, encoding)
+    ):
         units = file.size
     if min(count, units) <= 1:
         yield replace(file, named=False)

@@ -53,8 +53,7 @@ def open_found(files: list[InputFile], documents: Documents, reading: Reading) -
         read_files(
             files,
             documents=documents,
-            text_column=reading.text_column,
-            errors=reading.errors,
+            reading=reading,
             whole=resolve(reading.tokenizer).split is not None,
         )
     )
@@ -64,6 +63,8 @@ def open_found(files: list[InputFile], documents: Documents, reading: Reading) -
         description["documents"] = documents
     if formats - {"text"}:
         description["text_column"] = reading.text_column
+    if reading.encoding != "utf-8":
+        description["encoding"] = reading.encoding
     return _source_of_text(batches, reading, description, sum(file.size for file in files))
 
 

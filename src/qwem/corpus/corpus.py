@@ -111,8 +111,9 @@ class Corpus:
         paths
             One or several files, directories (all files below, sorted, except hidden ones) or
             patterns such as ``"wiki/*.txt.gz"``. By its name a file is Parquet (``.parquet``),
-            JSON lines (``.jsonl``, ``.ndjson``, ``.json``) or plain text; text and JSON may be
-            compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A named file must not be empty.
+            JSON lines (``.jsonl``, ``.ndjson``, ``.json``), a table (``.csv``, ``.tsv``) or plain
+            text; all but Parquet may be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A named
+            file must not be empty, and none may be something else than text, such as a PDF.
         documents
             Whether each line of plain text is a document (ended by ``\n``; an empty line is an
             empty document), or each file.
@@ -123,7 +124,7 @@ class Corpus:
             per word of the text while it is read and two or four after, which vanish with it.
         options
             Any field of `Reading`: ``vocab_size``, ``min_count``, ``min_tokens``, ``tokenizer``,
-            ``text_column``, ``oov``, ``errors``, ``phrases``.
+            ``text_column``, ``encoding``, ``oov``, ``errors``, ``phrases``.
 
         >>> import tempfile, pathlib
         >>> file = pathlib.Path(tempfile.mkdtemp(), "kings.txt")

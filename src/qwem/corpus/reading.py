@@ -81,8 +81,8 @@ class Reading(BaseSettings):
     )  # fmt: skip
     text_column: str = setting(
         "text",
-        "name of the text in JSON and Parquet files, mappings and datasets. Null is an empty "
-        "document.",
+        "name of the text in Parquet, JSON and CSV files, mappings, data frames and datasets. Null "
+        "is an empty document.",
         Text(), stage="read", metavar="NAME",
     )  # fmt: skip
     oov: Literal["drop", "mask"] = setting(
@@ -91,8 +91,14 @@ class Reading(BaseSettings):
         "as a gap",
         ("drop", "mask"), stage="read",
     )  # fmt: skip
+    encoding: str = setting(
+        "utf-8",
+        "encoding of plain text, JSON and CSV files, such as cp1252. UTF-16 with a byte order mark "
+        "is recognized.",
+        Text(), stage="read", metavar="NAME",
+    )  # fmt: skip
     errors: Errors = setting(
-        "strict", "refuse text that is not valid UTF-8 (strict), or replace what is not by U+FFFD",
+        "strict", "refuse text that is not valid (strict), or replace what is not by U+FFFD",
         ("strict", "replace"), stage="read",
     )  # fmt: skip
     phrases: bool | int | Phrases = setting(
@@ -103,5 +109,7 @@ class Reading(BaseSettings):
         Switch(_rounds_or_phrases, "True, False, a whole number or Phrases"), stage="read",
     )  # fmt: skip
 
-    OTHER_NAMES: ClassVar[Mapping[str, str]] = {"max_final_vocab": "vocab_size"}
+    OTHER_NAMES: ClassVar[Mapping[str, str]] = {
+        "max_final_vocab": "vocab_size", "text": "text_column", "column": "text_column",
+    }  # fmt: skip
     """What other programs call these settings."""

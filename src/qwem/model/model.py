@@ -174,6 +174,7 @@ class Model:
         tokenizer: Any = None,
         documents: Documents = "line",
         text_column: str = "text",
+        encoding: str = "utf-8",
         draws: int = 10,
     ) -> NewWord:
         """Return the vector of a word, name or phrase from texts in which it occurs.
@@ -190,7 +191,7 @@ class Model:
             Texts, lists of words, a path or several, or a `Corpus`, as `qwem.fit` takes them.
         tokenizer
             What a word is; by default, what it was in the text of the model.
-        documents, text_column
+        documents, text_column, encoding
             As in `qwem.Settings`.
         draws
             Over how many subsamples of frequent words to average, where the model subsamples.
@@ -208,7 +209,11 @@ class Model:
         if tokenizer is None:
             tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
         reading = Settings(
-            tokenizer=tokenizer, min_count=1, documents=documents, text_column=text_column
+            tokenizer=tokenizer,
+            min_count=1,
+            documents=documents,
+            text_column=text_column,
+            encoding=encoding,
         )
         return embed(self, word, contexts, reading, draws)
 
@@ -220,6 +225,7 @@ class Model:
         tokenizer: Any = None,
         documents: Documents = "line",
         text_column: str = "text",
+        encoding: str = "utf-8",
         errors: Errors = "strict",
     ) -> Model:
         """Return the model of more text, or of less, without reading the old text again.
@@ -242,7 +248,7 @@ class Model:
             Text to take away, given in the same ways. Its documents must be documents of the model.
         tokenizer
             What a word is; by default, what it was in the text of the model.
-        documents, text_column, errors
+        documents, text_column, encoding, errors
             As in `qwem.Settings`.
 
         >>> import qwem
@@ -264,6 +270,7 @@ class Model:
             phrases=self.phrases or False,
             documents=documents,
             text_column=text_column,
+            encoding=encoding,
             errors=errors,
         )
         return update(self, more, remove, reading)

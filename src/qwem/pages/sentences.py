@@ -37,7 +37,7 @@ class Sentences:
 
     @classmethod
     def read(cls, paths: Sequence[str | os.PathLike[str]], column: str = "text") -> Sentences:
-        """Read the documents of Parquet or JSON files, or the lines of plain text."""
+        """Read the documents of Parquet, JSON or CSV files, or the lines of plain text."""
         documents: list[str] = []
         for path in paths:
             try:
