@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,14 @@ def test_covariates_are_columns_of_the_text(speeches: str, capsys: Capture) -> N
     assert found == json.loads(json.dumps(plain(expected)))
     assert main(["regression", speeches, *asked, *OPTIONS]) == 0
     assert capsys.readouterr().out == expected.to_text()
+    table = speeches.replace(".jsonl", ".csv")
+    with open(table, "w", newline="", encoding="utf-16") as file:
+        csv.writer(file).writerows([ROWS[0], *(row.values() for row in ROWS)])
+    assert json_of(capsys, "regression", table, *asked, *OPTIONS) == found
+    with open(table, "w", newline="", encoding="utf-16-le") as file:
+        csv.writer(file).writerows([ROWS[0], *(row.values() for row in ROWS)])
+    encoded = [table, "--encoding", "utf-16-le"]
+    assert json_of(capsys, "regression", *encoded, *asked, *OPTIONS) == found
 
 
 def test_an_encoded_corpus_has_its_columns_elsewhere(
