@@ -44,8 +44,13 @@ export function analogyView(element, app) {
       "An analogy takes the difference between the first two words and adds it to the third. The answers are the words nearest to that place.",
     ),
     form(submit, fields[0], " is to ", fields[1], " as ", fields[2], " is to ", submitButton("what?")),
-    make("div", { className: "chips" }, ...known.map((words) =>
-      button(`${words[0]} : ${words[1]} :: ${words[2]} : ?`, () => ask(words), { className: "chip" }))), // prettier-ignore
+    make(
+      "div",
+      { className: "chips" },
+      ...known.map((words) =>
+        button(`${words[0]} : ${words[1]} :: ${words[2]} : ?`, () => ask(words), { className: "chip" }),
+      ),
+    ),
     output,
     saveButtons({
       name: "analogy",

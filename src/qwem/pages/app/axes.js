@@ -2,7 +2,21 @@
 
 import { drawBars } from "./charts.js";
 import { largest, unit } from "./data.js";
-import { button, chartBox, complaint, form, intro, labelled, latest, make, note, signed, submitButton, typedWords, wordField } from "./dom.js";
+import {
+  button,
+  chartBox,
+  complaint,
+  form,
+  intro,
+  labelled,
+  latest,
+  make,
+  note,
+  signed,
+  submitButton,
+  typedWords,
+  wordField,
+} from "./dom.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const AXES = [
@@ -54,16 +68,31 @@ export function axisView(element, app) {
   const submit = () => ask(from.value, to.value, mine.value);
   const onMap = () => {
     const other = known.find(([a]) => a !== state.from);
-    app.go("map", { by: "axes", xf: state.from, xt: state.to, yf: other?.[0] ?? state.from, yt: other?.[1] ?? state.to });
+    app.go("map", {
+      by: "axes",
+      xf: state.from,
+      xt: state.to,
+      yf: other?.[0] ?? state.from,
+      yt: other?.[1] ?? state.to,
+    });
   };
   element.append(
     intro(
       "Axes",
       "An axis leads from some words to others. Every word has a place on it: its cosine with the direction from the first words to the second.",
     ),
-    form(submit, labelled("From", from), labelled("to", to), labelled("Where are", mine), submitButton("Build the axis")),
-    make("div", { className: "chips" }, ...known.map(([a, b]) =>
-      button(`${a} → ${b}`, () => ask(a, b, ""), { className: "chip" }))), // prettier-ignore
+    form(
+      submit,
+      labelled("From", from),
+      labelled("to", to),
+      labelled("Where are", mine),
+      submitButton("Build the axis"),
+    ),
+    make(
+      "div",
+      { className: "chips" },
+      ...known.map(([a, b]) => button(`${a} → ${b}`, () => ask(a, b, ""), { className: "chip" })),
+    ),
     output,
     bars,
     make("div", { className: "save" }, button("Show across the map", onMap)),
@@ -85,16 +114,27 @@ export function axisView(element, app) {
     if (typedWords(state.words).length) {
       const rows = model.rowsOf(typedWords(state.words));
       const vectors = await space.directions(rows);
-      const found = rows.map((row, i) => [words[row], vectors[i].reduce((sum, v, k) => sum + v * direction[k], 0)]);
+      const found = rows.map((row, i) => [
+        words[row],
+        vectors[i].reduce((sum, v, k) => sum + v * direction[k], 0),
+      ]);
       return { missing, found: found.sort((a, b) => b[1] - a[1]) };
     }
     const opposite = direction.map((value) => -value);
     if (space.remote) {
-      const [high, low] = await Promise.all([direction, opposite].map((way) => space.nearest(way, AXIS_ENDS)));
-      return { missing, found: [...high, ...low.map(([row, v]) => [row, -v]).reverse()].map(([row, v]) => [words[row], v]) };
+      const [high, low] = await Promise.all(
+        [direction, opposite].map((way) => space.nearest(way, AXIS_ENDS)),
+      );
+      return {
+        missing,
+        found: [...high, ...low.map(([row, v]) => [row, -v]).reverse()].map(([row, v]) => [words[row], v]),
+      };
     }
     const cosines = (await space.cosines(direction)).subarray(0, FREQUENT);
-    const low = largest(cosines.map((value) => -value), AXIS_ENDS);
+    const low = largest(
+      cosines.map((value) => -value),
+      AXIS_ENDS,
+    );
     const rows = [...largest(cosines, AXIS_ENDS), ...low.map(([row, value]) => [row, -value]).reverse()];
     return { missing, found: rows.map(([row, value]) => [words[row], value]) };
   }
@@ -108,7 +148,9 @@ export function axisView(element, app) {
       ({ missing, found }) => {
         placed = found;
         const lost = missing.length ? ` Not known, and left out: ${missing.join(", ")}.` : "";
-        const which = state.words.trim() ? "Your words" : "The frequent words that are farthest to either side";
+        const which = state.words.trim()
+          ? "Your words"
+          : "The frequent words that are farthest to either side";
         output.replaceChildren(note(`${which}, from “${state.from}” below to “${state.to}” above.${lost}`));
         draw();
         output.dataset.shown = `${state.from} → ${state.to}`;

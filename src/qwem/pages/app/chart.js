@@ -46,14 +46,14 @@ function drawLayer(layer, x, y, height) {
     const ends = { x1: at, x2: at, y1: EDGE.top, y2: height - EDGE.bottom };
     return [shape("line", { ...ends, stroke: colour(layer.colour), "stroke-dasharray": "3 3" })];
   }
-  const points = Array.from(layer.x, (value, i) => [x(value), y(layer.y[i] ?? NaN)]).map(
-    ([a, b], i) => ({ a, b, i }),
-  );
+  const points = Array.from(layer.x, (value, i) => [x(value), y(layer.y[i] ?? NaN)]).map(([a, b], i) => ({
+    a,
+    b,
+    i,
+  }));
   const seen = points.filter(({ a, b }) => Number.isFinite(a) && Number.isFinite(b));
   if (layer.kind === "line") {
-    const path = seen
-      .map(({ a, b }, i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`)
-      .join("");
+    const path = seen.map(({ a, b }, i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
     const line = shape("path", {
       d: path,
       fill: "none",
@@ -112,9 +112,7 @@ function axes(chart, left, width, x, y) {
   const bottom = height - EDGE.bottom;
   const parts = [];
   for (const [value, shown] of chart.x.ticks ?? ticksOf(chart.x, width / 90)) {
-    parts.push(
-      shape("line", { x1: x(value), x2: x(value), y1: EDGE.top, y2: bottom, stroke: rule }),
-    );
+    parts.push(shape("line", { x1: x(value), x2: x(value), y1: EDGE.top, y2: bottom, stroke: rule }));
     parts.push(svgText(shown, { ...text, x: x(value), y: bottom + 17, "text-anchor": "middle" }));
   }
   for (const [value, shown] of chart.y.ticks ?? ticksOf(chart.y, height / 55)) {
@@ -130,8 +128,7 @@ function axes(chart, left, width, x, y) {
     parts.push(svgText(shown, { ...text, x: left - 7, y: y(value) + 4, "text-anchor": "end" }));
   }
   const middle = (left + width - EDGE.right) / 2;
-  const fits = (title, room) =>
-    Math.min(13, room / (0.54 * title.length)).toFixed(1); // on a narrow screen
+  const fits = (title, room) => Math.min(13, room / (0.54 * title.length)).toFixed(1); // on a narrow screen
   parts.push(
     svgText(chart.x.title, {
       ...text,
@@ -171,13 +168,10 @@ export function ticksOf({ low, high, log }, about) {
   } else {
     const rough = (high - low) / Math.max(1, about) || 1;
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step =
-      [1, 2, 2.5, 5, 10].map((part) => part * power).find((size) => size >= rough) ?? 10 * power;
-    for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-9); i++)
-      ticks.push(i * step);
+    const step = [1, 2, 2.5, 5, 10].map((part) => part * power).find((size) => size >= rough) ?? 10 * power;
+    for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-9); i++) ticks.push(i * step);
   }
-  const near = (value) =>
-    value >= low * (low > 0 ? 0.999 : 1.001) && value <= high * 1.001;
+  const near = (value) => value >= low * (low > 0 ? 0.999 : 1.001) && value <= high * 1.001;
   return ticks.filter(near).map((value) => [value, shortNumber(value)]);
 }
 

@@ -116,9 +116,7 @@ export function drawHeat(element, { label, cells, across, down, fill, name }) {
 export function spectrumChart(eigenvalues, nameOf, height) {
   const sizes = eigenvalues.map(Math.abs);
   const dots = (negative) => {
-    const ranks = sizes
-      .map((_, k) => k + 1)
-      .filter((rank) => eigenvalues[rank - 1] < 0 === negative);
+    const ranks = sizes.map((_, k) => k + 1).filter((rank) => eigenvalues[rank - 1] < 0 === negative);
     return {
       kind: "dots",
       x: ranks,

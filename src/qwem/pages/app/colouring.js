@@ -11,7 +11,11 @@ const QUIET_ALPHA = 60;
 
 // The choices for a model: value and text.
 export function colourChoices({ model, page }) {
-  const choices = [["topic", "topic"], ["frequency", "frequency"], ["feature", "a feature"]];
+  const choices = [
+    ["topic", "topic"],
+    ["frequency", "frequency"],
+    ["feature", "a feature"],
+  ];
   if (model.has("learned")) choices.push(["learned", "time of learning"]);
   if (page.models.length > 1 && model.number === 0) choices.push(["moved", "distance between two models"]);
   return choices;
@@ -82,10 +86,18 @@ function byTopic(model, pick) {
       pick(picked < 0 ? null : rows);
     };
     const about = `${whole(size)} words: ${words.join(", ")}`;
-    return make("button", { type: "button", className: "chip", title: about, "aria-pressed": "false", onclick }, dot, title);
+    return make(
+      "button",
+      { type: "button", className: "chip", title: about, "aria-pressed": "false", onclick },
+      dot,
+      title,
+    );
   });
   const said = text("span", "Topics: press one to see it alone. Pale dots are function words.");
-  return { colours, legend: make("div", { className: "legend" }, said, make("span", { className: "chips" }, ...chips)) };
+  return {
+    colours,
+    legend: make("div", { className: "legend" }, said, make("span", { className: "chips" }, ...chips)),
+  };
 }
 
 // The value below which a part of all numbers are.

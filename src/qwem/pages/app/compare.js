@@ -2,7 +2,22 @@
 
 import { drawHeat } from "./charts.js";
 import { json, largest, matrix } from "./data.js";
-import { button, chartBox, complaint, foundList, intro, labelled, latest, make, menu, note, percent, table, text, whole } from "./dom.js";
+import {
+  button,
+  chartBox,
+  complaint,
+  foundList,
+  intro,
+  labelled,
+  latest,
+  make,
+  menu,
+  note,
+  percent,
+  table,
+  text,
+  whole,
+} from "./dom.js";
 import { featureTitle } from "./features.js";
 import { scaleOf } from "./palette.js";
 import { drawingsIn, saveButtons } from "./saving.js";
@@ -10,7 +25,12 @@ import { isDark } from "./theme.js";
 
 const MOVED = 50;
 const MATCHED = 20;
-const LEAST = [["0", "any number of times"], ["20", "20 times"], ["100", "100 times"], ["1000", "1,000 times"]];
+const LEAST = [
+  ["0", "any number of times"],
+  ["20", "20 times"],
+  ["100", "100 times"],
+  ["1000", "1,000 times"],
+];
 
 export function compareView(element, app) {
   const { page } = app;
@@ -20,11 +40,25 @@ export function compareView(element, app) {
   const others = page.models.slice(1).map(({ name }, i) => [String(i + 1), name]);
   const second = menu(others, "1", (value) => set({ b: Number(value), word: "" }));
   const least = menu(LEAST, "100", (value) => set({ least: Number(value) }));
-  const [heat, matched, list, both, what] = [chartBox(), make("div"), make("div", { "aria-live": "polite" }), make("div", { className: "columns", "aria-live": "polite" }), make("div", { className: "columns" })];
+  const [heat, matched, list, both, what] = [
+    chartBox(),
+    make("div"),
+    make("div", { "aria-live": "polite" }),
+    make("div", { className: "columns", "aria-live": "polite" }),
+    make("div", { className: "columns" }),
+  ];
   element.append(
-    intro("Compare", "Two models of different texts, times or settings: which features they share, and which words keep different company."),
+    intro(
+      "Compare",
+      "Two models of different texts, times or settings: which features they share, and which words keep different company.",
+    ),
     what,
-    make("div", { className: "controls" }, others.length > 1 ? labelled("Compare with", second) : null, labelled("Words that occur in both at least", least)),
+    make(
+      "div",
+      { className: "controls" },
+      others.length > 1 ? labelled("Compare with", second) : null,
+      labelled("Words that occur in both at least", least),
+    ),
     make(
       "div",
       { className: "split even" },
@@ -32,8 +66,19 @@ export function compareView(element, app) {
       make(
         "div",
         {},
-        make("section", { "aria-label": "Neighbours in both models" }, text("h2", "Neighbours in both"), both),
-        make("section", { "aria-label": "Overlap of features" }, text("h2", "Features in common"), matched, heat),
+        make(
+          "section",
+          { "aria-label": "Neighbours in both models" },
+          text("h2", "Neighbours in both"),
+          both,
+        ),
+        make(
+          "section",
+          { "aria-label": "Overlap of features" },
+          text("h2", "Features in common"),
+          matched,
+          heat,
+        ),
       ),
     ),
     saveButtons({
@@ -69,24 +114,40 @@ export function compareView(element, app) {
 
   function showModels() {
     const facts = (model) =>
-      make("section", {}, text("h3", model.name), text("p", model.facts.map(([number, label]) => `${number} ${label}`).join(", ") + "."), note(model.about));
+      make(
+        "section",
+        {},
+        text("h3", model.name),
+        text("p", model.facts.map(([number, label]) => `${number} ${label}`).join(", ") + "."),
+        note(model.about),
+      );
     what.replaceChildren(facts(one), facts(other));
   }
 
   function showMoved(distances) {
     const often = distances.map((value, row) => {
       const match = other.index.get(one.words[row]);
-      const enough = match !== undefined && one.counts[row] >= state.least && other.counts[match] >= state.least;
+      const enough =
+        match !== undefined && one.counts[row] >= state.least && other.counts[match] >= state.least;
       return enough ? value : NaN;
     });
     moved = largest(often, MOVED).map(([row, distance]) => {
       const word = one.words[row];
       return [word, distance, one.counts[row], other.counts[other.index.get(word)]];
     });
-    const rows = moved.map(([word, distance, a, b]) => [button(word, () => set({ word }), { className: "word" }), distance.toFixed(2), whole(a), whole(b)]);
+    const rows = moved.map(([word, distance, a, b]) => [
+      button(word, () => set({ word }), { className: "word" }),
+      distance.toFixed(2),
+      whole(a),
+      whole(b),
+    ]);
     list.replaceChildren(
       moved.length
-        ? table(["word", "distance", `count in ${one.name}`, `count in ${other.name}`], rows, "Words that differ most")
+        ? table(
+            ["word", "distance", `count in ${one.name}`, `count in ${other.name}`],
+            rows,
+            "Words that differ most",
+          )
         : note("No word occurs that often in both models."),
     );
     list.dataset.shown = String(state.least);
@@ -102,7 +163,12 @@ export function compareView(element, app) {
       return found.map(([index, cosine]) => [model.words[index], cosine]);
     };
     const column = (model, found) =>
-      make("section", { "aria-label": model.name }, text("h3", `${state.word} in ${model.name}`), found.length ? foundList(found) : note("This model does not have the word."));
+      make(
+        "section",
+        { "aria-label": model.name },
+        text("h3", `${state.word} in ${model.name}`),
+        found.length ? foundList(found) : note("This model does not have the word."),
+      );
     return useBoth(
       Promise.all([near(one), near(other)]),
       ([a, b]) => {
@@ -116,10 +182,19 @@ export function compareView(element, app) {
   function showOverlaps() {
     const alike = overlap.matched.filter((value) => value > 0.5).length;
     const shared = overlap.subspace_similarity.at(-1) ?? 0;
-    const partners = overlap.matched_rank.slice(0, MATCHED).map((rank, k) => [featureTitle(one, k + 1), featureTitle(other, rank), percent(overlap.matched[k])]);
+    const partners = overlap.matched_rank
+      .slice(0, MATCHED)
+      .map((rank, k) => [featureTitle(one, k + 1), featureTitle(other, rank), percent(overlap.matched[k])]);
     matched.replaceChildren(
-      note(`${whole(overlap.shared_words)} words are in both models. Of the first ${overlap.dim} features, ${alike} have a partner with which they overlap by more than half; all ${overlap.dim} together overlap by ${percent(shared)}.`),
-      make("details", {}, text("summary", "Which feature matches which"), table([one.name, other.name, "overlap"], partners, "Features that match")),
+      note(
+        `${whole(overlap.shared_words)} words are in both models. Of the first ${overlap.dim} features, ${alike} have a partner with which they overlap by more than half; all ${overlap.dim} together overlap by ${percent(shared)}.`,
+      ),
+      make(
+        "details",
+        {},
+        text("summary", "Which feature matches which"),
+        table([one.name, other.name, "overlap"], partners, "Features that match"),
+      ),
     );
     drawOverlaps();
   }
@@ -134,7 +209,8 @@ export function compareView(element, app) {
       across: `features of ${other.name}`,
       down: `features of ${one.name}`,
       fill: (part) => `rgb(${scale.at(Math.sqrt(part)).join(" ")})`,
-      name: (i, j) => `${featureTitle(one, i + 1)} and ${featureTitle(other, j + 1)}: ${percent(squared[i][j])}`,
+      name: (i, j) =>
+        `${featureTitle(one, i + 1)} and ${featureTitle(other, j + 1)}: ${percent(squared[i][j])}`,
     });
   }
 

@@ -3,7 +3,20 @@
 import { drawChart } from "./chart.js";
 import { drawBars, gramChart, signalChart } from "./charts.js";
 import { ask } from "./data.js";
-import { button, chartBox, complaint, intro, latest, make, note, percent, submitButton, table, text, typedWords } from "./dom.js";
+import {
+  button,
+  chartBox,
+  complaint,
+  intro,
+  latest,
+  make,
+  note,
+  percent,
+  submitButton,
+  table,
+  text,
+  typedWords,
+} from "./dom.js";
 import { featureTitle } from "./features.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
@@ -17,7 +30,10 @@ const VERDICTS = {
 
 // The first pairs of a relation, in a sentence.
 export function examplePairs(relation) {
-  const some = relation.pairs.slice(0, EXAMPLES).map((pair) => pair.join(" → ")).join(", ");
+  const some = relation.pairs
+    .slice(0, EXAMPLES)
+    .map((pair) => pair.join(" → "))
+    .join(", ");
   return `${relation.pairs.length} pairs${relation.pairs.length > EXAMPLES ? ", such as" : ":"} ${some}.`;
 }
 
@@ -29,7 +45,12 @@ export function conceptView(element, app) {
   let ready = [];
   const use = latest();
   const plain = { spellcheck: false, autocapitalize: "none" };
-  const field = make("textarea", { rows: 8, cols: 26, "aria-label": "Pairs of words, one pair per line", ...plain });
+  const field = make("textarea", {
+    rows: 8,
+    cols: 26,
+    "aria-label": "Pairs of words, one pair per line",
+    ...plain,
+  });
   const examples = make("div", { className: "chips" });
   const output = make("div", { className: "concept", "aria-live": "polite" });
   const [gram, snr, carried] = [chartBox(), chartBox(), chartBox()];
@@ -56,7 +77,11 @@ export function conceptView(element, app) {
         ["from", "to", "cosine with the mean difference"],
         ...(answer?.test.pairs ?? []).map(({ source, target, cosine }) => [source, target, cosine]),
         ["dimension", "signal to noise", "analogies answered"],
-        ...(answer?.analysis?.dims ?? []).map((d, i) => [d, answer.analysis.snr[i], answer.analysis.accuracy[i]]),
+        ...(answer?.analysis?.dims ?? []).map((d, i) => [
+          d,
+          answer.analysis.snr[i],
+          answer.analysis.accuracy[i],
+        ]),
       ],
     }),
   );
@@ -79,7 +104,8 @@ export function conceptView(element, app) {
     field.value = found.pairs.map((pair) => pair.join(" ")).join("\n");
     const { test, analysis } = found;
     const best = test.dims.indexOf(test.best_dim);
-    const sure = test.pairing_p_value === null ? "." : `, ${showP(test.pairing_p_value)} for who belongs to whom.`;
+    const sure =
+      test.pairing_p_value === null ? "." : `, ${showP(test.pairing_p_value)} for who belongs to whom.`;
     const dropped = found.dropped.map((one) => [one].flat().join(" ")).join(", ");
     const times = analysis ? (analysis.spike / analysis.edge).toFixed(1) : "";
     output.replaceChildren(
@@ -116,7 +142,8 @@ export function conceptView(element, app) {
       ].filter(Boolean),
     );
     draw();
-    for (const chip of examples.children) chip.setAttribute("aria-pressed", String(chip.textContent === found.name));
+    for (const chip of examples.children)
+      chip.setAttribute("aria-pressed", String(chip.textContent === found.name));
     output.dataset.shown = found.name;
   }
 
@@ -125,10 +152,14 @@ export function conceptView(element, app) {
     const { test, analysis } = answer;
     drawBars(carried, {
       label: "Features that carry the relation",
-      rows: test.features.slice(0, 8).map(({ rank, share }) => ({ name: featureTitle(model, rank), value: share, shown: percent(share) })),
+      rows: test.features
+        .slice(0, 8)
+        .map(({ rank, share }) => ({ name: featureTitle(model, rank), value: share, shown: percent(share) })),
     });
     if (!analysis) return;
-    const others = ready.filter((one) => one !== answer && one.analysis).map(({ name, analysis: of }) => ({ name, ...of }));
+    const others = ready
+      .filter((one) => one !== answer && one.analysis)
+      .map(({ name, analysis: of }) => ({ name, ...of }));
     drawChart(gram, gramChart(analysis, 280));
     drawChart(snr, signalChart(analysis, others, 260));
   }
@@ -138,12 +169,23 @@ export function conceptView(element, app) {
       const given = parameters.get("pairs");
       if (!answer) output.replaceChildren(text("p", "Testing relations…", "waiting"));
       ready = await model.json("relations").catch(() => []);
-      examples.replaceChildren(...ready.map((one) => button(one.name, () => show(one), { className: "chip", "aria-pressed": "false" })));
+      examples.replaceChildren(
+        ...ready.map((one) =>
+          button(one.name, () => show(one), { className: "chip", "aria-pressed": "false" }),
+        ),
+      );
       const named = ready.find(({ name }) => name === parameters.get("name"));
       if (given && page.live) await test(pairsOf(given.replaceAll(",", "\n")));
       else if (named) show(named);
       else if (!answer && ready.length) show(ready[0]);
-      else if (!answer) output.replaceChildren(note(page.live ? "Type pairs of words to begin." : "No common relation is among the words of this page."));
+      else if (!answer)
+        output.replaceChildren(
+          note(
+            page.live
+              ? "Type pairs of words to begin."
+              : "No common relation is among the words of this page.",
+          ),
+        );
     },
     redraw: draw,
   };

@@ -3,7 +3,14 @@
 
 import { singularValue } from "./dynamics.js";
 
-const NUMBERS = { i1: Int8Array, i2: Int16Array, u1: Uint8Array, u2: Uint16Array, i4: Int32Array, f4: Float32Array };
+const NUMBERS = {
+  i1: Int8Array,
+  i2: Int16Array,
+  u1: Uint8Array,
+  u2: Uint16Array,
+  i4: Int32Array,
+  f4: Float32Array,
+};
 const kept = new Map();
 
 // The bytes of a part.
@@ -139,7 +146,10 @@ export class Space {
     for (const { values, columns, first, scales } of all.blocks) {
       const count = Math.min(columns, weights.length - first);
       if (count <= 0) break;
-      const scaled = Float64Array.from({ length: count }, (_, k) => (scales[k] * weights[first + k]) / largest);
+      const scaled = Float64Array.from(
+        { length: count },
+        (_, k) => (scales[k] * weights[first + k]) / largest,
+      );
       const along = scaled.map((scale, k) => scale * direction[first + k]);
       const across = scaled.map((scale) => scale * scale);
       for (let row = 0, at = 0; row < all.rows; row++, at += columns) {
@@ -154,7 +164,9 @@ export class Space {
       }
     }
     const length = Math.hypot(...direction) || 1;
-    return products.map((product, row) => (squares[row] > 0 ? product / Math.sqrt(squares[row]) / length : 0));
+    return products.map((product, row) =>
+      squares[row] > 0 ? product / Math.sqrt(squares[row]) / length : 0,
+    );
   }
 
   // The words nearest to a direction: [[row, cosine], …]. Equal ones keep their order.
@@ -163,8 +175,13 @@ export class Space {
     if (this.remote) {
       const exclude = excluded.map((row) => this.words[row]);
       return ask("nearest", {
-        model: this.number, space: this.name, vector: direction, exclude, count, ...dials,
-      }); // prettier-ignore
+        model: this.number,
+        space: this.name,
+        vector: direction,
+        exclude,
+        count,
+        ...dials,
+      });
     }
     return largest(await this.cosines(direction, dials), count, new Set(excluded));
   }

@@ -122,7 +122,10 @@ export function wordRow(words, follow) {
   // A comma stays beside its word, unless that is very long.
   return words.flatMap((word, i) => {
     const last = i === words.length - 1;
-    return [make("span", { className: word.length < 24 ? "item" : "" }, wordButton(word, follow), last ? "" : ","), " "];
+    return [
+      make("span", { className: word.length < 24 ? "item" : "" }, wordButton(word, follow), last ? "" : ","),
+      " ",
+    ];
   });
 }
 

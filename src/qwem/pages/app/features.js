@@ -1,7 +1,18 @@
 // Features: cards titled by words, which can be named and shown on the map, and the spectrum.
 
 import { ask } from "./data.js";
-import { button, chartBox, complaint, intro, labelled, make, note, percent, text, wordButton } from "./dom.js";
+import {
+  button,
+  chartBox,
+  complaint,
+  intro,
+  labelled,
+  make,
+  note,
+  percent,
+  text,
+  wordButton,
+} from "./dom.js";
 import { drawChart, shortNumber } from "./chart.js";
 import { spectrumChart } from "./charts.js";
 import { drawingsIn, saveButtons } from "./saving.js";
@@ -17,12 +28,16 @@ export function featureTitle(model, rank) {
 // What the end of a feature is called on which a coordinate lies.
 export function endTitle(model, rank, value) {
   const feature = model.features[rank - 1];
-  return feature?.name || firstWords(feature?.[value < 0 ? "negative" : "positive"] ?? [], 3) || `Feature ${rank}`;
+  return (
+    feature?.name || firstWords(feature?.[value < 0 ? "negative" : "positive"] ?? [], 3) || `Feature ${rank}`
+  );
 }
 
 // Features that can be chosen, by their rank.
 export function featureChoices(model, most = Infinity) {
-  return model.features.slice(0, most).map(({ rank }) => [String(rank), `${rank}: ${featureTitle(model, rank)}`]);
+  return model.features
+    .slice(0, most)
+    .map(({ rank }) => [String(rank), `${rank}: ${featureTitle(model, rank)}`]);
 }
 
 // What is written beside an axis of a map that shows a feature.
@@ -34,7 +49,10 @@ export function axisTitle(model, rank) {
 }
 
 export function firstWords(end, count) {
-  return end.slice(0, count).map(({ word }) => word).join(", ");
+  return end
+    .slice(0, count)
+    .map(({ word }) => word)
+    .join(", ");
 }
 
 // The spectrum, with the words of each feature under the pointer.
@@ -44,7 +62,9 @@ export function drawSpectrum(element, model, height) {
     const size = Number(Math.abs(eigenvalues[rank - 1]).toPrecision(4)).toLocaleString("en");
     const when = run ? `, learned at ${run.learning_times[rank - 1].toFixed(2)} τ₁` : "";
     const feature = model.features[rank - 1];
-    const ends = feature ? `\n+ ${firstWords(feature.positive, 6)}\n− ${firstWords(feature.negative, 6)}` : "";
+    const ends = feature
+      ? `\n+ ${firstWords(feature.positive, 6)}\n− ${firstWords(feature.negative, 6)}`
+      : "";
     return `Feature ${rank}, ${featureTitle(model, rank)}: |λ| = ${size}${when}${ends}`;
   };
   return drawChart(element, spectrumChart(eigenvalues, nameOf, height));
@@ -74,7 +94,13 @@ export function featureView(element, app) {
         ? "A feature is a direction along which the closed form distinguishes words: an eigenvector of its matrix. The first ones explain most of the text and are learned first. Which end is called positive has no meaning. The number beside a word is its cosine with the feature."
         : "These vectors came without a closed form. Their principal axes take the place of features.",
     ),
-    make("div", { className: "controls" }, labelled("Search", search), labelled("Hide features of function words", hide), said),
+    make(
+      "div",
+      { className: "controls" },
+      labelled("Search", search),
+      labelled("Hide features of function words", hide),
+      said,
+    ),
     cards,
     make("div", { className: "save" }, more),
     text("h2", "The spectrum"),
@@ -86,9 +112,15 @@ export function featureView(element, app) {
       table: () => [
         ["feature", "name", "eigenvalue", "share", "learned at t/τ₁", "words", "one end", "other end"],
         ...model.features.map((one) => [
-          one.rank, featureTitle(model, one.rank), one.eigenvalue, one.share, one.time, one.participation,
-          firstWords(one.positive, 10), firstWords(one.negative, 10),
-        ]), // prettier-ignore
+          one.rank,
+          featureTitle(model, one.rank),
+          one.eigenvalue,
+          one.share,
+          one.time,
+          one.participation,
+          firstWords(one.positive, 10),
+          firstWords(one.negative, 10),
+        ]),
       ],
     }),
   );
@@ -132,12 +164,23 @@ export function featureCard(app, feature) {
     make(
       "div",
       { className: side },
-      make("ol", {}, ...found.map(({ word, cosine }) =>
-        make("li", {}, wordButton(word, app.follow), text("span", Math.abs(cosine).toFixed(2), "cosine")))), // prettier-ignore
+      make(
+        "ol",
+        {},
+        ...found.map(({ word, cosine }) =>
+          make("li", {}, wordButton(word, app.follow), text("span", Math.abs(cosine).toFixed(2), "cosine")),
+        ),
+      ),
       found.length ? null : note("No frequent word lies at this end."),
     );
   const said = make("span", { className: "said", role: "status" });
-  const field = make("input", { type: "text", value: feature.name, maxLength: 80, placeholder: "give it a name", "aria-label": `Name of feature ${rank}` });
+  const field = make("input", {
+    type: "text",
+    value: feature.name,
+    maxLength: 80,
+    placeholder: "give it a name",
+    "aria-label": `Name of feature ${rank}`,
+  });
   const keep = async (event) => {
     event.preventDefault();
     try {
@@ -155,9 +198,21 @@ export function featureCard(app, feature) {
     heading,
     text("p", facts.join(" · "), "facts"),
     make("div", { className: "ends" }, end("positive", feature.positive), end("negative", feature.negative)),
-    make("div", { className: "save" }, button("On the map", () => app.go("map", { by: "features", x: rank, y: other }), { "aria-label": `Show feature ${rank} on the map` })),
+    make(
+      "div",
+      { className: "save" },
+      button("On the map", () => app.go("map", { by: "features", x: rank, y: other }), {
+        "aria-label": `Show feature ${rank} on the map`,
+      }),
+    ),
     model.can_name
-      ? make("form", { className: "naming", onsubmit: keep }, field, make("button", { type: "submit", textContent: "Keep" }), said)
+      ? make(
+          "form",
+          { className: "naming", onsubmit: keep },
+          field,
+          make("button", { type: "submit", textContent: "Keep" }),
+          said,
+        )
       : null,
   );
 }

@@ -25,7 +25,11 @@ const VIEWS = {
   concepts: { title: "Relations", make: conceptView },
   axes: { title: "Axes", make: axisView },
   features: { title: "Features", make: featureView },
-  training: { title: "Training", make: trainingView, fits: ({ model }) => model.spaces.some(({ run }) => run) },
+  training: {
+    title: "Training",
+    make: trainingView,
+    fits: ({ model }) => model.spaces.some(({ run }) => run),
+  },
   compare: { title: "Compare", make: compareView, fits: ({ page }) => page.models.length > 1 },
 };
 const SUGGESTIONS = 30;
@@ -150,11 +154,21 @@ function showHeader() {
   const choices = [];
   if (page.models.length > 1) {
     const names = page.models.map(({ name }, i) => [String(i), name]);
-    choices.push(labelled("Model", menu(names, String(model.number), (i) => again(Number(i)))));
+    choices.push(
+      labelled(
+        "Model",
+        menu(names, String(model.number), (i) => again(Number(i))),
+      ),
+    );
   }
   if (model.spaces.length > 1) {
     const names = model.spaces.map(({ name, title }) => [name, title]);
-    choices.push(labelled("Vectors", menu(names, space.name, (name) => again(model.number, name))));
+    choices.push(
+      labelled(
+        "Vectors",
+        menu(names, space.name, (name) => again(model.number, name)),
+      ),
+    );
   }
   document.getElementById("which").replaceChildren(...choices);
 }

@@ -2,16 +2,39 @@
 
 import { axisOf } from "./axes.js";
 import { colourChoices, colouring } from "./colouring.js";
-import { button, complaint, foundList, intro, labelled, latest, make, menu, note, numberIn, text, whole, wordField } from "./dom.js";
+import {
+  button,
+  complaint,
+  foundList,
+  intro,
+  labelled,
+  latest,
+  make,
+  menu,
+  note,
+  numberIn,
+  text,
+  whole,
+  wordField,
+} from "./dom.js";
 import { axisTitle, featureChoices } from "./features.js";
 import { groupColour, parseRgb } from "./palette.js";
 import { saveButtons } from "./saving.js";
 import { colour, isDark } from "./theme.js";
 import { WordMap } from "./wordmap.js";
 
-const WAYS = [["topics", "topic"], ["features", "two features"], ["axes", "two axes of my words"]];
+const WAYS = [
+  ["topics", "topic"],
+  ["features", "two features"],
+  ["axes", "two axes of my words"],
+];
 const LISTED = 60; // selected words that are listed; all of them are in the table
-const ENDS = { xf: "Words at the left", xt: "Words at the right", yf: "Words at the bottom", yt: "Words at the top" };
+const ENDS = {
+  xf: "Words at the left",
+  xt: "Words at the right",
+  yf: "Words at the bottom",
+  yt: "Words at the top",
+};
 
 // The colours of maps, which change with the theme.
 export function mapLook(ink = "ink") {
@@ -42,7 +65,11 @@ export function mapBox(label) {
 // Topics as the map shows them: a title in a colour at a place.
 export function topicTitles(model) {
   const dark = isDark();
-  return model.topics.map(({ title, place, colour: group }) => ({ title, place, colour: groupColour(dark, group) }));
+  return model.topics.map(({ title, place, colour: group }) => ({
+    title,
+    place,
+    colour: groupColour(dark, group),
+  }));
 }
 
 // Places of all words by topic, x and y in turn.
@@ -54,7 +81,19 @@ export async function topicPlaces(model) {
 export function mapView(element, app) {
   const { model, words } = app;
   const features = featureChoices(model, app.space.remote ? 32 : Infinity);
-  const state = { by: "topics", x: 1, y: Math.min(2, features.length), xf: "", xt: "", yf: "", yt: "", colour: "topic", feature: 1, find: "", chosen: [] };
+  const state = {
+    by: "topics",
+    x: 1,
+    y: Math.min(2, features.length),
+    xf: "",
+    xt: "",
+    yf: "",
+    yt: "",
+    colour: "topic",
+    feature: 1,
+    find: "",
+    chosen: [],
+  };
   let places = new Float32Array(0);
   let placed = ""; // what the map shows now, so that a change of colour does not move it
   let pending = null; // where the address looks, until words have places
@@ -70,12 +109,19 @@ export function mapView(element, app) {
   const fields = Object.fromEntries(
     Object.entries(ENDS).map(([name, label]) => [
       name,
-      wordField("", { size: 12, "aria-label": label, onchange: () => change({ [name]: fields[name].value }) }),
+      wordField("", {
+        size: 12,
+        "aria-label": label,
+        onchange: () => change({ [name]: fields[name].value }),
+      }),
     ]),
   );
   const group = (...children) => make("span", { className: "group" }, ...children);
   const ofFeatures = group(labelled("Across", across), labelled("Up", up));
-  const ofWords = group(group("Across from", fields.xf, "to", fields.xt), group("Up from", fields.yf, "to", fields.yt));
+  const ofWords = group(
+    group("Across from", fields.xf, "to", fields.xt),
+    group("Up from", fields.yf, "to", fields.yt),
+  );
   const colours = menu(colourChoices(app), "topic", (value) => change({ colour: value }));
   const ofColour = menu(features, "1", (value) => change({ feature: Number(value) }));
   const search = wordField("", {
@@ -90,7 +136,9 @@ export function mapView(element, app) {
   });
   const matches = make("span", { className: "said", role: "status" });
 
-  const { box, tip, hover } = mapBox("Map of words. Arrow keys move it, plus and minus zoom, zero shows all. Search finds words.");
+  const { box, tip, hover } = mapBox(
+    "Map of words. Arrow keys move it, plus and minus zoom, zero shows all. Search finds words.",
+  );
   const bottom = make("div", { className: "axis across" });
   const left = make("div", { className: "axis up" });
   const lasso = button(
@@ -115,8 +163,21 @@ export function mapView(element, app) {
   const waiting = make("p", { className: "waiting", role: "status", hidden: true });
   const stage = make("div", { className: "stage" }, left, box, zoom, tip, waiting);
   element.append(
-    intro("Map", "Every dot is a word, near those that are used alike. Drag to move, scroll to zoom: more words get labels. Press a word for its neighbours."),
-    make("div", { className: "controls" }, labelled("Find", search), matches, labelled("Place words by", by), ofFeatures, ofWords, labelled("Colour by", colours), ofColour),
+    intro(
+      "Map",
+      "Every dot is a word, near those that are used alike. Drag to move, scroll to zoom: more words get labels. Press a word for its neighbours.",
+    ),
+    make(
+      "div",
+      { className: "controls" },
+      labelled("Find", search),
+      matches,
+      labelled("Place words by", by),
+      ofFeatures,
+      ofWords,
+      labelled("Colour by", colours),
+      ofColour,
+    ),
     make("div", { className: "split" }, make("div", { className: "large" }, stage, bottom, legend), panel),
     saveButtons({
       name: "map",
@@ -124,15 +185,20 @@ export function mapView(element, app) {
       table: () => [
         ["word", "count", "topic", "x", "y"],
         ...(state.chosen.length > 1 ? state.chosen : inSight()).map((row) => [
-          words[row], model.counts[row], model.topics[model.labels[row]].title, places[2 * row], places[2 * row + 1],
-        ]), // prettier-ignore
+          words[row],
+          model.counts[row],
+          model.topics[model.labels[row]].title,
+          places[2 * row],
+          places[2 * row + 1],
+        ]),
       ],
     }),
   );
   const map = new WordMap(
     box,
     {
-      hover: (row, x, y) => hover(row < 0 ? [] : [words[row], `${whole(model.counts[row])} times`], x + box.offsetLeft, y),
+      hover: (row, x, y) =>
+        hover(row < 0 ? [] : [words[row], `${whole(model.counts[row])} times`], x + box.offsetLeft, y),
       choose: (row) => select([row]),
       loop: (rows) => {
         lasso.click();
@@ -165,21 +231,38 @@ export function mapView(element, app) {
       return { found: await topicPlaces(model), titles: ["", ""], how };
     }
     if (state.by === "axes") {
-      const ends = [[state.xf, state.xt], [state.yf, state.yt]];
+      const ends = [
+        [state.xf, state.xt],
+        [state.yf, state.yt],
+      ];
       const lines = await Promise.all(
-        ends.map(async ([from, to]) => app.space.cosines((await axisOf(model, app.space, from, to)).direction)),
+        ends.map(async ([from, to]) =>
+          app.space.cosines((await axisOf(model, app.space, from, to)).direction),
+        ),
       );
-      return { found: interleave(...lines), titles: ends.map(([from, to]) => `← ${from} · ${to} →`), how: {} };
+      return {
+        found: interleave(...lines),
+        titles: ends.map(([from, to]) => `← ${from} · ${to} →`),
+        how: {},
+      };
     }
     const space = model.featureSpace;
     const rows = await space.rows();
-    const columns = [state.x, state.y].map((k) => rows.column(k - 1).map((value) => value * space.weights[k - 1]));
-    return { found: interleave(...columns), titles: [state.x, state.y].map((k) => axisTitle(model, k)), how: {} };
+    const columns = [state.x, state.y].map((k) =>
+      rows.column(k - 1).map((value) => value * space.weights[k - 1]),
+    );
+    return {
+      found: interleave(...columns),
+      titles: [state.x, state.y].map((k) => axisTitle(model, k)),
+      how: {},
+    };
   }
 
   function move() {
     const { by: way, x, y, xf, xt, yf, yt } = state;
-    const wanted = JSON.stringify(way === "topics" ? [way] : way === "features" ? [way, x, y] : [way, xf, xt, yf, yt]);
+    const wanted = JSON.stringify(
+      way === "topics" ? [way] : way === "features" ? [way, x, y] : [way, xf, xt, yf, yt],
+    );
     if (wanted === placed) return look();
     waiting.textContent = "Placing words…";
     waiting.className = "waiting";
@@ -234,7 +317,9 @@ export function mapView(element, app) {
     search.value = state.find;
     const rows = foundWords();
     map.setFound(state.find.trim() ? new Set(rows) : null);
-    matches.textContent = state.find.trim() ? `${whole(rows.length)} ${rows.length === 1 ? "word" : "words"}` : "";
+    matches.textContent = state.find.trim()
+      ? `${whole(rows.length)} ${rows.length === 1 ? "word" : "words"}`
+      : "";
   }
 
   function select(rows) {
@@ -262,16 +347,37 @@ export function mapView(element, app) {
         (found) =>
           panel.replaceChildren(
             text("h2", word),
-            note(`${whole(model.counts[rows[0]])} times, in the topic “${model.topics[model.labels[rows[0]]].title}”. Its nearest words:`),
-            foundList(found.map(([row, cosine]) => [words[row], cosine]), jump),
-            make("div", { className: "save" }, button("More about this word", () => app.follow(word)), clear),
+            note(
+              `${whole(model.counts[rows[0]])} times, in the topic “${model.topics[model.labels[rows[0]]].title}”. Its nearest words:`,
+            ),
+            foundList(
+              found.map(([row, cosine]) => [words[row], cosine]),
+              jump,
+            ),
+            make(
+              "div",
+              { className: "save" },
+              button("More about this word", () => app.follow(word)),
+              clear,
+            ),
           ),
         (error) => panel.replaceChildren(complaint(error)),
       );
     }
-    const listed = rows.slice(0, LISTED).map((row) => make("li", {}, button(words[row], () => select([row]), { className: "word" })));
+    const listed = rows.slice(0, LISTED).map((row) =>
+      make(
+        "li",
+        {},
+        button(words[row], () => select([row]), { className: "word" }),
+      ),
+    );
     const parts = rows.length
-      ? [text("h2", `${whole(rows.length)} words`), make("ul", { className: "several" }, ...listed), rows.length > LISTED ? note("These are the most frequent; Save table has all.") : "", make("div", { className: "save" }, clear)]
+      ? [
+          text("h2", `${whole(rows.length)} words`),
+          make("ul", { className: "several" }, ...listed),
+          rows.length > LISTED ? note("These are the most frequent; Save table has all.") : "",
+          make("div", { className: "save" }, clear),
+        ]
       : [note("Press a word to see its neighbours, or select several with a loop.")];
     return usePanel(Promise.resolve(), () => panel.replaceChildren(...parts));
   }
@@ -305,9 +411,18 @@ export function mapView(element, app) {
 
   return {
     async show(parameters) {
-      const of = (name, choices) => (choices.some(([value]) => value === parameters.get(name)) ? parameters.get(name) : choices[0][0]);
-      const rank = (name, otherwise) => Math.round(numberIn(parameters.get(name), otherwise, 1, features.length));
-      Object.assign(state, { by: of("by", WAYS), colour: of("colour", colourChoices(app)), x: rank("x", state.x), y: rank("y", state.y), feature: rank("feature", 1), find: parameters.get("find") ?? "" });
+      const of = (name, choices) =>
+        choices.some(([value]) => value === parameters.get(name)) ? parameters.get(name) : choices[0][0];
+      const rank = (name, otherwise) =>
+        Math.round(numberIn(parameters.get(name), otherwise, 1, features.length));
+      Object.assign(state, {
+        by: of("by", WAYS),
+        colour: of("colour", colourChoices(app)),
+        x: rank("x", state.x),
+        y: rank("y", state.y),
+        feature: rank("feature", 1),
+        find: parameters.get("find") ?? "",
+      });
       for (const name of Object.keys(ENDS)) state[name] = parameters.get(name) ?? state[name];
       const row = model.find(parameters.get("word") ?? "");
       state.chosen = row === undefined ? [] : [row];
@@ -319,7 +434,8 @@ export function mapView(element, app) {
       await update();
     },
     redraw() {
-      if (state.by === "topics" && places.length) map.place(places, { axes: false, topics: topicTitles(model), keep: true });
+      if (state.by === "topics" && places.length)
+        map.place(places, { axes: false, topics: topicTitles(model), keep: true });
       paint();
       map.redraw();
     },

@@ -5,7 +5,23 @@ import { completeAnalogy, knownAnalogies } from "./analogies.js";
 import { colouring } from "./colouring.js";
 import { examplePairs, verdict } from "./concepts.js";
 import { largest, matrix } from "./data.js";
-import { bar, button, chartBox, complaint, form, labelled, make, note, percent, submitButton, table, text, whole, wordField, wordRow } from "./dom.js";
+import {
+  bar,
+  button,
+  chartBox,
+  complaint,
+  form,
+  labelled,
+  make,
+  note,
+  percent,
+  submitButton,
+  table,
+  text,
+  whole,
+  wordField,
+  wordRow,
+} from "./dom.js";
 import { SPECTRUM_NOTE, drawSpectrum, featureCard } from "./features.js";
 import { mapBox, mapLook, topicPlaces, topicTitles } from "./map.js";
 import { groupColour } from "./palette.js";
@@ -26,8 +42,10 @@ export function overviewView(element, app) {
   let run = null;
   let started = false;
 
-  const section = (id, title, ...children) => make("section", { id, className: "part" }, text("h2", title), ...children);
-  const prose = (...paragraphs) => make("div", { className: "prose" }, ...paragraphs.map((each) => text("p", each)));
+  const section = (id, title, ...children) =>
+    make("section", { id, className: "part" }, text("h2", title), ...children);
+  const prose = (...paragraphs) =>
+    make("div", { className: "prose" }, ...paragraphs.map((each) => text("p", each)));
 
   // A part that comes later: it says what is awaited, and vanishes if there is nothing to show.
   function later(part, promise, fill) {
@@ -45,7 +63,9 @@ export function overviewView(element, app) {
 
   function opening() {
     const field = wordField(startingWord(model), { "aria-label": "Word to look up" });
-    const tiles = model.facts.map(([number, label]) => make("div", {}, text("dt", label), text("dd", number)));
+    const tiles = model.facts.map(([number, label]) =>
+      make("div", {}, text("dt", label), text("dd", number)),
+    );
     return make(
       "div",
       { className: "opening" },
@@ -58,17 +78,26 @@ export function overviewView(element, app) {
   }
 
   function topicMap() {
-    const { box, tip, hover } = mapBox("Map of topics. Arrow keys move it, plus and minus zoom, zero shows all.");
+    const { box, tip, hover } = mapBox(
+      "Map of topics. Arrow keys move it, plus and minus zoom, zero shows all.",
+    );
     const events = {
-      hover: (row, x, y) => hover(row < 0 ? [] : [model.words[row], `${whole(model.counts[row])} times`], x, y),
+      hover: (row, x, y) =>
+        hover(row < 0 ? [] : [model.words[row], `${whole(model.counts[row])} times`], x, y),
       choose: (row) => app.go("map", { word: model.words[row] }),
     };
     const part = section(
       "topics",
       "The topics of the text",
-      prose("Each dot is a word, near those that are used alike. Colours are topics, named by their most telling words; pale dots are function words."),
+      prose(
+        "Each dot is a word, near those that are used alike. Colours are topics, named by their most telling words; pale dots are function words.",
+      ),
       make("figure", {}, make("div", { className: "stage" }, box, tip)),
-      make("div", { className: "save" }, button("Open the map", () => app.go("map"))),
+      make(
+        "div",
+        { className: "save" },
+        button("Open the map", () => app.go("map")),
+      ),
     );
     let map = null;
     let places = null;
@@ -86,7 +115,13 @@ export function overviewView(element, app) {
     const cards = model.topics.slice(0, TOPIC_CARDS).map(({ title, words, share, size, colour: group }) => {
       const dot = make("span", { className: "dot", "aria-hidden": "true" });
       redraws.push(() => (dot.style.background = groupColour(isDark(), group)));
-      return make("article", { className: "card topic" }, make("h3", {}, dot, title), text("p", `${percent(share, 1)} of the text without function words, ${whole(size)} words`, "facts"), make("p", {}, ...wordRow(words, app.follow)));
+      return make(
+        "article",
+        { className: "card topic" },
+        make("h3", {}, dot, title),
+        text("p", `${percent(share, 1)} of the text without function words, ${whole(size)} words`, "facts"),
+        make("p", {}, ...wordRow(words, app.follow)),
+      );
     });
     part.append(make("div", { className: "cards" }, ...cards));
     return part;
@@ -95,7 +130,13 @@ export function overviewView(element, app) {
   function different() {
     if (page.models.length < 2 || model.number) return null;
     const other = page.models[1];
-    const part = section("different", "What is special about it", prose(`Words whose company differs most from that in ${other.name}, among those that occur at least 100 times in both.`));
+    const part = section(
+      "different",
+      "What is special about it",
+      prose(
+        `Words whose company differs most from that in ${other.name}, among those that occur at least 100 times in both.`,
+      ),
+    );
     return later(part, Promise.all([matrix("distances/0-1"), app.load(1)]), ([distances, second]) => {
       const often = distances.column(0).map((value, row) => {
         const match = second.index.get(model.words[row]);
@@ -108,7 +149,13 @@ export function overviewView(element, app) {
   }
 
   function relations() {
-    const part = section("relations", "Relations it knows", prose("A relation is known if the differences between the words of all its pairs point the same way. The p-value is that of an exact test against words of similar frequency."));
+    const part = section(
+      "relations",
+      "Relations it knows",
+      prose(
+        "A relation is known if the differences between the words of all its pairs point the same way. The p-value is that of an exact test against words of similar frequency.",
+      ),
+    );
     return later(part, model.json("relations"), (found) => {
       if (!found.length) return null;
       const rows = found.map((one) => [
@@ -117,13 +164,20 @@ export function overviewView(element, app) {
         `p = ${one.test.p_value < 0.001 ? one.test.p_value.toExponential(0) : one.test.p_value.toPrecision(2)}`,
         examplePairs(one),
       ]);
-      return [table(["relation", "known", "chance", "pairs"], rows, "Relations that the model knows"), analogies()];
+      return [
+        table(["relation", "known", "chance", "pairs"], rows, "Relations that the model knows"),
+        analogies(),
+      ];
     });
   }
 
   function analogies() {
     const list = make("ul", { className: "plain" });
-    Promise.all(knownAnalogies(model).slice(0, 4).map(async (words) => [words, (await completeAnalogy(model, app.space, words, 1))[0]?.[0]])).then((found) => {
+    Promise.all(
+      knownAnalogies(model)
+        .slice(0, 4)
+        .map(async (words) => [words, (await completeAnalogy(model, app.space, words, 1))[0]?.[0]]),
+    ).then((found) => {
       for (const [[a, b, c], answer] of found) {
         const more = button(answer ?? "", () => app.go("analogies", { a, b, c }), { className: "word" });
         list.append(make("li", {}, `${a} is to ${b} as ${c} is to `, more));
@@ -138,9 +192,15 @@ export function overviewView(element, app) {
     return section(
       "features",
       "What it learned first",
-      prose("Features are the directions along which the closed form distinguishes words, the strongest first. Words at one end of a feature occur near similar words, and so do those at the other. Features of function words are left out here."),
+      prose(
+        "Features are the directions along which the closed form distinguishes words, the strongest first. Words at one end of a feature occur near similar words, and so do those at the other. Features of function words are left out here.",
+      ),
       make("div", { className: "cards" }, ...shown.map((feature) => featureCard(app, feature))),
-      make("div", { className: "save" }, button("All features", () => app.go("features"))),
+      make(
+        "div",
+        { className: "save" },
+        button("All features", () => app.go("features")),
+      ),
     );
   }
 
@@ -151,7 +211,9 @@ export function overviewView(element, app) {
     return section(
       "training",
       "Training, replayed",
-      prose(`If the model were trained from a small random start, it would learn its features one after the other, the strongest first. A formula gives this run. Press play: the words start together and move apart as features are learned. ${model.training_note}`),
+      prose(
+        `If the model were trained from a small random start, it would learn its features one after the other, the strongest first. A formula gives this run. Press play: the words start together and move apart as features are learned. ${model.training_note}`,
+      ),
       run.element,
     );
   }
@@ -161,29 +223,69 @@ export function overviewView(element, app) {
     const each = page.results.map(({ title, heading, header, rows, more, drawn, numbers }) => {
       const every = [0, ...numbers.flat()];
       const bounds = [Math.min(...every), Math.max(...every)];
-      const cells = rows.map((row, i) => (drawn && numbers[i].length ? [...row, sparkline(drawn, numbers[i], bounds)] : row));
-      return make("div", { className: "result" }, text("h3", title), heading ? text("p", heading, "heading") : null, table(drawn ? [...header, ""] : header, cells, title, "results"), more ? note(`And ${whole(more)} more rows.`) : null);
+      const cells = rows.map((row, i) =>
+        drawn && numbers[i].length ? [...row, sparkline(drawn, numbers[i], bounds)] : row,
+      );
+      return make(
+        "div",
+        { className: "result" },
+        text("h3", title),
+        heading ? text("p", heading, "heading") : null,
+        table(drawn ? [...header, ""] : header, cells, title, "results"),
+        more ? note(`And ${whole(more)} more rows.`) : null,
+      );
     });
-    return section("results", "Results", prose("What was asked of the vectors. Where a table has a drawing, its line is the 95 % interval over documents, or the path from the first text to the last, and the dashed line is zero."), ...each);
+    return section(
+      "results",
+      "Results",
+      prose(
+        "What was asked of the vectors. Where a table has a drawing, its line is the 95 % interval over documents, or the path from the first text to the last, and the dashed line is zero.",
+      ),
+      ...each,
+    );
   }
 
   function stability() {
     if (!model.has("stability")) return null;
-    return later(section("stability", "How sure it is"), model.json("stability"), ({ summary, rows }) => [prose(summary), table([], rows, "Nearest words with standard errors")]);
+    return later(section("stability", "How sure it is"), model.json("stability"), ({ summary, rows }) => [
+      prose(summary),
+      table([], rows, "Nearest words with standard errors"),
+    ]);
   }
 
   function scores() {
-    const part = section("scores", "How well it knows words", prose("Scores on published benchmarks. An analogy question, Athens is to Greece as Oslo is to what?, is answered correctly if the correct word comes first among all words. There are two usual formulas for the answer, 3CosAdd and 3CosMul. For rated pairs, the model’s similarities are compared with people’s ratings by rank correlation. Questions and pairs with a word that the model does not have are skipped."));
+    const part = section(
+      "scores",
+      "How well it knows words",
+      prose(
+        "Scores on published benchmarks. An analogy question, Athens is to Greece as Oslo is to what?, is answered correctly if the correct word comes first among all words. There are two usual formulas for the answer, 3CosAdd and 3CosMul. For rated pairs, the model’s similarities are compared with people’s ratings by rank correlation. Questions and pairs with a word that the model does not have are skipped.",
+      ),
+    );
     return later(part, model.json("scores"), ({ analogies: asked, similarity }) => {
       if (!asked.length && !similarity.length) return null;
-      const left = asked.map(([name, add, mul, questions, skipped]) => [name, bar(add, percent(add, 1)), percent(mul, 1), whole(questions), whole(skipped)]);
-      const right = similarity.map(([name, rho, pairs, skipped]) => [name, bar(rho, rho.toFixed(3)), whole(pairs), whole(skipped)]);
+      const left = asked.map(([name, add, mul, questions, skipped]) => [
+        name,
+        bar(add, percent(add, 1)),
+        percent(mul, 1),
+        whole(questions),
+        whole(skipped),
+      ]);
+      const right = similarity.map(([name, rho, pairs, skipped]) => [
+        name,
+        bar(rho, rho.toFixed(3)),
+        whole(pairs),
+        whole(skipped),
+      ]);
       return [
         make(
           "div",
           { className: "columns" },
-          left.length ? table(["analogies", "3CosAdd", "3CosMul", "asked", "skipped"], left, "Analogies", "scores") : null,
-          right.length ? table(["rated pairs", "correlation", "pairs", "skipped"], right, "Rated pairs", "scores") : null,
+          left.length
+            ? table(["analogies", "3CosAdd", "3CosMul", "asked", "skipped"], left, "Analogies", "scores")
+            : null,
+          right.length
+            ? table(["rated pairs", "correlation", "pairs", "skipped"], right, "Rated pairs", "scores")
+            : null,
         ),
       ];
     });
@@ -200,7 +302,16 @@ export function overviewView(element, app) {
       prose(SPECTRUM_NOTE),
       make("figure", {}, spectrum),
       model.settings.length
-        ? make("details", {}, text("summary", "All settings"), table([], model.settings.map(([name, value, meaning]) => [text("code", name), value, meaning]), "Settings"))
+        ? make(
+            "details",
+            {},
+            text("summary", "All settings"),
+            table(
+              [],
+              model.settings.map(([name, value, meaning]) => [text("code", name), value, meaning]),
+              "Settings",
+            ),
+          )
         : null,
       note(`Made by qwem ${page.version}. The method: Karkada, Simon, Bahri and DeWeese, 2025.`),
     );
@@ -210,7 +321,18 @@ export function overviewView(element, app) {
     show() {
       if (started) return;
       started = true;
-      const parts = [opening(), topicMap(), different(), relations(), features(), training(), results(), stability(), scores(), making()];
+      const parts = [
+        opening(),
+        topicMap(),
+        different(),
+        relations(),
+        features(),
+        training(),
+        results(),
+        stability(),
+        scores(),
+        making(),
+      ];
       element.append(...parts.filter(Boolean));
       for (const draw of redraws) draw();
     },
@@ -225,7 +347,13 @@ export function overviewView(element, app) {
 function sparkline(drawn, numbers, [low, high]) {
   const [width, tall, edge] = [150, drawn === "paths" ? 36 : 18, 4];
   const across = (value, room) => edge + ((value - low) / (high - low || 1)) * (room - 2 * edge);
-  const svg = shape("svg", { viewBox: `0 0 ${width} ${tall}`, width, height: tall, role: "img", "aria-label": numbers.join(drawn === "paths" ? " then " : " to ") });
+  const svg = shape("svg", {
+    viewBox: `0 0 ${width} ${tall}`,
+    width,
+    height: tall,
+    role: "img",
+    "aria-label": numbers.join(drawn === "paths" ? " then " : " to "),
+  });
   const draw = (className, d) => svg.append(shape("path", { class: className, d }));
   const dot = (cx, cy) => svg.append(shape("circle", { cx, cy, r: 3 }));
   if (drawn === "intervals") {

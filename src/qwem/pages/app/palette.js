@@ -31,8 +31,7 @@ export function scaleOf(dark, diverging) {
   return {
     gradient: `linear-gradient(90deg, ${stops.join(", ")})`,
     stops,
-    at: (value) =>
-      shades[Math.round(255 * Math.min(1, Math.max(0, diverging ? (value + 1) / 2 : value)))],
+    at: (value) => shades[Math.round(255 * Math.min(1, Math.max(0, diverging ? (value + 1) / 2 : value)))],
   };
 }
 

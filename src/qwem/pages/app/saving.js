@@ -66,7 +66,12 @@ export function drawingsIn(...elements) {
   for (const drawing of drawings) {
     const copy = drawing.cloneNode(true);
     const { width: wide, height: tall } = drawing.viewBox.baseVal;
-    for (const [key, value] of [["y", height], ["width", wide], ["height", tall]]) copy.setAttribute(key, value);
+    for (const [key, value] of [
+      ["y", height],
+      ["width", wide],
+      ["height", tall],
+    ])
+      copy.setAttribute(key, value);
     all.append(copy);
     height += tall;
     width = Math.max(width, wide);
@@ -79,9 +84,19 @@ function asBlob(drawing) {
   if (!drawing) return null;
   const { width, height } = drawing.viewBox.baseVal;
   const all = drawing.cloneNode(true);
-  for (const [key, value] of [["xmlns", SPACE], ["width", width], ["height", height]]) all.setAttribute(key, value);
+  for (const [key, value] of [
+    ["xmlns", SPACE],
+    ["width", width],
+    ["height", height],
+  ])
+    all.setAttribute(key, value);
   const back = document.createElementNS(SPACE, "rect");
-  for (const [key, value] of [["width", "100%"], ["height", "100%"], ["fill", colour("paper")]]) back.setAttribute(key, value);
+  for (const [key, value] of [
+    ["width", "100%"],
+    ["height", "100%"],
+    ["fill", colour("paper")],
+  ])
+    back.setAttribute(key, value);
   all.prepend(back);
   return new Blob([new XMLSerializer().serializeToString(all)], { type: "image/svg+xml" });
 }

@@ -13,12 +13,10 @@ export class SpatialIndex {
     this.starts = new Int32Array(this.side * this.side + 1);
     for (let row = 0; row < count; row++) {
       cells[row] =
-        this.#column(positions[2 * row + 1] - low) * this.side +
-        this.#column(positions[2 * row] - left);
+        this.#column(positions[2 * row + 1] - low) * this.side + this.#column(positions[2 * row] - left);
       this.starts[cells[row] + 1] += 1;
     }
-    for (let cell = 0; cell < this.side * this.side; cell++)
-      this.starts[cell + 1] += this.starts[cell];
+    for (let cell = 0; cell < this.side * this.side; cell++) this.starts[cell + 1] += this.starts[cell];
     this.rows = new Int32Array(count);
     const next = this.starts.slice(0, -1);
     for (let row = 0; row < count; row++) this.rows[next[cells[row]]++] = row;
@@ -39,8 +37,7 @@ export class SpatialIndex {
         for (let k = this.starts[cell]; k < this.starts[cell + 1]; k++) {
           const row = this.rows[k];
           const distance =
-            ((this.positions[2 * row] - x) / wide) ** 2 +
-            ((this.positions[2 * row + 1] - y) / tall) ** 2;
+            ((this.positions[2 * row] - x) / wide) ** 2 + ((this.positions[2 * row + 1] - y) / tall) ** 2;
           if ((distance < least || (distance === least && row < found)) && fits(row)) {
             least = distance;
             found = row;

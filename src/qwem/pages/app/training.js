@@ -81,14 +81,22 @@ export function replay(app, changed = () => {}) {
       changed(state);
     },
   });
-  const { box, tip, hover } = mapBox("Words at the chosen time. Arrow keys move the picture, plus and minus zoom.");
+  const { box, tip, hover } = mapBox(
+    "Words at the chosen time. Arrow keys move the picture, plus and minus zoom.",
+  );
   const bottom = make("div", { className: "axis across" });
   const left = make("div", { className: "axis up" });
   const element = make(
     "div",
     { className: "replay" },
     make("div", { className: "controls" }, play, labelled("Time t/τ₁", time, "grow"), now),
-    make("div", { className: "controls" }, labelled("Across", across), labelled("Up", up), labelled("Follow a word", followed)),
+    make(
+      "div",
+      { className: "controls" },
+      labelled("Across", across),
+      labelled("Up", up),
+      labelled("Follow a word", followed),
+    ),
     make("div", { className: "stage" }, left, box, tip),
     bottom,
   );
@@ -156,7 +164,9 @@ export function replay(app, changed = () => {}) {
   function follow() {
     const row = model.find(state.word);
     const known = row !== undefined && row < words.length;
-    followed.setCustomValidity(state.word.trim() && !known ? "This word is not among those that move here." : "");
+    followed.setCustomValidity(
+      state.word.trim() && !known ? "This word is not among those that move here." : "",
+    );
     followed.reportValidity();
     map.setChosen(known ? [row] : []);
   }
@@ -186,23 +196,42 @@ export function trainingView(element, app) {
   const curves = Math.min(CURVES, space.dim);
   const strength = (k, t) => space.weight(k, t);
   const modes = { eigenvalues: space.eigenvalues, start: space.run.start, rates: space.run.rates };
-  const dim = make("input", { type: "range", min: "1", max: String(space.dim), step: "1", oninput: () => run.set({ d: Number(dim.value) }) });
+  const dim = make("input", {
+    type: "range",
+    min: "1",
+    max: String(space.dim),
+    step: "1",
+    oninput: () => run.set({ d: Number(dim.value) }),
+  });
   const dimension = make("output", { role: "status" });
   run.element.children[1].append(labelled("Dimension d", dim), dimension);
   element.append(
-    intro("Training, replayed", `Training learns one feature after the other, the strongest first. Press play, or move the dials: words start together and part as features are learned. A formula gives this run; no network was trained. Time is measured in units of τ₁, when the first feature is learned. A model of d dimensions learns the first d features and no more. ${model.training_note}`),
+    intro(
+      "Training, replayed",
+      `Training learns one feature after the other, the strongest first. Press play, or move the dials: words start together and part as features are learned. A formula gives this run; no network was trained. Time is measured in units of τ₁, when the first feature is learned. A model of d dimensions learns the first d features and no more. ${model.training_note}`,
+    ),
     make(
       "div",
       { className: "split even" },
       run.element,
-      make("div", { className: "aside charts" }, text("h2", "Strength of features"), strengths, text("h2", "Loss"), losses, note("Lines are the closed form; dots, if there are any, are a run that was trained.")),
+      make(
+        "div",
+        { className: "aside charts" },
+        text("h2", "Strength of features"),
+        strengths,
+        text("h2", "Loss"),
+        losses,
+        note("Lines are the closed form; dots, if there are any, are a run that was trained."),
+      ),
     ),
     saveButtons({
       name: "training",
       drawing: () => drawingsIn(strengths, losses),
       table: () => [
         ["feature", "eigenvalue", "learned at t/τ₁", `strength at t/τ₁ = ${state.t.toFixed(3)}`],
-        ...learning.slice(0, state.d).map((when, k) => [k + 1, space.eigenvalues[k], when, strength(k, state.t)]),
+        ...learning
+          .slice(0, state.d)
+          .map((when, k) => [k + 1, space.eigenvalues[k], when, strength(k, state.t)]),
       ],
     }),
   );
@@ -235,8 +264,20 @@ export function trainingView(element, app) {
     if (trace?.times) fall.push(dots(trace.losses));
     const low = 1.05 * Math.min(...values, loss(end, space.dim));
     charts = [
-      drawChart(strengths, { label: `Strength of the first ${count} features over training time`, height: 260, x: across, y: { title: "strength s", low: 0, high: top }, layers: lines }),
-      drawChart(losses, { label: "Loss over training time", height: 200, x: across, y: { title: "loss, from its start", low, high: 0 }, layers: fall }),
+      drawChart(strengths, {
+        label: `Strength of the first ${count} features over training time`,
+        height: 260,
+        x: across,
+        y: { title: "strength s", low: 0, high: top },
+        layers: lines,
+      }),
+      drawChart(losses, {
+        label: "Loss over training time",
+        height: 200,
+        x: across,
+        y: { title: "loss, from its start", low, high: 0 },
+        layers: fall,
+      }),
     ];
     mark();
   }
@@ -258,7 +299,10 @@ export function trainingView(element, app) {
   return {
     async show(parameters) {
       if (model.has("trace") && !trace) trace = await model.json("trace").catch(() => null);
-      const rank = (name) => Math.round(numberIn(parameters.get(name), state[name], 1, Math.min(space.dim, model.features.length)));
+      const rank = (name) =>
+        Math.round(
+          numberIn(parameters.get(name), state[name], 1, Math.min(space.dim, model.features.length)),
+        );
       drawn ||= "soon";
       await run.show({
         t: numberIn(parameters.get("t"), state.t, 0, end),

@@ -3,7 +3,27 @@
 
 import { drawBars } from "./charts.js";
 import { ask, dot } from "./data.js";
-import { bar, button, chartBox, complaint, form, intro, labelled, latest, make, note, numberIn, percent, range, signed, submitButton, text, whole, wordButton, wordField } from "./dom.js";
+import {
+  bar,
+  button,
+  chartBox,
+  complaint,
+  form,
+  intro,
+  labelled,
+  latest,
+  make,
+  note,
+  numberIn,
+  percent,
+  range,
+  signed,
+  submitButton,
+  text,
+  whole,
+  wordButton,
+  wordField,
+} from "./dom.js";
 import { endTitle } from "./features.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
@@ -31,7 +51,10 @@ export async function whySimilar(space, a, b, dials = {}) {
   while (chosen.length < Math.min(SHARED, near.length)) {
     // The nearest to both that is least like those chosen before.
     const scores = vectors.map((vector, i) =>
-      chosen.includes(i) ? -Infinity : Math.min(dot(vector, one), dot(vector, other)) - 0.5 * Math.max(0, ...chosen.map((j) => dot(vector, vectors[j]))),
+      chosen.includes(i)
+        ? -Infinity
+        : Math.min(dot(vector, one), dot(vector, other)) -
+          0.5 * Math.max(0, ...chosen.map((j) => dot(vector, vectors[j]))),
     );
     chosen.push(scores.indexOf(Math.max(...scores)));
   }
@@ -69,26 +92,62 @@ export function wordView(element, app) {
   let found = { neighbours: [], collocates: [], features: [], why: null };
 
   const field = wordField(state.word, { name: "word", "aria-label": "Word" });
-  const dim = make("input", { type: "range", min: "1", max: String(space.dim), oninput: () => set({ d: Number(dim.value) }) });
+  const dim = make("input", {
+    type: "range",
+    min: "1",
+    max: String(space.dim),
+    oninput: () => set({ d: Number(dim.value) }),
+  });
   const time = range(end, "any", () => set({ t: Number(time.value) }));
   const now = make("output", { role: "status" });
   const heading = text("h2", "", "theword");
   const facts = note("");
   const box = (id) => make("div", { "aria-live": "polite", id });
-  const [neighbours, collocates, sentences] = ["word-neighbours", "word-collocates", "word-sentences"].map(box);
+  const [neighbours, collocates, sentences] = ["word-neighbours", "word-collocates", "word-sentences"].map(
+    box,
+  );
   const strongest = chartBox();
   const otherField = wordField("", { name: "other", "aria-label": "Another word" });
   const why = make("p", { className: "answer", role: "status" });
   const parts = chartBox();
-  const section = (title, ...children) => make("section", { "aria-label": title }, text("h3", title), ...children);
+  const section = (title, ...children) =>
+    make("section", { "aria-label": title }, text("h3", title), ...children);
   element.append(
-    intro("Words", "Neighbours are words that are used alike: they occur near the same other words. The words that a word occurs with are another matter; see both side by side."),
+    intro(
+      "Words",
+      "Neighbours are words that are used alike: they occur near the same other words. The words that a word occurs with are another matter; see both side by side.",
+    ),
     form(() => set({ word: field.value, other: "" }), labelled("Word", field), submitButton("Show")),
-    make("details", { className: "dials" }, text("summary", "Fewer dimensions, earlier in training"),
-      make("div", { className: "controls" }, labelled("Dimension d", dim, "grow"), space.run ? labelled("Time t/τ₁", time, "grow") : null, now)), // prettier-ignore
+    make(
+      "details",
+      { className: "dials" },
+      text("summary", "Fewer dimensions, earlier in training"),
+      make(
+        "div",
+        { className: "controls" },
+        labelled("Dimension d", dim, "grow"),
+        space.run ? labelled("Time t/τ₁", time, "grow") : null,
+        now,
+      ),
+    ),
     make("div", { className: "titleline" }, heading, facts),
-    make("div", { className: "columns" }, section("Used like", neighbours), section("Occurs with", collocates), section("Its strongest features", strongest)),
-    section("Why are two words similar?", form(() => set({ other: otherField.value }), labelled("Why is it similar to", otherField), submitButton("Explain")), why, parts),
+    make(
+      "div",
+      { className: "columns" },
+      section("Used like", neighbours),
+      section("Occurs with", collocates),
+      section("Its strongest features", strongest),
+    ),
+    section(
+      "Why are two words similar?",
+      form(
+        () => set({ other: otherField.value }),
+        labelled("Why is it similar to", otherField),
+        submitButton("Explain"),
+      ),
+      why,
+      parts,
+    ),
     section("Sentences", sentences),
     saveButtons({
       name: "word",
@@ -105,7 +164,13 @@ export function wordView(element, app) {
     }),
   );
 
-  const [useNeighbours, useCollocates, useSentences, useFeatures, useWhy] = [latest(), latest(), latest(), latest(), latest()];
+  const [useNeighbours, useCollocates, useSentences, useFeatures, useWhy] = [
+    latest(),
+    latest(),
+    latest(),
+    latest(),
+    latest(),
+  ];
   const go = (word) => set({ word, other: "" });
   const atEnd = () => !space.run || state.t >= end * 0.9999;
   const dials = () => ({ d: state.d === space.dim ? undefined : state.d, t: atEnd() ? undefined : state.t });
@@ -120,13 +185,19 @@ export function wordView(element, app) {
   function update() {
     const row = model.find(state.word);
     if (row !== undefined) state.word = words[row];
-    [field.value, otherField.value, dim.value, time.value] = [state.word, state.other, String(state.d), String(state.t)];
+    [field.value, otherField.value, dim.value, time.value] = [
+      state.word,
+      state.other,
+      String(state.d),
+      String(state.t),
+    ];
     const moment = atEnd() ? "at the end of training" : `at t = ${state.t.toFixed(2)} τ₁`;
     now.textContent = `${state.d} dimensions${space.run ? `, ${moment}` : ""}`;
     time.setAttribute("aria-valuetext", moment);
     if (row === undefined) {
       found = { neighbours: [], collocates: [], features: [], why: null };
-      for (const each of [heading, facts, collocates, strongest, sentences, why, parts]) each.replaceChildren();
+      for (const each of [heading, facts, collocates, strongest, sentences, why, parts])
+        each.replaceChildren();
       try {
         model.rowsOf([state.word]);
       } catch (error) {
@@ -148,7 +219,8 @@ export function wordView(element, app) {
   const fail = (place) => (error) => place.replaceChildren(complaint(error, go));
 
   async function findNeighbours(row) {
-    const stable = page.live && model.replicates && space === model.spaces[0] && state.d === space.dim && atEnd();
+    const stable =
+      page.live && model.replicates && space === model.spaces[0] && state.d === space.dim && atEnd();
     if (stable) return ask("stable", { model: model.number, word: state.word, count: NEIGHBOURS });
     const [vector] = await space.vectors([row], dials());
     const near = await space.nearest(vector, NEIGHBOURS, [row], dials());
@@ -160,12 +232,20 @@ export function wordView(element, app) {
     const items = answer.map(({ word, cosine, low, high }) => {
       const interval = low === undefined ? "" : ` (${low.toFixed(2)} to ${high.toFixed(2)})`;
       const ask = { className: "quiet", "aria-label": `Why is ${word} similar?` };
-      return make("li", {}, wordButton(word, go), bar(cosine, `${cosine.toFixed(2)}${interval}`), button("why?", () => set({ other: word }), ask));
+      return make(
+        "li",
+        {},
+        wordButton(word, go),
+        bar(cosine, `${cosine.toFixed(2)}${interval}`),
+        button("why?", () => set({ other: word }), ask),
+      );
     });
     const sure = answer.some(({ low }) => low !== undefined);
     neighbours.replaceChildren(
       make("ol", { className: "found with" }, ...items),
-      sure ? note(`In brackets: where the number lies in 95% of ${model.replicates} replicates of the text.`) : "",
+      sure
+        ? note(`In brackets: where the number lies in 95% of ${model.replicates} replicates of the text.`)
+        : "",
     );
     neighbours.dataset.shown = shown;
   }
@@ -177,15 +257,26 @@ export function wordView(element, app) {
     const each = all.columns / 4;
     const numbers = all.row(row);
     return [0, each].map((first) =>
-      Array.from({ length: each }, (_, k) => ({ row: numbers[first + k], ratio: numbers[2 * each + first + k] }))
+      Array.from({ length: each }, (_, k) => ({
+        row: numbers[first + k],
+        ratio: numbers[2 * each + first + k],
+      }))
         .filter((one) => one.row >= 0 && one.row < words.length)
         .map((one) => ({ word: words[one.row], ratio: one.ratio })),
     );
   }
 
   function showCollocates(sides) {
-    if (!sides) return collocates.replaceChildren(note("The counts of word pairs are not at hand. Give them with --counts to see them."));
-    const named = model.directed ? [["before it", sides[0]], ["after it", sides[1]]] : [["around it", sides[0]]];
+    if (!sides)
+      return collocates.replaceChildren(
+        note("The counts of word pairs are not at hand. Give them with --counts to see them."),
+      );
+    const named = model.directed
+      ? [
+          ["before it", sides[0]],
+          ["after it", sides[1]],
+        ]
+      : [["around it", sides[0]]];
     found.collocates = named.flatMap(([side, list]) => list.map((one) => ({ side, ...one })));
     const most = Math.max(1, ...found.collocates.map(({ ratio }) => Math.log(ratio)));
     const column = ([side, list]) =>
@@ -193,7 +284,18 @@ export function wordView(element, app) {
         "div",
         {},
         text("p", side, "side"),
-        make("ol", { className: "found" }, ...list.map(({ word, ratio }) => make("li", {}, wordButton(word, go), bar(Math.log(ratio) / most, `${ratio < 10 ? ratio.toFixed(1) : whole(ratio)}×`)))),
+        make(
+          "ol",
+          { className: "found" },
+          ...list.map(({ word, ratio }) =>
+            make(
+              "li",
+              {},
+              wordButton(word, go),
+              bar(Math.log(ratio) / most, `${ratio < 10 ? ratio.toFixed(1) : whole(ratio)}×`),
+            ),
+          ),
+        ),
         list.length ? null : note("No word more often than by chance."),
       );
     collocates.replaceChildren(
@@ -214,21 +316,30 @@ export function wordView(element, app) {
     const top = [...answer].sort((a, b) => b.share - a.share).slice(0, NEIGHBOURS);
     drawBars(strongest, {
       label: `Features that make up ${state.word}`,
-      rows: top.map(({ rank, value, share }) => ({ name: endTitle(model, rank, value), value: share, shown: percent(share, 1) })),
+      rows: top.map(({ rank, value, share }) => ({
+        name: endTitle(model, rank, value),
+        value: share,
+        shown: percent(share, 1),
+      })),
     });
   }
 
   function showSentences() {
     if (!model.sentences) {
-      return sentences.replaceChildren(note("Open the model with qwem explore and its text (--text) to read where the word occurs."));
+      return sentences.replaceChildren(
+        note("Open the model with qwem explore and its text (--text) to read where the word occurs."),
+      );
     }
     const asked = { model: model.number, word: state.word, near: state.other.trim() || undefined };
     return useSentences(
       ask("passages", asked),
       (lines) => {
-        const cells = ({ before, word, after }) => make("li", {}, text("span", before, "before"), text("b", word), text("span", after));
+        const cells = ({ before, word, after }) =>
+          make("li", {}, text("span", before, "before"), text("b", word), text("span", after));
         sentences.replaceChildren(
-          lines.length ? make("ol", { className: "passages" }, ...lines.map(cells)) : note("The text at hand has no such passage."),
+          lines.length
+            ? make("ol", { className: "passages" }, ...lines.map(cells))
+            : note("The text at hand has no such passage."),
         );
         sentences.dataset.shown = state.word;
       },
@@ -239,7 +350,8 @@ export function wordView(element, app) {
   function showWhy(row) {
     found.why = null;
     parts.replaceChildren();
-    if (!state.other.trim()) return why.replaceChildren("Type a second word, or press “why?” beside a neighbour.");
+    if (!state.other.trim())
+      return why.replaceChildren("Type a second word, or press “why?” beside a neighbour.");
     const explain = async () => {
       const [other] = model.rowsOf([state.other]);
       return whySimilar(space, row, other, dials());
@@ -259,10 +371,17 @@ export function wordView(element, app) {
     why.replaceChildren(
       `The similarity of “${state.word}” and “${state.other}” is ${signed(cosine, 3)}. Both are near the words below, and the parts add up to it; the rest is what only these two have in common.`,
     );
-    const rows = [...shared.map(([row, value]) => ({ name: words[row], value })), { name: "the rest", value: rest }];
+    const rows = [
+      ...shared.map(([row, value]) => ({ name: words[row], value })),
+      { name: "the rest", value: rest },
+    ];
     drawBars(parts, {
       label: `What makes ${state.word} and ${state.other} similar`,
-      rows: rows.map(({ name, value }) => ({ name, value, shown: `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}` })),
+      rows: rows.map(({ name, value }) => ({
+        name,
+        value,
+        shown: `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`,
+      })),
     });
   }
 
