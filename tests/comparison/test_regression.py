@@ -500,3 +500,11 @@ def test_a_line_break_in_a_category_stays_in_its_cell() -> None:
     lines = found.to_text().splitlines()
     assert len(lines) == 3
     assert lines[2].startswith("place=town hall ")
+
+
+def test_contexts_that_agree_exactly_within_groups_are_significant() -> None:
+    """Without noise, the statistic is as large as rounding allows, not 0."""
+    texts = ["the grassy bank of a river", "the state bank lends money"] * 20
+    place = ["country", "town"] * 20
+    found = context_regression(texts, "bank", {"place": place}, dim=3, window=5)
+    assert found["place=town"].p_value == 0.001

@@ -178,6 +178,8 @@ class ClusteredFit:
                 + np.einsum("bic,bjc,ij->b", change, change, spread, optimize=True)
             )
             squared = (change[:, covariate] ** 2).sum(axis=1)
+            # Clusters that agree exactly leave nothing but the rounding of this difference.
+            noise = np.maximum(noise, 64 * np.finfo(np.float64).eps * (total + squared))
             yield np.divide(squared, noise, out=np.zeros_like(squared), where=noise > 0)
 
     def _drawn(self, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:

@@ -315,7 +315,7 @@ def context_regression(
 
     >>> texts = ["the grassy bank of a river", "the state bank lends money"] * 20
     >>> place = ["country", "town"] * 20
-    >>> found = context_regression(texts, "bank", {"place": place}, dim=3, window=5)
+    >>> found = context_regression(texts, "bank", {"place": place}, dim=3, window=5, polish=False)
     >>> found.occurrences, found["place=town"].p_value
     (40, 0.001)
     >>> found.neighbours({"place": "town"}, topn=1).names
