@@ -28,7 +28,7 @@ from qwem._internal.description import (
     write_json,
 )
 from qwem._internal.output import require_writable, writing_directory
-from qwem._internal.text import one_line
+from qwem._internal.text import one_line, with_article
 from qwem.errors import ArtefactError, MemoryLimitError, QwemError
 
 if TYPE_CHECKING:
@@ -372,7 +372,9 @@ def _obstacle(path: Path, given: Path, kind: str) -> str | None:
     if found is None:
         return f"{given} exists and is not a saved {kind}; choose another path."
     if found != kind:
-        return f"{given} holds a {found}, not a {kind}; choose another path."
+        return (
+            f"{given} holds {with_article(found)}, not {with_article(kind)}; choose another path."
+        )
     own = _own_files(path)
     own |= {parent.as_posix() for name in own for parent in PurePosixPath(name).parents}
     strange = sorted({entry.relative_to(path).as_posix() for entry in path.rglob("*")} - own)

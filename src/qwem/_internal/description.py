@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwem._internal.leftovers import is_being_written
+from qwem._internal.text import with_article
 from qwem.errors import ArtefactError
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def parse(directory: Path, description: bytes, kind: str | None) -> dict[str, An
     fields = parse_json(directory, description)
     found = fields.get("kind")
     if kind is not None and found != kind and isinstance(found, str):
-        raise ArtefactError(f"{directory} holds a {found}, not a {kind}.")
+        raise ArtefactError(f"{directory} holds {with_article(found)}, not {with_article(kind)}.")
     digest = fields.pop(DIGEST, None)
     if digest != digest_of_fields(fields) or FILES not in fields:
         raise ArtefactError(

@@ -77,6 +77,16 @@ def html_table(
     return f"{opening}\n{named}<tbody>\n{body}</tbody>\n</table>\n"
 
 
+def with_article(noun: str) -> str:
+    """Return a noun after "a" or "an".
+
+    >>> with_article("embedding"), with_article("model"), with_article("update state")
+    ('an embedding', 'a model', 'an update state')
+    """
+    vowel = noun[:1] in "aeiou" and noun[:2] not in ("us", "un")  # usage, unit
+    return f"{'an' if vowel else 'a'} {noun}"
+
+
 def one_line(text: str) -> str:
     """Return `text` with each run of white space and control characters as one space."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

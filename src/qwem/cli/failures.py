@@ -77,7 +77,8 @@ def run_command(
         if "can't start new thread" not in str(error):
             raise
         return _say(
-            "no more threads can be started; use fewer --threads, or raise the limit (ulimit -u).",
+            "no more threads can be started; use fewer --threads, or raise the limits on processes "
+            "and memory (ulimit -u, ulimit -v).",
             INPUT_AT_FAULT,
         )
     except OSError as error:

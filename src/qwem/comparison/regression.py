@@ -334,7 +334,8 @@ def context_regression(
     present = documents_with(corpus, phrases)
     if not len(present):
         raise CorpusError(
-            f"{listed(asked)} never occurs in the text; check the spelling, or lower `min_count`."
+            f"{listed(asked)} {_never(asked)} in the text; check the spelling, or lower "
+            "`min_count`."
         )
 
     def design_in(documents: NDArray[np.int64]) -> Design:
@@ -350,7 +351,7 @@ def context_regression(
         embedding = fit(corpus, settings).embedding()
     contexts = contexts_of(corpus, phrases, embedding, weights=weights)
     if not len(contexts.documents):
-        raise CorpusError(f"{listed(asked)} never occurs beside a word that has a vector.")
+        raise CorpusError(f"{listed(asked)} {_never(asked)} beside a word that has a vector.")
     if transform is None:
         counts = Cooccurrence.count(corpus, settled.window, settled.weights)
         transform = context_transform(embedding, counts)
@@ -518,3 +519,7 @@ def _require_clusters(fitted: ClusteredFit, design: Design) -> None:
             f"All that is known about {names} comes from a single cluster, so that its noise is "
             "unknown; join categories, or leave it out."
         )
+
+
+def _never(words: Sequence[str]) -> str:
+    return "never occurs" if len(words) == 1 else "never occur"

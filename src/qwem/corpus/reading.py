@@ -74,7 +74,8 @@ class Reading(BaseSettings):
     tokenizer: TokenizerLike = setting(
         "letters",
         "what a word is: letters (every run of letters, lower-cased), ascii (the same with a–z "
-        "only), or regex:PATTERN (every match, not lower-cased). In Python a pattern is compiled, "
+        "only), or regex:PATTERN (every match, not lower-cased; one that "
+        "can match in many ways, such as (a+)+b, may never end). In Python a pattern is compiled, "
         "and a function from a text to its words will do; it is called for one document at a time, "
         "never in two threads at once.",
         Text(_tokenizer), stage="read", metavar="NAME",
