@@ -58,7 +58,7 @@ def test_every_failing_operation_leaves_the_old_or_the_new(
     before, after = paths[first], Model.load(paths[1 - first])
     old, new = contents(Model.load(before)), contents(after)
     place = tmp_path / "place"
-    outcomes = []
+    outcomes: list[str] = []
     while True:
         shutil.copytree(before, place)
         with pytest.MonkeyPatch.context() as monkeypatch:
