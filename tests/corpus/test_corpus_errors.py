@@ -6,10 +6,12 @@ import bz2
 import gzip
 import lzma
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import datasets
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -159,7 +161,7 @@ def test_a_line_that_outgrows_memory(
         ("a text", "one string.* pass a list of texts, or a file's path to from_files"),
         (b"a text", "was given bytes"),
         ({"train": ["a"]}, "a mapping.*'train'"),
-        (pa.table({"text": ["a"]}), "a table; pass its column"),
+        (SimpleNamespace(columns=["text"]), "a table that Arrow can't read; pass its column"),
         (Path("a.txt"), "files are read by from_files"),
     ],
 )
@@ -178,6 +180,9 @@ def test_what_are_no_documents(documents: Any, message: str) -> None:
         ([["a", b"b"]], "Document 0 has b'b' among its words"),
         ([{"body": "a"}], "Document 0 has no 'text'; it has 'body'"),
         (["a", "b\udc00"], "Document 1 has half a surrogate pair"),
+        (pa.table({"body": ["a"], "n": [1]}), "table has no column 'text'; it has 'body', 'n'"),
+        (pa.table({"text": [1]}), "'text' of the table holds int64, not text"),
+        (pd.DataFrame({"text": ["a", 1]}), "The column 'text' of the table is not text: "),
         (datasets.Dataset.from_dict({"body": ["a"]}), "no column 'text'; it has 'body'"),
         (datasets.Dataset.from_dict({"text": [1]}), "'text' of the dataset holds int64, not text"),
     ],

@@ -1,4 +1,4 @@
-"""Batches from documents in memory: texts, lists of words, mappings, Hugging Face datasets."""
+"""Batches from documents in memory: texts, lists of words, mappings, frames, datasets."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.text import one_line
 from qwem.corpus import _batches
 from qwem.corpus._batches import (
     DocumentBatch,
@@ -16,6 +17,7 @@ from qwem.corpus._batches import (
     from_words,
     kind_of_value,
     valid_array,
+    without_nan,
 )
 from qwem.errors import CorpusError, SettingError
 
@@ -41,7 +43,9 @@ def check_documents(documents: object) -> None:
             f"or one split of a dataset: {', '.join(map(repr, list(documents)[:5]))}."
         )
     if hasattr(documents, "columns"):
-        raise SettingError("from_documents was given a table; pass its column of texts.")
+        raise SettingError(
+            "from_documents was given a table that Arrow can't read; pass its column of texts."
+        )
     if not isinstance(documents, Iterable):
         raise SettingError(
             f"from_documents takes an iterable of documents, not {type(documents).__name__}; files "
@@ -54,6 +58,45 @@ def is_dataset(documents: object) -> bool:
     return type(documents).__module__.partition(".")[0] == "datasets" and hasattr(
         documents, "with_format"
     )
+
+
+def is_frame(documents: object) -> bool:
+    """Return whether this is a table in memory: of pandas, Polars, Arrow, or of their kind."""
+    readable = hasattr(documents, "__arrow_c_stream__") or (
+        type(documents).__module__.partition(".")[0] == "pandas"
+    )
+    return readable and (hasattr(documents, "columns") or hasattr(documents, "schema"))
+
+
+def read_frame(frame: Any, text_column: str, errors: Errors) -> Iterator[TextBatch]:
+    """Yield the documents of a table in memory, through Arrow's protocol for such."""
+    import pyarrow as pa
+
+    schema = getattr(frame, "schema", None)
+    named = schema if isinstance(schema, pa.Schema) else None
+    names = list(frame.columns) if named is None else named.names
+    if text_column not in names:
+        raise CorpusError(
+            f"The table has no column {text_column!r}; it has {', '.join(map(repr, names))}; name "
+            "the text by `text_column`."
+        )
+    if named is None:  # of pandas or Polars: other columns need not be converted
+        frame = frame[[text_column]]
+    try:
+        if hasattr(frame, "__arrow_c_stream__"):
+            batches = pa.RecordBatchReader.from_stream(frame)
+        else:  # pandas before 2.2
+            batches = pa.Table.from_pandas(frame, preserve_index=False).to_reader()
+        row = 0
+        for records in batches:
+            array = records.column(text_column)
+            batch = from_arrow(valid_array(array, errors, f"{text_column!r} of the table", row))
+            yield TextBatch(batch.text, batch.ends, batch.text.size)
+            row += len(array)
+    except pa.ArrowException as error:
+        raise CorpusError(
+            f"The column {text_column!r} of the table is not text: {one_line(str(error))}."
+        ) from error
 
 
 def read_dataset(dataset: Any, text_column: str, errors: Errors) -> Iterator[TextBatch]:
@@ -97,6 +140,7 @@ def _content(item: Any, number: int, text_column: str) -> str | list[str]:
                 f"{', '.join(map(repr, item)) or 'nothing'}; name the text by `text_column`."
             )
         item = item[text_column]
+    item = without_nan(item)
     if item is None:
         return ""
     if isinstance(item, str):

@@ -9,7 +9,14 @@ import numpy as np
 
 from qwem._internal.checks import require_choice
 from qwem.corpus._batches import gather, split_words
-from qwem.corpus._documents import check_documents, is_dataset, read_dataset, read_documents
+from qwem.corpus._documents import (
+    check_documents,
+    is_dataset,
+    is_frame,
+    read_dataset,
+    read_documents,
+    read_frame,
+)
 from qwem.corpus._files import find_files
 from qwem.corpus._formats import read_files
 from qwem.corpus.tokenizer import WORDS_GIVEN, resolve
@@ -70,11 +77,15 @@ def open_found(files: list[InputFile], documents: Documents, reading: Reading) -
 
 def open_documents(documents: Iterable[Any], reading: Reading) -> Source:
     """Return the text of documents in memory; see `Corpus.from_documents`."""
+    for kind, is_kind, read_kind in (
+        ("dataset", is_dataset, read_dataset),
+        ("table", is_frame, read_frame),
+    ):
+        if is_kind(documents):
+            batches = gather(read_kind(documents, reading.text_column, reading.errors))
+            description = {"input": kind, "text_column": reading.text_column}
+            return _source_of_text(batches, reading, description)
     check_documents(documents)
-    if is_dataset(documents):
-        batches = gather(read_dataset(documents, reading.text_column, reading.errors))
-        description = {"input": "dataset", "text_column": reading.text_column}
-        return _source_of_text(batches, reading, description)
     are_words, read = read_documents(documents, reading.text_column, reading.errors)
     if are_words:
         return Source(read, _NO_LETTERS, {"input": "documents", "tokenizer": WORDS_GIVEN})

@@ -148,11 +148,12 @@ class Corpus:
         directory: PathLike | None = None,
         **options: Any,
     ) -> Corpus:
-        """Encode documents: texts, lists of words, mappings with a `text_column`, or a dataset.
+        """Encode documents: texts, lists of words, mappings, a data frame or a dataset.
 
         Any iterable will do, including a generator, which is consumed once. Lists of words are
-        taken as they are; None is an empty document. A Hugging Face `Dataset` or `IterableDataset`
-        is read from its Arrow tables. The other parameters are those of `from_files`.
+        taken as they are; None and NaN are empty documents. A frame of pandas, Polars or Arrow, and
+        a Hugging Face `Dataset` or `IterableDataset`, have their texts in `text_column`, as
+        mappings do. The other parameters are those of `from_files`.
 
         >>> Corpus.from_documents([["New York", "is", "big"], ["is", "it"]], min_count=2).vocabulary
         Vocabulary(1 words: is)
