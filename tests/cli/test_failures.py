@@ -160,4 +160,4 @@ def test_values_of_options_are_explained(
 def test_bad_bytes_name_the_option(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xff")
     assert main(["count", str(tmp_path / "a.txt"), "--corpus", str(tmp_path / "c")]) == 2
-    assert "pass --errors replace to put U+FFFD there" in capsys.readouterr().err
+    assert "or --errors replace to put U+FFFD there" in capsys.readouterr().err
