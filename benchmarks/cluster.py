@@ -32,7 +32,10 @@ from qwem import threads
 from qwem.cluster import connected, count_files
 from qwem.cluster.factorizing import factorize
 from qwem.cluster.polishing import polish
-from qwem.model import Settings, build_target, count, read, resolve_auto
+from qwem.model import Settings
+from qwem.model.fitting import count, read
+from qwem.model.settings import resolve_auto
+from qwem.model.solution import build_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,7 +29,8 @@ from qwem.comparison import Stability, stability
 from qwem.comparison.folds import FoldCounts, deal
 from qwem.comparison.stability import SWEEPS
 from qwem.corpus import Vocabulary
-from qwem.model import ResolvedSettings, Settings, resolve_auto
+from qwem.model import Settings
+from qwem.model.settings import ResolvedSettings, resolve_auto
 
 PAIRS = 500
 

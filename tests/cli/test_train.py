@@ -12,7 +12,8 @@ from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
 from qwem.cli import main
 from qwem.dynamics import closed_form
 from qwem.errors import SettingError
-from qwem.model import Settings, resolve_auto
+from qwem.model import Settings
+from qwem.model.settings import resolve_auto
 from qwem.target import rank_one, setting31, word_probability
 from qwem.training import Trace
 from qwem.training.from_text import run_training

@@ -22,7 +22,8 @@ from qwem.errors import (
     EmptyCorpusError,
     SettingError,
 )
-from qwem.model import Settings, count, fit, read
+from qwem.model import Settings, fit
+from qwem.model.fitting import count, read
 
 if TYPE_CHECKING:
     from pathlib import Path

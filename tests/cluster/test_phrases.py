@@ -10,7 +10,8 @@ import pytest
 from qwem import Corpus
 from qwem.cluster import count_files, fit_files
 from qwem.corpus import Phrases
-from qwem.model import Settings, count, read
+from qwem.model import Settings
+from qwem.model.fitting import count, read
 
 if TYPE_CHECKING:
     from pathlib import Path

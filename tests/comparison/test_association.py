@@ -12,14 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qwem import Embedding
-from qwem.comparison import (
-    AssociationTests,
-    Stability,
-    permutation,
-    relative_norm_distance,
-    sc_weat,
-    weat,
-)
+from qwem.comparison import Stability, permutation, relative_norm_distance, sc_weat, weat
+from qwem.comparison.association import AssociationTests
 from qwem.comparison.permutation import count_sums_at_least, p_value_of_sum
 from qwem.errors import CoverageError, SettingError
 

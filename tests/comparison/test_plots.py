@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from qwem._internal.figures import write_figure
-from qwem.comparison import AxisPath, Estimates, context_regression
+from qwem.comparison import context_regression
+from qwem.comparison.changes import AxisPath
+from qwem.comparison.estimates import Estimates
 from qwem.comparison.stability import StableNeighbour, StableNeighbours
 from qwem.errors import SettingError
 

@@ -11,11 +11,13 @@ from scipy.linalg import orthogonal_procrustes
 
 import qwem
 from qwem import Cooccurrence, Corpus
-from qwem.comparison import Estimates, Stability, stability
+from qwem.comparison import Stability, stability
+from qwem.comparison.estimates import Estimates
 from qwem.comparison.folds import FoldCounts, deal, with_every_word
 from qwem.comparison.replicates import aligned
 from qwem.errors import CountError, SettingError
-from qwem.model import Settings, resolve_auto
+from qwem.model import Settings
+from qwem.model.settings import resolve_auto
 
 if TYPE_CHECKING:
     from pathlib import Path

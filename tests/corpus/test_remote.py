@@ -64,7 +64,8 @@ def test_counting_on_a_cluster(memory: Any, tmp_path: Path) -> None:
     """In threads of this process, which share its memory."""
     distributed = pytest.importorskip("distributed")
     from qwem.cluster import count_files
-    from qwem.model import Settings, count, read
+    from qwem.model import Settings
+    from qwem.model.fitting import count, read
 
     with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
         found = count_files(client, "memory://text", tmp_path / "work", shard_bytes=200)

@@ -12,7 +12,9 @@ from scipy import sparse
 import qwem
 from qwem._internal.feature_names import read_names, write_names
 from qwem.cooccurrence import Cooccurrence
-from qwem.model import ClosedForm, Model, UpdateState
+from qwem.model import Model
+from qwem.model.solution import ClosedForm
+from qwem.model.update_state import UpdateState
 from qwem.polish import polish
 from qwem.spectrum import factorize, singular_triplets
 from qwem.target import Target, mstar, rank_one, setting31

@@ -11,7 +11,9 @@ import qwem
 from model.topics import topic_documents
 from qwem import Cooccurrence, Corpus, Settings, Vocabulary
 from qwem.errors import CorpusError
-from qwem.model import choices, count, fit, read, resolve_auto
+from qwem.model import choices, fit
+from qwem.model.fitting import count, read
+from qwem.model.settings import resolve_auto
 from qwem.model.subsampling import original_vocabulary
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from qwem import Embedding, Model, Spectrum, Vocabulary
 from qwem._internal.feature_names import name_feature, read_names, write_names
-from qwem.model import ClosedForm
+from qwem.model.solution import ClosedForm
 from qwem.polish import Contexts, Polished
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from qwem._internal.results import ShownTable, as_plain
-from qwem.comparison import AxisPath, Estimates
+from qwem.comparison.changes import AxisPath
+from qwem.comparison.estimates import Estimates
 from qwem.errors import DataError
 from qwem.pages import read_results
 from qwem.pages.results import SHOWN_ROWS, results_data

@@ -242,7 +242,7 @@ def _encode(
 ) -> None:
     """Write the text as an encoded corpus, which is then the input."""
     from qwem._internal.artefact import kind_of
-    from qwem.model import read
+    from qwem.model.fitting import read
 
     if wants_cluster(options) or any(kind_of(item) for item in options.inputs):
         raise SettingError("--corpus encodes text on this machine; give text, and no cluster.")
@@ -270,7 +270,8 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
     from qwem._internal.artefact import kind_of
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
-    from qwem.model import count, read, reject_fixed_settings
+    from qwem.model.fitting import count, read
+    from qwem.model.provenance import reject_fixed_settings
 
     kinds = {kind_of(item) for item in options.inputs}
     if len(kinds) > 1 or kinds - {None, "cooccurrence", "corpus"}:
@@ -316,7 +317,7 @@ def _train(options: argparse.Namespace) -> None:
     The same command continues an interrupted run; with a later end, it continues a finished one.
     """
     from qwem.evaluation import evaluate_analogies, read_analogies
-    from qwem.model import reject_fixed_settings
+    from qwem.model.provenance import reject_fixed_settings
     from qwem.training.from_text import run_training
 
     training = TrainingSettings(**given(options, TrainingSettings.options()))

@@ -243,7 +243,8 @@ def weat(options: argparse.Namespace) -> None:
     of one word per line: @FILE. For a model with replicates (qwem fit --folds) the statistic has
     its standard error and 95 % interval over documents beside the p-value over words.
     """
-    from qwem.comparison import AssociationTests, sc_weat, weat
+    from qwem.comparison import sc_weat, weat
+    from qwem.comparison.association import AssociationTests
 
     if bool(options.targets) == bool(options.words):
         raise SettingError("Give two lists of --targets, or --words.")

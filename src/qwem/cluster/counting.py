@@ -37,7 +37,8 @@ from qwem.corpus import Corpus, Phrases, Reading
 from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus._spooling import DiskForecast
 from qwem.errors import EmptyCorpusError
-from qwem.model import Settings, resolve_auto
+from qwem.model import Settings
+from qwem.model.settings import resolve_auto
 
 if TYPE_CHECKING:
     import os

@@ -10,9 +10,10 @@ from qwem._internal.resources import blas_threads
 from qwem.cluster._counts import gather_counts
 from qwem.cluster.counting import SHARD_BYTES, count_text
 from qwem.cluster.polishing import ClusterStepper
-from qwem.model import Settings, resolve_auto
+from qwem.model import Settings
 from qwem.model.choices import require_enough
 from qwem.model.fitting import assemble
+from qwem.model.settings import resolve_auto
 from qwem.model.solution import ClosedForm, target_settings
 from qwem.polish import polish
 from qwem.spectrum import factorize

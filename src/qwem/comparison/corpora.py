@@ -17,7 +17,9 @@ from qwem.comparison.slices import LARGEST_TEST, slices_of
 from qwem.corpus import Corpus
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.model import Settings, fit, read, reject_fixed_settings
+from qwem.model import Settings, fit
+from qwem.model.fitting import read
+from qwem.model.provenance import reject_fixed_settings
 from qwem.polish import Polished
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
     from qwem.comparison.slices import Slices
     from qwem.cooccurrence import Cooccurrence
-    from qwem.model import Model, Preset, ResolvedSettings
+    from qwem.model import Model
+    from qwem.model.settings import Preset, ResolvedSettings
 
     Array: TypeAlias = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from qwem._internal.resources import require_memory
 from qwem.cooccurrence import Cooccurrence, PairCounts
 from qwem.corpus import Vocabulary
 from qwem.errors import CountError, SettingError
-from qwem.model import Settings, count
+from qwem.model.fitting import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.corpus import Corpus
+    from qwem.model import Settings
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from qwem.errors import RankError
-from qwem.model import build_target
+from qwem.model.solution import build_target
 from qwem.spectrum import factorize
 from qwem.spectrum.selection import fix_signs
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.model import ResolvedSettings
+    from qwem.model.settings import ResolvedSettings
     from qwem.spectrum import Spectrum
     from qwem.target import Target
 

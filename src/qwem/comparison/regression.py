@@ -23,7 +23,10 @@ from qwem.cooccurrence.slots import window_weights
 from qwem.corpus import Corpus
 from qwem.corpus.tokenizer import tokenizer_from_name
 from qwem.errors import CorpusError, SettingError
-from qwem.model import Settings, fit, read, reject_fixed_settings, resolve_auto
+from qwem.model import Settings, fit
+from qwem.model.fitting import read
+from qwem.model.provenance import reject_fixed_settings
+from qwem.model.settings import resolve_auto
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 from qwem._internal.resources import blas_threads
 from qwem.comparison.perturbed import PerturbedSpectra
 from qwem.embedding import Embedding
-from qwem.model import build_target
+from qwem.model.solution import build_target
 from qwem.polish import Polished, polish
 from qwem.spectrum import factorize
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.model import Model, ResolvedSettings
+    from qwem.model import Model
+    from qwem.model.settings import ResolvedSettings
     from qwem.spectrum import Spectrum
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from qwem.comparison.folds import arrange, group_numbers, random_folds, with_every_word
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
-from qwem.model import count, read, resolve_auto
+from qwem.model.fitting import count, read
+from qwem.model.settings import resolve_auto
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.model import ResolvedSettings, Settings
+    from qwem.model import Settings
+    from qwem.model.settings import ResolvedSettings
 
 FEWEST_FOLDS = 2
 """Folds of a slice in a test, at least."""

@@ -22,7 +22,10 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.model import Model, Settings, fit, read, reject_fixed_settings, resolve_auto
+from qwem.model import Model, Settings, fit
+from qwem.model.fitting import read
+from qwem.model.provenance import reject_fixed_settings
+from qwem.model.settings import resolve_auto
 
 if TYPE_CHECKING:
     import os
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
-    from qwem.model import Preset
+    from qwem.model.settings import Preset
 
 KIND = "stability"
 MOST_REPLICATES = 10_000

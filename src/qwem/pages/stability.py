@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from qwem.comparison import Estimates, Stability
+    from qwem.comparison import Stability
+    from qwem.comparison.estimates import Estimates
 
 ASKED_WORDS, SHOWN_WORDS, NEIGHBOURS = 60, 6, 5
 """How many words are asked for their nearest words, how many are shown, and how many of these."""

@@ -13,7 +13,8 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.dynamics import entry_scale
 from qwem.errors import SettingError
-from qwem.model import ResolvedSettings, Settings, count, read, resolve_auto
+from qwem.model.fitting import count, read
+from qwem.model.settings import ResolvedSettings, resolve_auto
 from qwem.target import (
     Reweighting,
     negative_sampling,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from qwem.embedding import Embedding
+    from qwem.model import Settings
     from qwem.training.losses import Loss
     from qwem.training.settings import TrainingSettings
     from qwem.training.trace import Trace
