@@ -240,8 +240,9 @@ def _warm() -> None:
     from tempfile import TemporaryDirectory
 
     from qwem import Cooccurrence
-    from qwem.corpus import Corpus, Reading, Vocabulary
+    from qwem.corpus import Corpus, Vocabulary
     from qwem.corpus._shards import encode_shard, split_files
+    from qwem.corpus.reading import Reading
 
     with TemporaryDirectory() as directory:
         text, saved = Path(directory, "text.txt"), Path(directory, "shard")

@@ -45,9 +45,8 @@ from qwem.dynamics import (
     log_scale_bounds,
     off_diagonal_peak,
     rank_one_part,
-    triangular_factor,
 )
-from qwem.dynamics.vanishing import satisfied_pairs
+from qwem.dynamics.vanishing import satisfied_pairs, triangular_factor
 from qwem.training import population, train, word2vec_reweighting
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ import numpy as np
 
 from qwem._internal.resources import peak_memory
 from qwem.embedding import Embedding, read_vectors, to_gensim, write_vectors
-from qwem.evaluation import AnalogySet, evaluate_analogies, read_analogies
+from qwem.evaluation import evaluate_analogies, read_analogies
+from qwem.evaluation.analogies import AnalogySet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

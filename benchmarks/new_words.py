@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import qwem
-from qwem.comparison import context_transform
+from qwem.comparison.contexts import context_transform
 from qwem.corpus import Vocabulary
 
 if TYPE_CHECKING:

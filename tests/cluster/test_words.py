@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qwem.cluster import _words as words
 from qwem.cluster._words import choose_from, merge_words, save_words, totals_of, words_of
-from qwem.corpus import Reading, VocabularyLimit
+from qwem.corpus.reading import Reading, VocabularyLimit
 from qwem.corpus.vocabulary import choose_words
 from qwem.errors import CorpusError, SettingError
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from qwem import Cooccurrence, Corpus, Embedding
-from qwem.comparison import context_regression, context_transform
-from qwem.comparison.contexts import contexts_of
+from qwem.comparison import context_regression
+from qwem.comparison.contexts import context_transform, contexts_of
 from qwem.comparison.covariates import design_of
 from qwem.comparison.least_squares import fit_clusters
 from qwem.errors import CorpusError, CountError, SettingError

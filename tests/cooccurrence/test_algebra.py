@@ -12,8 +12,9 @@ from scipy import sparse
 
 from in_threads import in_threads
 from qwem import Cooccurrence, Corpus, Vocabulary
-from qwem.cooccurrence import PairCounts, Slot
+from qwem.cooccurrence import Slot
 from qwem.cooccurrence._rows import Rows
+from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.errors import ArtefactError, CountError, SettingError
 
 WORDS = st.sampled_from([f"w{i}" for i in range(40)])

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from in_threads import in_threads
 from qwem import Cooccurrence, Corpus, Vocabulary
 from qwem._internal.arrays import check_csr
-from qwem.cooccurrence import PairCounts, Slot, context_matrix
+from qwem.cooccurrence import Slot, context_matrix
 from qwem.cooccurrence import _counting as counting
 from qwem.cooccurrence._counting import count_pairs
 from qwem.cooccurrence._disk_rows import DiskRows, RowWriter
 from qwem.cooccurrence._subsampling import Subsampling
+from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.cooccurrence.slots import window_slots
 from qwem.errors import CountError, DiskLimitError, SettingError
 from twins.cooccurrence import contexts, count_slot, documents_of, keep_probability, thin

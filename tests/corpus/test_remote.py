@@ -13,9 +13,9 @@ import pytest
 
 from qwem import Corpus, fit
 from qwem._internal.inputs import without_secrets
-from qwem.corpus import Reading
 from qwem.corpus._files import find_files
 from qwem.corpus._shards import encode_shard, split_files
+from qwem.corpus.reading import Reading
 from qwem.errors import CorpusError, MissingExtraError
 
 if TYPE_CHECKING:

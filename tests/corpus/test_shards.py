@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus, Vocabulary
-from qwem.corpus import Reading
 from qwem.corpus._interner import Interner, packed
 from qwem.corpus._shards import encode_shard, split_files
+from qwem.corpus.reading import Reading
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from safetensors.numpy import load_file
 
 import qwem
 from qwem.corpus import Corpus, Vocabulary
-from qwem.embedding import Embedding, sif_weights, write_hub
+from qwem.embedding import Embedding, write_hub
 from qwem.embedding.formats.tokenizer_json import tokenizer_json
+from qwem.embedding.sif import sif_weights
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

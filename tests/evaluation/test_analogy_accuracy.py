@@ -18,8 +18,8 @@ from in_threads import in_threads
 from qwem._internal.arrays import unit_rows
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
-from qwem.evaluation import AnalogySet, evaluate_analogies, read_analogies
-from qwem.evaluation.analogies import AnalogyScore, Formula
+from qwem.evaluation import evaluate_analogies, read_analogies
+from qwem.evaluation.analogies import AnalogyScore, AnalogySet, Formula
 from qwem.evaluation.answers import answer_questions
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from scipy.stats import spearmanr
 
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
-from qwem.evaluation import SimilaritySet, evaluate_similarity, read_similarity
+from qwem.evaluation import evaluate_similarity, read_similarity
 from qwem.evaluation.benchmarks import benchmark_file
-from qwem.evaluation.similarity import RatedPair
+from qwem.evaluation.similarity import RatedPair, SimilaritySet
 
 
 @pytest.fixture(scope="module")

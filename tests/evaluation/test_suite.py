@@ -8,7 +8,8 @@ import pytest
 
 from qwem.embedding import Embedding
 from qwem.errors import CoverageError, DataError, SettingError
-from qwem.evaluation import AnalogySet, evaluate
+from qwem.evaluation import evaluate
+from qwem.evaluation.analogies import AnalogySet
 from qwem.evaluation.benchmarks import available_benchmark
 from qwem.evaluation.suite import evaluate_available
 

@@ -18,7 +18,8 @@ from qwem.model.update_state import UpdateState
 from qwem.polish import polish
 from qwem.spectrum import factorize, singular_triplets
 from qwem.target import Target, mstar, rank_one, setting31
-from qwem.training import Trace, population, train, train_seeds
+from qwem.training import Trace, population, train
+from qwem.training.ensemble import train_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

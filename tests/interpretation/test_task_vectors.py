@@ -15,7 +15,8 @@ from hypothesis.extra.numpy import arrays
 
 from qwem import Embedding
 from qwem.errors import DataError, SettingError
-from qwem.evaluation import AnalogySet, evaluate_analogies
+from qwem.evaluation import evaluate_analogies
+from qwem.evaluation.analogies import AnalogySet
 from qwem.interpretation import (
     Task,
     analyze_task,

@@ -11,7 +11,8 @@ import pytest
 from qwem import Embedding, Model, Spectrum, Vocabulary
 from qwem._internal.feature_names import name_feature, read_names, write_names
 from qwem.model.solution import ClosedForm
-from qwem.polish import Contexts, Polished
+from qwem.polish import Polished
+from qwem.polish.contexts import Contexts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from qwem import Settings
-from qwem.corpus import Reading
+from qwem.corpus.reading import Reading
 from qwem.errors import SettingError
-from qwem.model import PRESETS
+from qwem.model.settings import PRESETS
 
 
 def test_a_setting_is_written_once() -> None:

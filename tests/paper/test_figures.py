@@ -12,8 +12,9 @@ from qwem import Cooccurrence, Embedding, factorize, mstar
 from qwem._internal.figures import COLOURS, save_figure
 from qwem.dynamics import closed_form
 from qwem.errors import SettingError
-from qwem.evaluation import AnalogySet, SimilaritySet, evaluate
-from qwem.evaluation.similarity import RatedPair
+from qwem.evaluation import evaluate
+from qwem.evaluation.analogies import AnalogySet
+from qwem.evaluation.similarity import RatedPair, SimilaritySet
 from qwem.interpretation import Task, analyze_task, features, overlaps
 from qwem.paper.ablation import ablation, silent_alignment
 from qwem.paper.benchmarks import benchmark_table

@@ -10,7 +10,8 @@ from scipy import optimize
 
 from qwem.cooccurrence import Cooccurrence
 from qwem.errors import SettingError
-from qwem.target import mstar, negative_sampling, rank_one, setting31, subsampling, unweighted
+from qwem.target import mstar, negative_sampling, rank_one, setting31, subsampling
+from qwem.target.reweighting import unweighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,9 +22,13 @@ from qwem.dynamics import (
     log_scale_bounds,
     off_diagonal_peak,
     requiv_distance,
-    triangular_factor,
 )
-from qwem.dynamics.vanishing import off_diagonal, satisfied_pairs, triangular_velocity
+from qwem.dynamics.vanishing import (
+    off_diagonal,
+    satisfied_pairs,
+    triangular_factor,
+    triangular_velocity,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

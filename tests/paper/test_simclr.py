@@ -9,7 +9,8 @@ import pytest
 from scipy import optimize
 
 from qwem.cooccurrence import Cooccurrence
-from qwem.target import contrastive_target, simclr_target, unweighted
+from qwem.target import contrastive_target, simclr_target
+from qwem.target.reweighting import unweighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,8 @@ from polish.statistics import (
 )
 from qwem.errors import CountError, SettingError
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
-from qwem.polish import Polished, Start, polish
+from qwem.polish import Polished, polish
+from qwem.polish.polished import Start
 from qwem.target import mstar, rank_one, setting31, word_probability
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from scipy import sparse
 from qwem import Cooccurrence
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import factorize
-from qwem.target import Target, mstar, unweighted
+from qwem.target import Target, mstar
+from qwem.target.reweighting import unweighted
 from spectrum.matrices import mstar_like, with_eigenvalues, words
 
 if TYPE_CHECKING:

@@ -16,15 +16,14 @@ from qwem.errors import SettingError
 from qwem.target import (
     Reweighting,
     contrastive_target,
-    dynamic_window,
     mstar,
     negative_sampling,
     rank_one,
     setting31,
     simclr_target,
     subsampling,
-    unweighted,
 )
+from qwem.target.reweighting import dynamic_window, unweighted
 from target.count_matrices import brute_force_pairs, cooccurrences, probabilities, random_counts
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from qwem.target import (
     rank_one,
     setting31,
     simclr_target,
-    unweighted,
 )
+from qwem.target.reweighting import unweighted
 from target.count_matrices import cooccurrences, from_triangle, probabilities, random_counts
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from scipy import sparse
 from in_threads import in_threads
 from qwem.corpus import Vocabulary
 from qwem.errors import ArtefactError, SettingError
-from qwem.target import Target, mstar, pmi, rank_one, setting31, simclr_target, unweighted
+from qwem.target import Target, mstar, pmi, rank_one, setting31, simclr_target
+from qwem.target.reweighting import unweighted
 from target.count_matrices import cooccurrences, random_counts
 
 if TYPE_CHECKING:

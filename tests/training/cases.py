@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem.corpus import Corpus
-from qwem.target import negative_sampling, rank_one, setting31, subsampling, unweighted
+from qwem.target import negative_sampling, rank_one, setting31, subsampling
+from qwem.target.reweighting import unweighted
 from qwem.training import LOGISTIC, QUARTIC, contrastive, word2vec_reweighting
 
 if TYPE_CHECKING:

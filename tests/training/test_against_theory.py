@@ -11,16 +11,10 @@ from dynamics.gradient_flow import singular_values, spectrum_of, untied_flow
 from qwem.cooccurrence import Cooccurrence
 from qwem.dynamics import closed_form, exact_flow, requiv_distance
 from qwem.spectrum import factorize
-from qwem.target import mstar, rank_one, setting31, unweighted
-from qwem.training import (
-    LOGISTIC,
-    QUARTIC,
-    population,
-    stepwise,
-    stochastic,
-    train,
-    word2vec_reweighting,
-)
+from qwem.target import mstar, rank_one, setting31
+from qwem.target.reweighting import unweighted
+from qwem.training import LOGISTIC, QUARTIC, population, stochastic, train, word2vec_reweighting
+from qwem.training.schedule import stepwise
 from training.cases import topical_text
 
 CORPUS = topical_text()

@@ -12,17 +12,9 @@ from qwem.dynamics import closed_form
 from qwem.errors import ConvergenceError, SettingError
 from qwem.spectrum import factorize
 from qwem.target import mstar
-from qwem.training import (
-    LOGISTIC,
-    QUARTIC,
-    population,
-    stepwise,
-    stochastic,
-    train,
-    train_seeds,
-    word2vec_reweighting,
-)
-from qwem.training.ensemble import Ensemble
+from qwem.training import LOGISTIC, QUARTIC, population, stochastic, train, word2vec_reweighting
+from qwem.training.ensemble import Ensemble, train_seeds
+from qwem.training.schedule import stepwise
 from training.cases import topical_text
 
 if TYPE_CHECKING:

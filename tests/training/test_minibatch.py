@@ -11,7 +11,7 @@ import pytest
 
 from in_threads import in_threads
 from qwem.cooccurrence import Cooccurrence
-from qwem.target import unweighted
+from qwem.target.reweighting import unweighted
 from qwem.training import LOGISTIC, QUARTIC, population, stochastic, word2vec_reweighting
 from qwem.training.minibatch import CompiledObjective
 from qwem.training.pairs import PairSampler

@@ -12,7 +12,8 @@ from scipy.stats import chisquare
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import CountError, SettingError
-from qwem.target import dynamic_window, setting31, unweighted
+from qwem.target import setting31
+from qwem.target.reweighting import dynamic_window, unweighted
 from qwem.training import QUARTIC, stochastic
 from qwem.training.pairs import PairSampler, Prefetcher
 from qwem.training.weighting import pair_weights

@@ -23,11 +23,11 @@ from qwem.training import (
     Trace,
     Trainer,
     population,
-    stepwise,
     stochastic,
     train,
     word2vec_reweighting,
 )
+from qwem.training.schedule import stepwise
 from training.cases import topical_text
 
 if TYPE_CHECKING:

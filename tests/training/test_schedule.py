@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from qwem.errors import SettingError
-from qwem.training import population, stepwise, train
-from qwem.training.schedule import Linear, Stepwise
+from qwem.training import population, train
+from qwem.training.schedule import Linear, Stepwise, stepwise
 from target.count_matrices import random_counts
 
 COUNTS = random_counts(12, density=0.6)

@@ -30,7 +30,8 @@ from qwem.cli.options import (
 )
 from qwem.cli.output import cost_rows, costs, emit, emit_run, plain, program
 from qwem.errors import SettingError
-from qwem.model import PRESETS, Settings
+from qwem.model import Settings
+from qwem.model.settings import PRESETS
 from qwem.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from qwem._internal import settings
 from qwem._internal.settings import Number, Switch, Text, Whole
-from qwem.model import PRESETS, Settings
+from qwem.model import Settings
+from qwem.model.settings import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

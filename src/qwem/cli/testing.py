@@ -455,7 +455,7 @@ def regression(options: argparse.Namespace) -> None:
     """
     from qwem.comparison import context_regression
     from qwem.corpus import Corpus, read_columns
-    from qwem.model import PRESETS
+    from qwem.model.settings import PRESETS
 
     check_figure(options)
     source = text_of(options.inputs, "to compare")

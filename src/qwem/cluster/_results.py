@@ -18,8 +18,9 @@ from qwem._internal.artefact import kind_of, load
 from qwem._internal.blocks import even_cuts
 from qwem._internal.leftovers import remove_directory
 from qwem.cluster._tasks import run_all, thread_total
-from qwem.corpus import Phrases, Reading
+from qwem.corpus import Phrases
 from qwem.corpus._files import InputFile
+from qwem.corpus.reading import Reading
 from qwem.corpus.tokenizer import tokenizer_name
 from qwem.errors import ArtefactError, ClusterError
 

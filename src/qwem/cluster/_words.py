@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus import Reading, Vocabulary
+    from qwem.corpus import Vocabulary
+    from qwem.corpus.reading import Reading
 
 KIND = "words"
 _WORDS_FILE = "words.parquet"

@@ -33,9 +33,10 @@ from qwem.cooccurrence._saved_rows import (
     saved_rows,
     saved_sources,
 )
-from qwem.corpus import Corpus, Phrases, Reading
+from qwem.corpus import Corpus, Phrases
 from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus._spooling import DiskForecast
+from qwem.corpus.reading import Reading
 from qwem.errors import EmptyCorpusError
 from qwem.model import Settings
 from qwem.model.settings import resolve_auto

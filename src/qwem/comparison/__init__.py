@@ -9,7 +9,6 @@ from qwem.comparison.axes import Axis, axis
 from qwem.comparison.changes import (
     CorpusComparison,
 )
-from qwem.comparison.contexts import context_transform
 from qwem.comparison.corpora import compare_corpora
 from qwem.comparison.model_diff import ModelDiff, diff_models
 from qwem.comparison.regression import ContextRegression, context_regression
@@ -24,7 +23,6 @@ __all__ = [
     "axis",
     "compare_corpora",
     "context_regression",
-    "context_transform",
     "diff_models",
     "relative_norm_distance",
     "sc_weat",

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from qwem._internal.checks import require_whole
 from qwem._internal.resources import require_memory
-from qwem.cooccurrence import Cooccurrence, PairCounts
+from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.corpus import Vocabulary
 from qwem.errors import CountError, SettingError
 from qwem.model.fitting import count

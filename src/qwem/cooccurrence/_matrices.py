@@ -44,7 +44,7 @@ def sum_matrices(
     """Return the sum of matrices of counts, the only large thing in memory.
 
     Word i of matrix k comes to ``places[k][i]`` of `size` words, or is left out at −1; see
-    `qwem.cooccurrence.PairCounts.sum`.
+    `PairCounts.sum`.
     """
     moves = [
         _Move.of(matrix, place, size)

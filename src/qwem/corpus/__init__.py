@@ -10,10 +10,9 @@ if TYPE_CHECKING:
     from qwem.corpus._formats import read_columns
     from qwem.corpus.corpus import Corpus
     from qwem.corpus.phrases import Phrases
-    from qwem.corpus.reading import Reading, VocabularyLimit
     from qwem.corpus.vocabulary import Vocabulary
 
-__all__ = ["Corpus", "Phrases", "Reading", "Vocabulary", "VocabularyLimit", "read_columns"]
+__all__ = ["Corpus", "Phrases", "Vocabulary", "read_columns"]
 
 # Settings alone don't need NumPy.
 __getattr__, __dir__ = lazy_names(
@@ -22,7 +21,6 @@ __getattr__, __dir__ = lazy_names(
         "_formats": ("read_columns",),
         "corpus": ("Corpus",),
         "phrases": ("Phrases",),
-        "reading": ("Reading", "VocabularyLimit"),
         "vocabulary": ("Vocabulary",),
     },
 )

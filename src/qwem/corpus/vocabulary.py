@@ -170,7 +170,7 @@ def choose_words(
 def min_count_of(as_often: Callable[[int], int], reading: Reading) -> int:
     """Return how often a word must occur; `as_often` says how many words occur at least so often.
 
-    >>> from qwem.corpus import Reading
+    >>> from qwem.corpus.reading import Reading
     >>> min_count_of(lambda least: 6000 // least, Reading(vocab_size=2_000))
     3
     """

@@ -9,7 +9,6 @@ from qwem.dynamics.vanishing import (
     largest_init_scale,
     log_scale_bounds,
     off_diagonal_peak,
-    triangular_factor,
 )
 
 __all__ = [
@@ -27,5 +26,4 @@ __all__ = [
     "off_diagonal_peak",
     "rank_one_part",
     "requiv_distance",
-    "triangular_factor",
 ]

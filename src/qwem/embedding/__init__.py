@@ -2,14 +2,12 @@
 
 from qwem.embedding.embedding import Embedding
 from qwem.embedding.formats import from_gensim, read_vectors, to_gensim, write_hub, write_vectors
-from qwem.embedding.sif import sif_weights
 from qwem.embedding.spelling import spell
 
 __all__ = [
     "Embedding",
     "from_gensim",
     "read_vectors",
-    "sif_weights",
     "spell",
     "to_gensim",
     "write_hub",

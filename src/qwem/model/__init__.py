@@ -11,14 +11,11 @@ if TYPE_CHECKING:
     from qwem.model.fitting import fit
     from qwem.model.loading import load
     from qwem.model.model import Model
-    from qwem.model.new_words import NewWord
-    from qwem.model.settings import PRESETS, Settings
+    from qwem.model.settings import Settings
     from qwem.model.vectorizer import QwemVectorizer
 
 __all__ = [
-    "PRESETS",
     "Model",
-    "NewWord",
     "QwemVectorizer",
     "Settings",
     "fit",
@@ -33,8 +30,7 @@ __getattr__, __dir__ = lazy_names(
         "fitting": ("fit",),
         "loading": ("load",),
         "model": ("Model",),
-        "new_words": ("NewWord",),
-        "settings": ("PRESETS", "Settings"),
+        "settings": ("Settings",),
         "vectorizer": ("QwemVectorizer",),
     },
 )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from qwem._internal.inputs import is_url
 from qwem._internal.progress import Stopwatch
-from qwem.cooccurrence import Cooccurrence, Usage
+from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence.usage import Usage
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError
 from qwem.model.choices import cut_to_memory, describe, require_enough

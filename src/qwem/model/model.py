@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal import artefact
-from qwem.cooccurrence import Usage
+from qwem.cooccurrence.usage import Usage
 from qwem.corpus import Phrases
 from qwem.embedding import Embedding, write_hub
 from qwem.model.solution import ClosedForm, Solution

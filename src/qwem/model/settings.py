@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from qwem._internal.settings import Auto, Number, Switch, Text, Whole, setting
-from qwem.corpus import Reading, VocabularyLimit
+from qwem.corpus.reading import Reading, VocabularyLimit
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Settings(Reading):
     """Settings of a fit: what to read, how to count, which target to build, what to keep of it.
 
     The defaults give the best vectors that are known for the text at hand; what is ``"auto"``
-    adapts to it. The first fields are those of `qwem.corpus.Reading`.
+    adapts to it. The first fields are those of `qwem.corpus.reading.Reading`.
 
     >>> Settings().window, Settings.of("paper", dim=100).window
     ('auto', 16)
@@ -202,7 +202,7 @@ class Settings(Reading):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The settings of `qwem.corpus.Reading`, as keyword arguments."""
+        """The settings of `qwem.corpus.reading.Reading`, as keyword arguments."""
         return {field.name: getattr(self, field.name) for field in fields(Reading)}
 
 

@@ -48,7 +48,7 @@ class UpdateState:
     enters_at: int = 1
     """How often a new word must occur in later texts before it is counted."""
     oov: Literal["drop", "mask"] = "drop"
-    """What becomes of other words: see `qwem.corpus.Reading`."""
+    """What becomes of other words: see `qwem.corpus.reading.Reading`."""
     first_is_whole: bool = False
     """Whether the first text is known to have lost none of its words."""
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.progress import Stopwatch
-from qwem.cooccurrence import Cooccurrence, Usage
+from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence.usage import Usage
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 from qwem.model.settings import ResolvedSettings

@@ -8,7 +8,7 @@ import numpy as np
 
 from qwem._internal.imports import require
 from qwem.corpus import Corpus
-from qwem.embedding import sif_weights
+from qwem.embedding.sif import sif_weights
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from qwem._internal.feature_names import (
     write_added,
 )
 from qwem.comparison import Stability
-from qwem.cooccurrence import Cooccurrence, Usage
+from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence.usage import Usage
 from qwem.embedding import Embedding, read_vectors
 from qwem.errors import ArtefactError, QwemError, SettingError
 from qwem.interpretation import features

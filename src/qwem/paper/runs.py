@@ -118,7 +118,8 @@ class Training:
 
         The run stops at the moments whose vectors are to be kept, and goes on from its checkpoint.
         """
-        from qwem.training import Trace, stepwise, train
+        from qwem.training import Trace, train
+        from qwem.training.schedule import stepwise
 
         times = closed_form(self.spectrum, init_scale=self.init_scale).learning_times
         until = self.scale.stretch * float(times.max())

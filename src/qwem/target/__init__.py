@@ -3,12 +3,10 @@
 from qwem.target.asymmetric import asymmetric_mstar
 from qwem.target.reweighting import (
     Reweighting,
-    dynamic_window,
     negative_sampling,
     rank_one,
     setting31,
     subsampling,
-    unweighted,
     word_probability,
 )
 from qwem.target.target import Target
@@ -19,7 +17,6 @@ __all__ = [
     "Target",
     "asymmetric_mstar",
     "contrastive_target",
-    "dynamic_window",
     "mstar",
     "negative_sampling",
     "pmi",
@@ -28,6 +25,5 @@ __all__ = [
     "setting31",
     "simclr_target",
     "subsampling",
-    "unweighted",
     "word_probability",
 ]

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 from qwem._internal.imports import lazy_names, require
 
 if TYPE_CHECKING:
-    from qwem.training.ensemble import train_seeds
     from qwem.training.exact import population
     from qwem.training.losses import LOGISTIC, QUARTIC, contrastive
     from qwem.training.minibatch import stochastic
     from qwem.training.noise import gradient_noise, mode_plateau
     from qwem.training.run import train
-    from qwem.training.schedule import stepwise
     from qwem.training.step_size import stable_rate
     from qwem.training.trace import Trace
     from qwem.training.trainer import Trainer
@@ -29,17 +27,14 @@ __all__ = [
     "mode_plateau",
     "population",
     "stable_rate",
-    "stepwise",
     "stochastic",
     "train",
-    "train_seeds",
     "word2vec_reweighting",
 ]
 
 _get, __dir__ = lazy_names(
     __name__,
     {
-        "ensemble": ("train_seeds",),
         "exact": ("population",),
         "losses": (
             "LOGISTIC",
@@ -52,7 +47,6 @@ _get, __dir__ = lazy_names(
             "mode_plateau",
         ),
         "run": ("train",),
-        "schedule": ("stepwise",),
         "step_size": ("stable_rate",),
         "trace": ("Trace",),
         "trainer": ("Trainer",),

@@ -15,14 +15,8 @@ from qwem.dynamics import entry_scale
 from qwem.errors import SettingError
 from qwem.model.fitting import count, read
 from qwem.model.settings import ResolvedSettings, resolve_auto
-from qwem.target import (
-    Reweighting,
-    negative_sampling,
-    rank_one,
-    setting31,
-    unweighted,
-    word_probability,
-)
+from qwem.target import Reweighting, negative_sampling, rank_one, setting31, word_probability
+from qwem.target.reweighting import unweighted
 from qwem.training.exact import population
 from qwem.training.losses import LOGISTIC, QUARTIC
 from qwem.training.minibatch import stochastic

@@ -71,7 +71,7 @@ class PairSampler:
     >>> from qwem import Cooccurrence, Corpus
     >>> from qwem.training.losses import QUARTIC
     >>> from qwem.training.weighting import pair_weights
-    >>> from qwem.target import unweighted
+    >>> from qwem.target.reweighting import unweighted
     >>> corpus = Corpus.from_documents(["a b a b"])
     >>> counts = Cooccurrence.count(corpus, window=1)
     >>> weights = pair_weights(counts, unweighted(), QUARTIC)
