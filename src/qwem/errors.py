@@ -2,12 +2,10 @@
 
 __all__ = [
     "ArtefactError",
-    "ClusterError",
     "ConvergenceError",
     "CorpusError",
     "CountError",
     "DataError",
-    "DiskLimitError",
     "MemoryLimitError",
     "MissingExtraError",
     "QwemError",

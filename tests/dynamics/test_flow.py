@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamics.gradient_flow import tied_flow
-from qwem.dynamics import exact_flow, requiv_distance
+from qwem.dynamics import exact_flow
+from qwem.dynamics.flow import requiv_distance
 from qwem.errors import SettingError
 
 EIGENVALUES = np.array([5.0, 4.9, 1.0, 0.0, -0.5, -40.0])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
 
-from qwem.dynamics import requiv_distance
+from qwem.dynamics.flow import requiv_distance
 from qwem.errors import SettingError
 
 

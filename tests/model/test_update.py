@@ -12,7 +12,7 @@ import qwem
 from model.topics import topic_documents
 from qwem import Cooccurrence, Corpus, Model
 from qwem.comparison import diff_models
-from qwem.dynamics import requiv_distance
+from qwem.dynamics.flow import requiv_distance
 from qwem.errors import CorpusError, CountError, SettingError
 from qwem.model.solution import ClosedForm
 

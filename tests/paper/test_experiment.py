@@ -53,7 +53,7 @@ def test_an_interrupted_run_goes_on(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = experiment(corpus, tmp_path / "whole").trace("qwem")
-    from qwem.training import Trainer
+    from qwem.training.trainer import Trainer
 
     plain, steps = Trainer.step, []
 

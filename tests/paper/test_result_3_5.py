@@ -21,8 +21,8 @@ from qwem.dynamics import (
     largest_init_scale,
     log_scale_bounds,
     off_diagonal_peak,
-    requiv_distance,
 )
+from qwem.dynamics.flow import requiv_distance
 from qwem.dynamics.vanishing import (
     off_diagonal,
     satisfied_pairs,

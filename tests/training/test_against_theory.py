@@ -9,7 +9,8 @@ import pytest
 
 from dynamics.gradient_flow import singular_values, spectrum_of, untied_flow
 from qwem.cooccurrence import Cooccurrence
-from qwem.dynamics import closed_form, exact_flow, requiv_distance
+from qwem.dynamics import closed_form, exact_flow
+from qwem.dynamics.flow import requiv_distance
 from qwem.spectrum import factorize
 from qwem.target import mstar, rank_one, setting31
 from qwem.target.reweighting import unweighted

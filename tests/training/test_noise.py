@@ -10,14 +10,8 @@ import pytest
 from qwem.cooccurrence import Cooccurrence
 from qwem.errors import SettingError
 from qwem.target import mstar, setting31
-from qwem.training import (
-    LOGISTIC,
-    QUARTIC,
-    gradient_noise,
-    mode_plateau,
-    stochastic,
-    word2vec_reweighting,
-)
+from qwem.training import LOGISTIC, QUARTIC, gradient_noise, stochastic, word2vec_reweighting
+from qwem.training.noise import mode_plateau
 from qwem.training.trace import singular_values_of
 from qwem.training.trainer import parameters_of
 from training.cases import topical_text

@@ -21,7 +21,6 @@ from qwem.training import (
     LOGISTIC,
     QUARTIC,
     Trace,
-    Trainer,
     population,
     stochastic,
     train,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qwem.embedding import Embedding
+    from qwem.training.trainer import Trainer
 
 optax = pytest.importorskip("optax")
 

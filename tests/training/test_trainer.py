@@ -13,8 +13,8 @@ from qwem.dynamics import closed_form, entry_scale
 from qwem.errors import SettingError
 from qwem.spectrum import factorize
 from qwem.target import mstar
-from qwem.training import Trainer, population, stochastic, train
-from qwem.training.trainer import precision_for
+from qwem.training import population, stochastic, train
+from qwem.training.trainer import Trainer, precision_for
 from target.count_matrices import random_counts
 from training.cases import topical_text
 

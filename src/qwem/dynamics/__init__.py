@@ -2,7 +2,7 @@
 
 from qwem.dynamics.closed_form import ClosedFormDynamics, closed_form
 from qwem.dynamics.descent import descent_values, edge_of_stability, learning_steps
-from qwem.dynamics.flow import exact_flow, requiv_distance
+from qwem.dynamics.flow import exact_flow
 from qwem.dynamics.initial import entry_scale
 from qwem.dynamics.mixing import effective_target, mode_mixing, rank_one_part
 from qwem.dynamics.vanishing import (
@@ -25,5 +25,4 @@ __all__ = [
     "mode_mixing",
     "off_diagonal_peak",
     "rank_one_part",
-    "requiv_distance",
 ]

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from qwem.corpus import Corpus
     from qwem.paper.scale import Scale, Size
     from qwem.spectrum import Spectrum
-    from qwem.training import Trace, Trainer
+    from qwem.training import Trace
     from qwem.training.schedule import Stepwise
+    from qwem.training.trainer import Trainer
 
 logger = logging.getLogger(__name__)
 

@@ -10,21 +10,18 @@ if TYPE_CHECKING:
     from qwem.training.exact import population
     from qwem.training.losses import LOGISTIC, QUARTIC, contrastive
     from qwem.training.minibatch import stochastic
-    from qwem.training.noise import gradient_noise, mode_plateau
+    from qwem.training.noise import gradient_noise
     from qwem.training.run import train
     from qwem.training.step_size import stable_rate
     from qwem.training.trace import Trace
-    from qwem.training.trainer import Trainer
     from qwem.training.weighting import word2vec_reweighting
 
 __all__ = [
     "LOGISTIC",
     "QUARTIC",
     "Trace",
-    "Trainer",
     "contrastive",
     "gradient_noise",
-    "mode_plateau",
     "population",
     "stable_rate",
     "stochastic",
@@ -42,14 +39,10 @@ _get, __dir__ = lazy_names(
             "contrastive",
         ),
         "minibatch": ("stochastic",),
-        "noise": (
-            "gradient_noise",
-            "mode_plateau",
-        ),
+        "noise": ("gradient_noise",),
         "run": ("train",),
         "step_size": ("stable_rate",),
         "trace": ("Trace",),
-        "trainer": ("Trainer",),
         "weighting": ("word2vec_reweighting",),
     },
 )
