@@ -121,8 +121,8 @@ def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -
             f"Line {number} of {path} has no {column!r}; it has {_names(fields)}: "
             "name the one with the text by `text_column`."
         )
-    text = without_nan(fields[column])
-    if not isinstance(text, str | None):
+    text = fields[column]
+    if not isinstance(text, str | None) and (text := without_nan(text)) is not None:
         raise CorpusError(
             f"The {column!r} in line {number} of {path} is {kind_of_value(text)}, not text."
         )
