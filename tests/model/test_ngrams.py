@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def documents(count: int, seed: int = 0) -> list[str]:
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    settings = {"dim": 8, "min_count": 3, "subsample": None, "keep_counts": True}
+    settings: Any = {"dim": 8, "min_count": 3, "subsample": None, "keep_counts": True}
     return qwem.fit(documents(800), ngrams=True, **settings)
 
 
@@ -74,12 +74,13 @@ def test_without_ngrams_spelling_never_enters() -> None:
 def test_updates_and_files_keep_the_prior(model: Model, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     loaded = Model.load(tmp_path / "model")
+    assert model.polished is not None
+    assert loaded.polished is not None
     for name in ("words", "contexts", "means"):
-        ours, theirs = (getattr(each.polished.start, name) for each in (model, loaded))
+        ours, theirs = (getattr(each.start, name) for each in (model.polished, loaded.polished))
         np.testing.assert_array_equal(ours, theirs)
     later = loaded.update(documents(40, seed=1))
     assert later.polished is not None
-    assert model.polished is not None
     assert later.polished.settings["spelling"] == model.polished.settings["spelling"]
     near = [word for word, _ in later.wv.most_similar("plonking", topn=5)]
     assert sum(word.endswith("ing") for word in near) >= 4
