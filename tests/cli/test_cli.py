@@ -55,8 +55,8 @@ def test_fit_reports_its_stages(text: Path, tmp_path: Path, capsys: Capture) -> 
     assert report["vocab_size"] == len(
         {w for w in KINGDOM.lower().split() for w in [w.strip(".,")]}
     )
-    assert report["settings"]["window"] == 10
-    assert report["chosen"].endswith("dimension 3, window 10, for a text of 105 words; polished.")
+    assert report["settings"]["window"] == 12
+    assert report["chosen"].endswith("dimension 3, window 12, for a text of 105 words; polished.")
     assert Model.load(tmp_path / "m").settings == report["settings"]
 
 

@@ -42,7 +42,7 @@ def test_small_text_is_subsampled_less(length: int, subsample: float | None) -> 
 
 
 @pytest.mark.parametrize(
-    ("length", "window"), [(10**9, 5), (16 * 10**6, 5), (2 * 10**6, 8), (10**6, 9), (1000, 10)]
+    ("length", "window"), [(10**9, 6), (16 * 10**6, 6), (2 * 10**6, 9), (10**6, 10), (1000, 12)]
 )
 def test_small_text_has_wider_windows(length: int, window: int) -> None:
     assert resolve_auto(Settings(), vocabulary(10, length // 10)).window == window
@@ -70,7 +70,7 @@ def test_a_thousand_words_of_text_work() -> None:
     assert model.corpus["words_counted"] == 1000
     assert model.polished is not None
     assert model.chosen == (
-        "86 words, all that occur in this short text; dimension 8, window 10, for a text of 1,000 "
+        "86 words, all that occur in this short text; dimension 8, window 12, for a text of 1,000 "
         "words; polished."
     )
 

@@ -35,7 +35,7 @@ def documents(count: int, seed: int = 0) -> list[str]:
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    settings: Any = {"dim": 8, "min_count": 3, "subsample": None, "keep_counts": True}
+    settings: Any = {"dim": 8, "window": 3, "min_count": 3, "subsample": None, "keep_counts": True}
     return qwem.fit(documents(800), ngrams=True, **settings)
 
 

@@ -26,7 +26,7 @@ WORDS_PER_DIMENSION = 10
 DIM_GROWTH = 0.8
 """The dimension is at most this times the cube root of the text's length, 100 for two million
 words: docs/closed-form-choices.md has the trials."""
-WINDOW, WIDEST_WINDOW = 5, 10
+WINDOW, WIDEST_WINDOW = 6, 12
 WIDE_BELOW = 16_000_000
 """In texts of fewer words the window is wider, by the fifth root of what is missing: a rare word
 needs more of its surroundings."""
@@ -77,7 +77,7 @@ class Settings(Reading):
         "auto",
         "count words that are at most L words apart. The paper's L is twice that.",
         Whole(1, 10_000), stage="count", metavar="L",
-        auto=Auto("5, and up to 10 for short text, or the number of listed weights", _window),
+        auto=Auto("6, and up to 12 for short text, or the number of listed weights", _window),
     )  # fmt: skip
     weights: str | Sequence[int] = setting(
         "dynamic",
@@ -228,7 +228,7 @@ def resolve_auto(settings: Settings, vocabulary: Vocabulary) -> ResolvedSettings
     >>> from qwem.corpus import Vocabulary
     >>> chosen = resolve_auto(Settings(), Vocabulary.from_counts({f"w{i}": 9 for i in range(500)}))
     >>> chosen.dim, chosen.window, round(chosen.subsample, 3), chosen.polish
-    (13, 10, 0.222, True)
+    (13, 12, 0.222, True)
     """
     if isinstance(settings, ResolvedSettings):
         return settings
