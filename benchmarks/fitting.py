@@ -9,10 +9,10 @@ Everything reads the same text and learns the same words: every word seen at lea
 the most frequent ones. "demo" is the text of the demo, 13 million words of quotations. The peers
 are those of `peers.py`; the ones that are not installed are named and left out (`--binaries` has
 the programs of GloVe and word2vec.c). They take long on 36 million words, so their time is
-extrapolated from one epoch of a part of the text (`--part 0.05`); `--whole` trains them to the end
-and scores them. qwem is the command `qwem fit`, start-up included, the better of two runs: the
-first may compile kernels. With `--times 56` the text is read 56 times over, which makes two billion
-words of the 36 million, and words must occur that many times as often: the same vocabulary.
+extrapolated from what epochs of a part of the text take (`--part 0.05`); `--whole` trains them to
+the end and scores them. qwem is the command `qwem fit`, start-up included, the better of two runs:
+the first may compile kernels. With `--times 56` the text is read 56 times over, which makes two
+billion words of the 36 million, and words must occur that many times as often: the same vocabulary.
 
 `--benchmarks` are names (google, msr, men, wordsim353, simlex999, rareword, mturk771, simverb3500),
 files, or directories of files; by default the named ones that are at hand. A file whose lines have
@@ -155,22 +155,31 @@ def run_peer(
     peer: str, epochs: int, dim: int, corpus: Corpus, options: argparse.Namespace, directory: Path
 ) -> tuple[float, Embedding | None]:
     """Train a peer; return its seconds and, if it was trained to the end, its vectors."""
-    passes = epochs * options.times if options.whole else 1
-    whole = (
-        corpus if options.whole else corpus.documents(0, max(1, round(options.part * len(corpus))))
-    )
+    documents = len(corpus) if options.whole else max(1, round(options.part * len(corpus)))
+    part = corpus.documents(0, documents)
     text, vectors = directory / "text.txt", directory / "vectors.txt"
-    write_text(whole, text)
-    command: list[Any] = [sys.executable, Path(__file__).with_name("peers.py"), peer, text, vectors]
-    command += ["--dim", dim, "--epochs", passes]
-    command += ["--binaries", options.binaries] if options.binaries else []
-    cost, _ = run(command)
-    print(f"{f'{peer}, {epochs} epochs':22}{cost}", end="  ")
+    write_text(part, text)
+
+    def train(passes: int) -> Cost:
+        command: list[Any] = [sys.executable, Path(__file__).with_name("peers.py"), peer]
+        command += [text, vectors, "--dim", dim, "--epochs", passes]
+        command += ["--binaries", options.binaries] if options.binaries else []
+        return run(command)[0]
+
     if options.whole:
+        cost = train(epochs * options.times)
+        print(f"{f'{peer}, {epochs} epochs':22}{cost}", end="  ")
         return cost.seconds, read_vectors(vectors)
-    more = len(corpus.tokens) / len(whole.tokens) * epochs * options.times
-    print(f"one epoch of {options.part:.0%}; all: {cost.seconds * more:.0f} s")
-    return cost.seconds * more, None
+    # What an epoch adds: start-up and reading don't grow with epochs.
+    once, thrice = train(1), train(3)
+    epoch = (thrice.seconds - once.seconds) / 2
+    seconds = epoch * epochs * options.times * len(corpus.tokens) / len(part.tokens)
+    print(
+        f"{f'{peer}, {epochs} epochs':22}{seconds:8.1f} s, from epochs of {options.part:.0%}",
+        end=" ",
+    )
+    print(f"({epoch:.1f} s each)", end="  ")
+    return seconds, None
 
 
 def shortest(options: argparse.Namespace) -> int:
