@@ -20,7 +20,7 @@ def test_text_is_added_and_taken_away(tmp_path: Path, capsys: pytest.CaptureFixt
     old, new, model = tmp_path / "old.txt", tmp_path / "new.txt", tmp_path / "model"
     old.write_text("\n".join(topic_documents(1000)))
     new.write_text("\n".join(["a unicorn in the rain of a tree"] * 20))
-    fit = ["fit", str(old), "-o", str(model), "--dim", "6"]
+    fit = ["fit", str(old), "-o", str(model), "--dim", "6", "--window", "5"]
     assert main([*fit, "--keep-counts"]) == 0
     write_names(model, {"closed": {1: "everything"}})
     capsys.readouterr()
