@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import qwem
-from qwem._internal.imports import require
+from qwem._internal import require
 from qwem.errors import MissingExtraError
 
 ROOMS = sorted((Path(__file__).parents[1] / "docs" / "api").glob("*.md"))

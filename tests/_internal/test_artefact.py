@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from qwem._internal import artefact, description, leftovers, output
+from qwem._internal import artefact, files
 from qwem.errors import ArtefactError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_kinds_are_told_apart(tmp_path: Path) -> None:
         artefact.writing(tmp_path / "note", "letter"),
     ):
         pass
-    (tmp_path / "note" / description.METADATA_FILE).write_text("{")
+    (tmp_path / "note" / artefact.METADATA_FILE).write_text("{")
     with pytest.raises(ArtefactError, match="not valid JSON"):
         artefact.kind_of(tmp_path / "note")
 
@@ -115,14 +115,14 @@ def test_files_added_at_the_last_moment_are_kept(
 ) -> None:
     path = tmp_path / "note"
     write(path, "old")
-    exchange = output._exchange
+    exchange = files._exchange
 
     def add_and_exchange(first: Path, second: Path) -> bool:
         if not (path / "late.txt").exists():
             (path / "late.txt").write_text("added")
         return exchange(first, second)
 
-    monkeypatch.setattr(output, "_exchange", add_and_exchange)
+    monkeypatch.setattr(files, "_exchange", add_and_exchange)
     with pytest.raises(ArtefactError, match=r"note has files beside the saved note \(late\.txt\)"):
         write(path, "new")
     assert (path / "late.txt").read_text() == "added"
@@ -254,7 +254,7 @@ def test_a_reader_waits_for_a_name_that_is_missing_for_a_moment(
 ) -> None:
     path = tmp_path / "note"
     write(path, "text")
-    waiting = leftovers.temporary_name(path)
+    waiting = files.temporary_name(path)
     path.rename(waiting)
     monkeypatch.setattr("time.sleep", lambda seconds: waiting.rename(path))
     assert read(path) == ("text", "text")

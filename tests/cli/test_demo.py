@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from qwem import Model
-from qwem._internal.compilation import _announce
+from qwem._internal.kernels import _announce
 from qwem.cli import main
 from qwem.cli.demo import SENTENCES
 from qwem.cli.demo_run import demo_documents

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from qwem._internal.feature_names import write_names
 from qwem.cli import main
+from qwem.model.naming import write_names
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from model.topics import topic_documents
 from qwem._internal.artefact import updating
-from qwem._internal.feature_names import read_names, write_names
 from qwem.cli import main
+from qwem.model.naming import read_names, write_names
 
 if TYPE_CHECKING:
     from pathlib import Path

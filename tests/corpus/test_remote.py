@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from qwem import Corpus, fit
-from qwem._internal.inputs import without_secrets
+from qwem._internal.files import without_secrets
 from qwem.corpus._files import find_files
 from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus.reading import Reading

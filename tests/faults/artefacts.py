@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 import qwem
-from qwem._internal.feature_names import read_names, write_names
 from qwem.cooccurrence import Cooccurrence
 from qwem.model import Model
+from qwem.model.naming import read_names, write_names
 from qwem.model.solution import ClosedForm
 from qwem.model.update_state import UpdateState
 from qwem.polish import polish
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from qwem._internal.feature_names import Names
+    from qwem.model.naming import Names
 
 DOCUMENTS = [[f"w{(i * i + 3 * d) % 17}" for i in range(40)] for d in range(6)]
 

@@ -16,7 +16,7 @@ from faults.artefacts import contents
 from faults.processes import command
 from paper.families import TINY
 from qwem._internal.artefact import opened
-from qwem._internal.feature_names import write_names
+from qwem.model.naming import write_names
 
 if TYPE_CHECKING:
     from pathlib import Path

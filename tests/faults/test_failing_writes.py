@@ -14,7 +14,7 @@ import pytest
 from faults.artefacts import contents, saved_models
 from faults.effort import LONG
 from qwem import Model
-from qwem._internal import artefact, description
+from qwem._internal import artefact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
     (Path, "write_bytes"),
     (artefact, "write_arrays"),
     (artefact, "write_words"),
-    (description, "digest_of_file"),
+    (artefact, "digest_of_file"),
 )
 """What a save calls to change the disk."""
 

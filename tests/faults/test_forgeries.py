@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from faults.artefacts import save_all
 from faults.effort import FORGERIES
-from qwem._internal.description import DIGEST, FILES, METADATA_FILE, seal, write_json
+from qwem._internal.artefact import DIGEST, FILES, METADATA_FILE, seal, write_json
 from qwem.errors import ArtefactError, SettingError
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from faults.jobs import check_artefacts, name_often, reproduce_tiny, tree
 from faults.processes import Child, start, start_command
 from paper.families import write_families
 from qwem import Model
-from qwem._internal.feature_names import read_names, write_names
+from qwem.model.naming import read_names, write_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,10 +10,10 @@ import pytest
 from pages.conftest import client_of
 from qwem import Model
 from qwem._internal import artefact
-from qwem._internal.description import METADATA_FILE
-from qwem._internal.feature_names import checked_name, read_names, write_names
+from qwem._internal.artefact import METADATA_FILE
 from qwem.comparison import Stability
 from qwem.errors import SettingError
+from qwem.model.naming import checked_name, read_names, write_names
 from qwem.pages import load_models
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paper.families import TINY, family_text, write_families
-from qwem._internal.leftovers import temporary_name
+from qwem._internal.files import temporary_name
 from qwem.paper.experiment import Experiment
 from qwem.paper.scale import Size
 

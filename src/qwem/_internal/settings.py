@@ -12,6 +12,7 @@ from qwem.errors import SettingError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+
 Stage = Literal["", "read", "count", "target", "factorize", "polish"]
 """A stage of a fit; ``""`` is for settings that concern them all."""
 
@@ -235,3 +236,13 @@ class BaseSettings:
             return cls.OTHER_NAMES[name]
         close = difflib.get_close_matches(name, list(cls.options()), n=1)
         return close[0] if close else None
+
+
+def require_whole(name: str, value: Any, *, least: int, most: int | None = None) -> None:
+    """Raise unless `value` is a whole number of at least `least`, and at most `most`."""
+    Option(help="", takes=Whole(least, most)).check(name, value)
+
+
+def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise unless `value` is one of `choices`."""
+    Option(help="", takes=choices).check(name, value)

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.progress import STAGES
+from qwem._internal.resources import STAGES
 from qwem.cli.options import THREADS, add_options
 from qwem.cli.output import cost_rows, costs, emit, program
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
 from qwem._internal.artefact import require_replaceable
-from qwem._internal.inputs import file_states
-from qwem._internal.output import writing_file
-from qwem._internal.progress import Stopwatch
+from qwem._internal.files import file_states, writing_file
+from qwem._internal.resources import Stopwatch
 from qwem.errors import MissingExtraError, QwemError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from qwem._internal.text import printable
+from qwem._internal.results import printable
 from qwem.errors import QwemError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qwem._internal.inputs import is_url
+from qwem._internal.files import is_url
 from qwem.cli.options import given
 from qwem.errors import SettingError
 

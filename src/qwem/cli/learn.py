@@ -37,7 +37,7 @@ from qwem.training.settings import TrainingSettings
 if TYPE_CHECKING:
     import argparse
 
-    from qwem._internal.progress import Stopwatch
+    from qwem._internal.resources import Stopwatch
     from qwem.cooccurrence import Cooccurrence
     from qwem.model import Model
 
@@ -162,7 +162,7 @@ def update(options: argparse.Namespace) -> None:
     neighbours.
     """
     from qwem._internal.artefact import require_replaceable, updating
-    from qwem._internal.text import text_table
+    from qwem._internal.results import text_table
     from qwem.comparison import diff_models
     from qwem.model import Model
 
@@ -201,7 +201,7 @@ def count(options: argparse.Namespace) -> None:
     vocabularies are aligned where they differ.
     """
     from qwem._internal.artefact import require_replaceable
-    from qwem._internal.progress import Stopwatch
+    from qwem._internal.resources import Stopwatch
 
     watch = Stopwatch()
     report: dict[str, Any] = {}

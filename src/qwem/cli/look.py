@@ -74,7 +74,7 @@ RESULTS = Option(
 )
 def report(options: argparse.Namespace) -> None:
     """Write what a model knows to one HTML page that needs no network."""
-    from qwem._internal.output import require_writable_file
+    from qwem._internal.files import require_writable_file
     from qwem.pages import load_models, write_page
     from qwem.pages.results import read_results
 

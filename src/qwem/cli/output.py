@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.resources import peak_memory
-from qwem._internal.results import as_plain
-from qwem._internal.text import printable, text_table
+from qwem._internal.results import as_plain, printable, text_table
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -120,8 +119,8 @@ def check_figure(options: argparse.Namespace, *replicates: object) -> None:
             "--figure draws intervals over documents, which need a model with replicates; make one "
             "by qwem fit --folds."
         )
-    from qwem._internal.imports import require
-    from qwem._internal.output import require_writable_file
+    from qwem._internal import require
+    from qwem._internal.files import require_writable_file
 
     if Path(options.figure).suffix.lower() not in _FORMATS:
         raise SettingError(

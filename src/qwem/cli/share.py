@@ -57,7 +57,7 @@ HUB = {
 )
 def export(options: argparse.Namespace) -> None:
     """Write word vectors in a format that other programs read."""
-    from qwem._internal.output import require_writable
+    from qwem._internal.files import require_writable
     from qwem.embedding import write_vectors
     from qwem.embedding.formats import format_of
 
@@ -183,7 +183,7 @@ SCALES = ("laptop", "laptop-sgd", "paper")
 )
 def reproduce(options: argparse.Namespace) -> None:
     """Make the paper's figures and tables from a text, and a page that shows them."""
-    from qwem._internal.output import require_writable
+    from qwem._internal.files import require_writable
     from qwem.paper import reproduce
 
     require_writable(Path(options.output, "index.html"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.blocks import cut_evenly
+from qwem._internal.arrays import cut_evenly
 from qwem._internal.resources import threads
 from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total

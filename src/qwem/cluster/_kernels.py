@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.compilation import njit
+from qwem._internal.kernels import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

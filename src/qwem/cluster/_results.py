@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
+from qwem._internal.arrays import even_cuts
 from qwem._internal.artefact import kind_of, load
-from qwem._internal.blocks import even_cuts
-from qwem._internal.leftovers import remove_directory
+from qwem._internal.files import remove_directory
 from qwem.cluster._tasks import run_all, thread_total
 from qwem.corpus import Phrases
 from qwem.corpus._files import InputFile

@@ -8,7 +8,7 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.progress import progress
+from qwem._internal.resources import progress
 from qwem.errors import ClusterError, QwemError
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.checks import require_whole
-from qwem._internal.imports import require
-from qwem._internal.leftovers import temporary_directory
-from qwem._internal.text import one_line
+from qwem._internal import require
+from qwem._internal.files import temporary_directory
+from qwem._internal.results import one_line
+from qwem._internal.settings import require_whole
 from qwem.errors import ClusterError, SettingError
 
 if TYPE_CHECKING:

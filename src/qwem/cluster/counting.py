@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.blocks import cut_evenly
+from qwem._internal.arrays import cut_evenly
 from qwem._internal.resources import threads
 from qwem.cluster._counts import SavedRows, even_runs
 from qwem.cluster._phrases import learn_phrases

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from qwem._internal.blocks import blocks, cut_evenly
+from qwem._internal.arrays import blocks, cut_evenly
 from qwem.cluster._rows import csr_arrays, send_rows
 from qwem.cluster._tasks import thread_total
 from qwem.spectrum import factorize as factorize_locally
@@ -92,7 +92,7 @@ def _multiply(block: Block, sent: Arrays) -> Arrays:
         for rows in blocks(*entries.shape):
             np.matmul(entries[rows].astype(vectors.dtype, copy=False), vectors, out=product[rows])
         return {"product": product}
-    from qwem._internal.sparse_product import multiply_rows
+    from qwem._internal.kernels import multiply_rows
 
     indptr, indices, data = block.csr("entries")
     product = np.zeros((len(indptr) - 1, vectors.shape[1]), vectors.dtype)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.progress import Stopwatch
-from qwem._internal.resources import blas_threads
+from qwem._internal.resources import Stopwatch, blas_threads
 from qwem.cluster._counts import gather_counts
 from qwem.cluster.counting import SHARD_BYTES, count_text
 from qwem.cluster.polishing import ClusterStepper

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from qwem._internal.arrays import unit_rows
-from qwem._internal.checks import require_whole
 from qwem._internal.results import Provenance, Result, listed
+from qwem._internal.settings import require_whole
 from qwem.comparison._methods import paragraph
 from qwem.errors import CoverageError, SettingError
 

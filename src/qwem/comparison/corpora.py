@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from qwem._internal.arrays import unit_rows
-from qwem._internal.checks import require_choice, require_whole
 from qwem._internal.results import Provenance
+from qwem._internal.settings import require_choice, require_whole
 from qwem.comparison.changes import CorpusComparison, WordChange
 from qwem.comparison.fold_contexts import fold_statistics, fold_test, pooled_p_values
 from qwem.comparison.folds import arrange

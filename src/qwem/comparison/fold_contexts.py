@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from qwem._internal.blocks import blocks, for_each
+from qwem._internal.arrays import blocks, for_each
+from qwem._internal.kernels import multiply
 from qwem._internal.resources import require_memory
-from qwem._internal.sparse_product import multiply
 from qwem.cooccurrence import context_matrix
 from qwem.errors import SettingError
 

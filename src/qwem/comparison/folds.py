@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.checks import require_whole
 from qwem._internal.resources import require_memory
+from qwem._internal.settings import require_whole
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.corpus import Vocabulary

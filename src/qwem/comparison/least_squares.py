@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.blocks import blocks
+from qwem._internal.arrays import blocks
 from qwem._internal.resources import require_memory
 
 if TYPE_CHECKING:

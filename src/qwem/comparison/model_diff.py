@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.arrays import unit_rows
-from qwem._internal.checks import require_whole
 from qwem._internal.results import Result, listed
+from qwem._internal.settings import require_whole
 from qwem.interpretation import overlaps
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from qwem._internal.checks import require_choice, require_whole
+from qwem._internal.settings import require_choice, require_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from qwem._internal.arrays import unit_rows
-from qwem._internal.checks import require_whole
-from qwem._internal.progress import progress
+from qwem._internal.resources import progress
 from qwem._internal.results import Chart, Provenance, Result, listed
+from qwem._internal.settings import require_whole
 from qwem.comparison._methods import paragraph
 from qwem.comparison.contexts import context_transform, contexts_of, documents_with
 from qwem.comparison.covariates import Design, column_of, columns_of, design_of

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.checks import require_choice, require_whole
-from qwem._internal.progress import progress
+from qwem._internal.resources import progress
 from qwem._internal.results import Provenance, Result
+from qwem._internal.settings import require_choice, require_whole
 from qwem.comparison.axes import axis
 from qwem.comparison.estimates import Estimates, Method
 from qwem.comparison.folds import FoldCounts, deal

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.arrays import id_dtype
-from qwem._internal.blocks import blocks, even_cuts
-from qwem._internal.inputs import release
+from qwem._internal.arrays import blocks, even_cuts, id_dtype
+from qwem._internal.files import release
 from qwem.errors import CountError
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.arrays import id_dtype
-from qwem._internal.blocks import cut_evenly
-from qwem._internal.progress import progress
+from qwem._internal.arrays import cut_evenly, id_dtype
 from qwem._internal.resources import (
     available_memory,
+    progress,
     require_memory,
     require_temporary_disk,
     thread_count,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem._internal.progress import Progress
+    from qwem._internal.resources import Progress
     from qwem.cooccurrence._chunks import Chunk
     from qwem.cooccurrence._subsampling import Subsampling
     from qwem.cooccurrence.slots import Slot

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from qwem._internal.compilation import njit
-from qwem._internal.kernels import GOLDEN, mix, prefetch
+from qwem._internal.kernels import GOLDEN, mix, njit, prefetch
 
 AHEAD = 8
 """How many positions ahead to prefetch: windows are scattered over the stream, and waiting for

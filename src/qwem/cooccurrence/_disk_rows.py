@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.blocks import cut_evenly
+from qwem._internal.arrays import cut_evenly
 from qwem.cooccurrence._rows import Rows
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qwem._internal.blocks import blocks, stored_blocks
+from qwem._internal.arrays import blocks, stored_blocks
 from qwem._internal.resources import available_memory
 from qwem.corpus import Corpus
 

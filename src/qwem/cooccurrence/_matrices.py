@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.blocks import blocks, for_each
+from qwem._internal.arrays import blocks, for_each
 from qwem.cooccurrence._rows import (
     Rows,
     join_rows,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qwem._internal.compilation import njit
+from qwem._internal.kernels import njit
 
 
 @njit(nogil=True, cache=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.blocks import cut_evenly, for_each
+from qwem._internal.arrays import cut_evenly, for_each
 from qwem.errors import CountError
 
 if TYPE_CHECKING:

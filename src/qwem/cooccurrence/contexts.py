@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.blocks import cut_evenly
+from qwem._internal.arrays import cut_evenly
 from qwem._internal.resources import thread_count
 from qwem.cooccurrence._rows import Rows, column_ends, join_rows, transposed_rows
 

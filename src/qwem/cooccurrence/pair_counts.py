@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.arrays import check_csr
-from qwem._internal.checks import require_whole
 from qwem._internal.resources import require_memory, thread_count
+from qwem._internal.settings import require_whole
 from qwem.cooccurrence._matrices import row_blocks, subtract_matrices, sum_matrices
 from qwem.cooccurrence._rows import add_transpose, compress, symmetrize, too_large
 from qwem.errors import CountError

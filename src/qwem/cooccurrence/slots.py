@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.checks import require_whole
+from qwem._internal.settings import require_whole
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

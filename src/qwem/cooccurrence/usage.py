@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.blocks import cut_evenly
-from qwem._internal.compilation import njit
+from qwem._internal.arrays import cut_evenly
+from qwem._internal.kernels import njit
 from qwem.cooccurrence._rows import lengths_of
 
 if TYPE_CHECKING:

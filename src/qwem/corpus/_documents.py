@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.text import one_line
+from qwem._internal.results import one_line
 from qwem.corpus import _batches
 from qwem.corpus._batches import (
     DocumentBatch,

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.arrays import id_dtype
-from qwem._internal.blocks import blocks, in_order
-from qwem._internal.inputs import release
+from qwem._internal.arrays import blocks, id_dtype, in_order
+from qwem._internal.files import release
 from qwem._internal.resources import require_temporary_disk, thread_count
 from qwem.corpus import kernels
 from qwem.corpus._interner import Interner, packed

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from qwem._internal import require
 from qwem._internal.artefact import kind_of
-from qwem._internal.imports import require
-from qwem._internal.inputs import file_states, is_url, without_secrets
-from qwem._internal.text import one_line
+from qwem._internal.files import file_states, is_url, without_secrets
+from qwem._internal.results import one_line
 from qwem.errors import ArtefactError, CorpusError, MissingExtraError, QwemError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.resources import require_memory
-from qwem._internal.text import one_line
+from qwem._internal.results import one_line
 from qwem.corpus import _batches
 from qwem.corpus._batches import (
     TextBatch,

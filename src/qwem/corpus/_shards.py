@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from qwem._internal.blocks import even_cuts
+from qwem._internal.arrays import even_cuts
 from qwem._internal.resources import threads
 from qwem.corpus._content import lines_are_bytes
 from qwem.corpus._files import find_files, open_parquet

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.checks import require_choice
+from qwem._internal.settings import require_choice
 from qwem.corpus._batches import gather, split_words
 from qwem.corpus._documents import (
     check_documents,

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qwem._internal.blocks import in_order
-from qwem._internal.progress import progress
-from qwem._internal.resources import require_disk
+from qwem._internal.arrays import in_order
+from qwem._internal.resources import progress, require_disk
 from qwem.corpus import kernels
 from qwem.corpus._batches import DocumentBatch, TextBatch
 from qwem.corpus._interner import Interner, packed

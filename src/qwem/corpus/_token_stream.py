@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from qwem._internal.blocks import blocks, cut_evenly, in_order
-from qwem._internal.inputs import release
+from qwem._internal.arrays import blocks, cut_evenly, in_order
+from qwem._internal.files import release
 from qwem._internal.resources import require_temporary_disk
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.blocks import blocks
-from qwem._internal.inputs import release
-from qwem._internal.leftovers import temporary_directory
+from qwem._internal.arrays import blocks
+from qwem._internal.files import release, temporary_directory
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import ArtefactError, SettingError

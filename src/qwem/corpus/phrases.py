@@ -12,9 +12,8 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.arrays import id_dtype
-from qwem._internal.checks import require_choice, require_whole
-from qwem._internal.progress import progress
-from qwem._internal.resources import require_disk, thread_count
+from qwem._internal.resources import progress, require_disk, thread_count
+from qwem._internal.settings import require_choice, require_whole
 from qwem.corpus._token_stream import DELIMITER, count_following, join_pairs, stream_of
 from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import SettingError

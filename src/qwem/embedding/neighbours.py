@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.arrays import unit_rows
-from qwem._internal.blocks import blocks
+from qwem._internal.arrays import blocks, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

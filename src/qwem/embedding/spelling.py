@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from qwem._internal.progress import progress
+from qwem._internal.resources import progress
 from qwem.errors import SettingError, UnknownWordError
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class NgramRegression:
 
     def predict(self, ngram_vectors: Matrix) -> Matrix:
         """Return the vector of each word, X B."""
-        from qwem._internal.sparse_product import multiply
+        from qwem._internal.kernels import multiply
 
         found: Matrix = multiply(self.incidence, ngram_vectors)
         return found
@@ -168,7 +168,7 @@ class NgramRegression:
 
         Conjugate gradients solve for all columns at once. `done` is called after each step.
         """
-        from qwem._internal.sparse_product import multiply
+        from qwem._internal.kernels import multiply
 
         transposed, strength = self._transposed, np.float32(ridge)
         diagonal = transposed.multiply(transposed) @ weights + strength

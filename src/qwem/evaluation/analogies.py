@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from qwem._internal.checks import require_choice
-from qwem._internal.inputs import read_lines
+from qwem._internal.files import read_lines
 from qwem._internal.results import Plain, Result
+from qwem._internal.settings import require_choice
 from qwem.errors import CoverageError, DataError
 from qwem.evaluation.answers import answer_questions
 from qwem.evaluation.benchmarks import benchmark_file

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qwem._internal.arrays import unit_rows
-from qwem._internal.blocks import blocks, for_each
+from qwem._internal.arrays import blocks, for_each, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

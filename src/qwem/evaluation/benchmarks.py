@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
-from qwem._internal.output import writing_file
+from qwem._internal.files import writing_file
 from qwem.errors import DataError
 
 _TIMEOUT_SECONDS = 30

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qwem._internal.compilation import njit
+from qwem._internal.kernels import njit
 
 # The compiler may reorder comparisons and fuse products; sums have a fixed order.
 _MATH = {"nnan", "nsz", "contract"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.checks import require_whole
+from qwem._internal.settings import require_whole
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

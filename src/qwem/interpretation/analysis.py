@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from qwem._internal.progress import progress
+from qwem._internal.resources import progress
 from qwem._internal.results import Result, as_plain
 from qwem.errors import CoverageError
 from qwem.interpretation.completion import complete

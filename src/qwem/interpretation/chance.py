@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.blocks import blocks
+from qwem._internal.arrays import blocks
 from qwem.interpretation.task_vectors import slabs
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.blocks import blocks
-from qwem._internal.progress import progress
+from qwem._internal.arrays import blocks
+from qwem._internal.resources import progress
 from qwem.interpretation.task_vectors import pair_rows, slabs
 
 if TYPE_CHECKING:

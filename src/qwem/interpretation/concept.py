@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from qwem._internal.checks import require_whole
 from qwem._internal.results import Result, as_plain
+from qwem._internal.settings import require_whole
 from qwem.interpretation.chance import (
     p_value_of_largest,
     pairing_products,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from qwem._internal.results import Plain, Result
-from qwem._internal.text import one_line
+from qwem._internal.results import Plain, Result, one_line
 from qwem.dynamics import closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError

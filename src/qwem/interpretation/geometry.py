@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal.arrays import unit_rows
-from qwem._internal.checks import require_whole
 from qwem._internal.results import Result
+from qwem._internal.settings import require_whole
 from qwem.cooccurrence import Cooccurrence
 from qwem.embedding import Embedding
 from qwem.errors import SettingError

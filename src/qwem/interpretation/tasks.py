@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qwem._internal.inputs import read_lines
+from qwem._internal.files import read_lines
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import read_analogies
 from qwem.evaluation.benchmarks import benchmark_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qwem._internal.imports import lazy_names
+from qwem._internal import lazy_names
 from qwem._internal.resources import threads
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.inputs import is_url
-from qwem._internal.progress import Stopwatch
+from qwem._internal.files import is_url
+from qwem._internal.resources import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.usage import Usage
 from qwem.corpus import Corpus, Vocabulary

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem._internal.progress import Stopwatch
+    from qwem._internal.resources import Stopwatch
     from qwem.cooccurrence import Cooccurrence
     from qwem.model.settings import ResolvedSettings
     from qwem.target import Reweighting, Target

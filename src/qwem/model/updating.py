@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.progress import Stopwatch
+from qwem._internal.resources import Stopwatch
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.usage import Usage
 from qwem.corpus import Corpus, Vocabulary

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from qwem._internal.imports import require
+from qwem._internal import require
 from qwem.corpus import Corpus
 from qwem.embedding.sif import sif_weights
 from qwem.errors import SettingError

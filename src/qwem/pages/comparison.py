@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.blocks import blocks
+from qwem._internal.arrays import blocks
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.interpretation import overlaps

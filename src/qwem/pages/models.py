@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.feature_names import (
+from qwem.comparison import Stability
+from qwem.cooccurrence import Cooccurrence
+from qwem.cooccurrence.usage import Usage
+from qwem.embedding import Embedding, read_vectors
+from qwem.errors import ArtefactError, QwemError, SettingError
+from qwem.interpretation import features
+from qwem.model import Model
+from qwem.model.naming import (
     TOPICS,
     Names,
     home_of,
@@ -20,13 +27,6 @@ from qwem._internal.feature_names import (
     state_without_added,
     write_added,
 )
-from qwem.comparison import Stability
-from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.usage import Usage
-from qwem.embedding import Embedding, read_vectors
-from qwem.errors import ArtefactError, QwemError, SettingError
-from qwem.interpretation import features
-from qwem.model import Model
 from qwem.pages.sentences import Sentences
 from qwem.pages.spaces import Space
 from qwem.pages.summary import headline_numbers, paragraphs, settings_rows

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from qwem import __version__
-from qwem._internal.feature_names import LONGEST, checked_name
 from qwem.errors import ArtefactError, DataError, SettingError
+from qwem.model.naming import LONGEST, checked_name
 from qwem.pages import concepts
 from qwem.pages.stability import stable_neighbours
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.arrays import principal_axes
-from qwem._internal.blocks import blocks
+from qwem._internal.arrays import blocks, principal_axes
 from qwem.dynamics import ClosedFormDynamics, closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.arrays import unit_rows
-from qwem._internal.blocks import blocks
-from qwem._internal.progress import progress
+from qwem._internal.arrays import blocks, unit_rows
+from qwem._internal.resources import progress
 from qwem.pages.kernels import improve_layout
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from qwem._internal.output import writing_file
+from qwem._internal.files import writing_file
 from qwem.errors import SettingError
 from qwem.pages.data import FILE_WORDS, PageData
 from qwem.pages.models import PageModel, page_model

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from qwem import __version__
-from qwem._internal.inputs import file_states
+from qwem._internal.files import file_states
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import DataError

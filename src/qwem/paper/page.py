@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.text import html_table
+from qwem._internal.results import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

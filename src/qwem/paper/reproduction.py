@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from qwem import __version__
 from qwem._internal.figures import save_figure
-from qwem._internal.output import writing_file
-from qwem._internal.progress import Stopwatch, progress
+from qwem._internal.files import writing_file
+from qwem._internal.resources import Stopwatch, progress
 from qwem.errors import CorpusError, QwemError, SettingError
 from qwem.paper.ablation import figure_ablation, figure_alignment
 from qwem.paper.benchmarks import table_1, table_robustness

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from qwem._internal.leftovers import remove_abandoned, remove_directory
+from qwem._internal.files import remove_abandoned, remove_directory
 from qwem.dynamics import closed_form, entry_scale
 from qwem.errors import ConvergenceError
 from qwem.target import setting31
@@ -100,7 +100,7 @@ class Training:
                 step /= 2
 
     def _by_adam(self, rate: float, steps: int, checkpoint: Path) -> Trace:
-        from qwem._internal.imports import require
+        from qwem._internal import require
         from qwem.training import population, train
 
         loss, weighting = self._objective()

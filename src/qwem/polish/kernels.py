@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from qwem._internal.compilation import njit
-from qwem._internal.kernels import exp_of_negative, log_of_one_plus
+from qwem._internal.kernels import exp_of_negative, log_of_one_plus, njit
 
 Array = np.ndarray[Any, Any]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.checks import require_whole
 from qwem._internal.resources import blas_threads
+from qwem._internal.settings import require_whole
 from qwem.cooccurrence.slots import Slot, slots_from_json
 from qwem.embedding import Embedding
 from qwem.errors import SettingError

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.checks import require_whole
-from qwem._internal.progress import progress
-from qwem._internal.resources import blas_threads, require_memory
+from qwem._internal.resources import blas_threads, progress, require_memory
+from qwem._internal.settings import require_whole
 from qwem.cooccurrence.slots import slots_as_json
 from qwem.embedding import Embedding
 from qwem.embedding.spelling import Spelling

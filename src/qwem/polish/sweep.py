@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from qwem._internal.blocks import blocks, cut_evenly, for_each
+from qwem._internal.arrays import blocks, cut_evenly, for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

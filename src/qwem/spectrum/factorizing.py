@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from qwem._internal.blocks import blocks
+from qwem._internal.arrays import blocks
 from qwem._internal.resources import blas_threads, require_memory
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov, lapack

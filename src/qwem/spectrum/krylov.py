@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
-from qwem._internal.progress import progress
+from qwem._internal.resources import progress
 from qwem.errors import SettingError
 from qwem.spectrum.orthonormal import Block, GrowingBasis
 from qwem.spectrum.selection import Eigenpairs, Request, Selection, select

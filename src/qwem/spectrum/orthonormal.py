@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
-from qwem._internal.blocks import blocks, for_each
+from qwem._internal.arrays import blocks, for_each
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

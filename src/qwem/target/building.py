@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.blocks import blocks, for_each, stored_blocks
+from qwem._internal.arrays import blocks, for_each, stored_blocks
 from qwem._internal.resources import require_memory
 from qwem.errors import SettingError
 from qwem.target.reweighting import setting31

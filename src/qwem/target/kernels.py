@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from qwem._internal.compilation import njit
+from qwem._internal.kernels import njit
 
 Array = np.ndarray[Any, Any]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.blocks import blocks
+from qwem._internal.arrays import blocks
 from qwem.errors import ConvergenceError
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.arrays import check_csr
-from qwem._internal.blocks import blocks
+from qwem._internal.arrays import blocks, check_csr
 from qwem._internal.resources import require_memory
 from qwem.corpus import Vocabulary
 from qwem.errors import SettingError
@@ -263,7 +262,7 @@ class Target:
         if not isinstance(self.rest, sparse.csr_array):
             product: NDArray[Any] = self.rest @ vectors
             return product
-        from qwem._internal.sparse_product import multiply
+        from qwem._internal.kernels import multiply
 
         return multiply(self.rest, vectors)
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qwem._internal.blocks import cut_evenly
+from qwem._internal.arrays import cut_evenly
 from qwem._internal.resources import thread_count
 from qwem.errors import SettingError
 from qwem.training.losses import LOGISTIC, QUARTIC, Loss

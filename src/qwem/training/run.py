@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qwem._internal.leftovers import remove_abandoned
-from qwem._internal.progress import progress
+from qwem._internal.files import remove_abandoned
+from qwem._internal.resources import progress
 from qwem.errors import ConvergenceError, SettingError
 from qwem.training.checkpoint import load_checkpoint, run_identity, save_checkpoint
 from qwem.training.recorder import Recorder

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from qwem._internal.blocks import blocks
+from qwem._internal.arrays import blocks
 from qwem.errors import SettingError
 from qwem.target import Reweighting, negative_sampling, setting31, subsampling
 

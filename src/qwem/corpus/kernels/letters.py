@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from qwem._internal.compilation import njit
+from qwem._internal.kernels import njit
 
 # An entry of the letter table: the lower case in the low bits; above them what the letter does to a
 # capital sigma next to it (Unicode's "cased", or passed over as "case-ignorable", or neither).

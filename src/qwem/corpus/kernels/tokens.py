@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.compilation import njit
+from qwem._internal.kernels import njit
 from qwem.corpus.kernels.letters import (
     CASE_BITS,
     HIGH_BITS,

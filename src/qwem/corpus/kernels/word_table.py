@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.compilation import njit
+from qwem._internal.kernels import njit
 from qwem.corpus.kernels.letters import head, load8
 
 if TYPE_CHECKING:

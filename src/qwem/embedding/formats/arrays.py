@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.output import writing_file
+from qwem._internal.files import writing_file
 from qwem.embedding.formats.files import assemble, reading
 from qwem.embedding.formats.numpy_files import load_arrays
 from qwem.embedding.storage import check_words

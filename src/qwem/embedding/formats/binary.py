@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.progress import progress
-from qwem._internal.resources import require_memory
+from qwem._internal.resources import progress, require_memory
 from qwem.embedding.formats.files import assemble, parse_header, reading, writing
 from qwem.embedding.formats.text import check_for_text
 from qwem.errors import DataError

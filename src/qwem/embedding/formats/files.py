@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from qwem._internal.output import writing_file
+from qwem._internal.files import writing_file
 from qwem.embedding.embedding import Embedding
 from qwem.errors import DataError
 

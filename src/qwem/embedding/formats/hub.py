@@ -9,7 +9,7 @@ import numpy as np
 
 from qwem import __version__
 from qwem._internal import artefact
-from qwem._internal.text import markdown_table
+from qwem._internal.results import markdown_table
 from qwem.embedding.formats.tokenizer_json import TOKENIZERS, tokenizer_json
 from qwem.embedding.sif import sif_weights
 from qwem.embedding.storage import check_words, stored_vectors

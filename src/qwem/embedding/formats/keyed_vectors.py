@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qwem._internal.imports import require
+from qwem._internal import require
 from qwem.corpus import Vocabulary
 from qwem.embedding.embedding import Embedding
 from qwem.errors import SettingError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from qwem._internal.output import writing_file
+from qwem._internal.files import writing_file
 from qwem.embedding.formats.arrays import checked
 from qwem.embedding.storage import check_words
 from qwem.errors import DataError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from qwem._internal.output import writing_file
+from qwem._internal.files import writing_file
 from qwem.embedding.formats.arrays import checked
 from qwem.embedding.storage import check_words
 from qwem.errors import DataError

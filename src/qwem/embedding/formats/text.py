@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.blocks import blocks
-from qwem._internal.progress import progress
+from qwem._internal.arrays import blocks
+from qwem._internal.resources import progress
 from qwem.embedding.formats.files import assemble, parse_header, reading, writing
 from qwem.embedding.storage import check_words
 from qwem.errors import DataError, SettingError

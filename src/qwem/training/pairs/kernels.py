@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qwem._internal.compilation import njit
-from qwem._internal.kernels import GOLDEN, mix
+from qwem._internal.kernels import GOLDEN, mix, njit
 
 Array = np.ndarray[Any, Any]
 

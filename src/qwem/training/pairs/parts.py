@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.blocks import even_cuts
+from qwem._internal.arrays import even_cuts
 from qwem.errors import CorpusError
 
 if TYPE_CHECKING:

@@ -1,0 +1,395 @@
+"""Files: outputs that are written whole or not at all, temporary names, and inputs."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import glob
+import hashlib
+import mmap
+import os
+import re
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from qwem.errors import ArtefactError, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+
+@contextmanager
+def writing_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file that becomes `path` when the block ends without an error.
+
+    A regular file is replaced by a rename, so that a killed run leaves the old file or the new one.
+    Symbolic links are followed. Pipes and devices are written to, and ``-`` is standard output.
+    """
+    if os.fspath(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    given, final = Path(path), Path(os.path.realpath(path))
+    if given.is_dir():
+        raise ArtefactError(f"{path} is a directory; name a file to write.")
+    partial = temporary_name(final)
+    with naming(given, partial):
+        if _is_stream(given):
+            with given.open("wb") as file:
+                yield file
+            return
+        final.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(final)
+        try:
+            with partial.open("xb") as file, claimed(partial):
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(final)
+            _flush_to_disk(final.parent)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Raise `ArtefactError` if nothing can be written to `path`, as far as can be told beforehand.
+
+    Parent directories that do not exist yet are made when it is written.
+    """
+    if os.fspath(path) == "-":
+        return
+    parents = Path(os.path.realpath(path)).parents
+    nearest = next(parent for parent in parents if parent.exists())
+    if not nearest.is_dir():
+        raise ArtefactError(f"{path} can't be written: {nearest} is a file; choose another path.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise ArtefactError(
+            f"{path} can't be written: there is no permission to write to {nearest}; choose "
+            "another path."
+        )
+
+
+def require_writable_file(path: str | os.PathLike[str]) -> None:
+    """Raise `ArtefactError` if no file can be written to `path`, as far as can be told."""
+    if Path(path).is_dir():
+        raise ArtefactError(f"{path} is a directory; name a file to write.")
+    if not _is_stream(Path(path)):
+        require_writable(path)
+
+
+@contextmanager
+def writing_directory(
+    path: str | os.PathLike[str], check_replaceable: Callable[[Path], None]
+) -> Iterator[Path]:
+    """Yield an empty directory that becomes `path` when the block ends without an error.
+
+    The directory is built beside its destination and moved there by a rename. `check_replaceable`
+    raises an error if the directory that it is given must not be replaced. It is called before the
+    work, and again before and after the old directory is moved out of the way.
+    """
+    final = Path(os.path.realpath(path))
+    check_replaceable(final)
+    partial = temporary_name(final)
+    with naming(Path(path), partial):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(final)
+        partial.mkdir()
+        try:
+            with claimed(partial):
+                yield partial
+                for entry in [*partial.rglob("*"), partial]:
+                    _flush_to_disk(entry)
+                _put_in_place(partial, final, check_replaceable)
+            _flush_to_disk(final.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _put_in_place(partial: Path, final: Path, check_replaceable: Callable[[Path], None]) -> None:
+    """Move a finished directory to its destination; of two at once, one comes last and wins."""
+    retire = False
+    while True:
+        check_replaceable(final)
+        if _exchange(partial, final):
+            try:
+                check_replaceable(partial)
+            except BaseException:
+                # Something was added to the old directory at the last moment: put it back.
+                _exchange(partial, final)
+                raise
+            return
+        try:
+            partial.rename(final)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES):
+                raise
+        else:
+            return
+        if not retire:
+            # Another process was first; now there is something to swap with.
+            retire = True
+            continue
+        # This system can't swap two names in one step.
+        retired = temporary_name(final)
+        try:
+            final.rename(retired)
+        except FileNotFoundError:
+            continue
+        try:
+            check_replaceable(retired)
+        except BaseException:
+            retired.rename(final)
+            raise
+        shutil.rmtree(retired, ignore_errors=True)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap two directories in one step, so that neither name is ever missing.
+
+    Linux can do that. Returns False where the system or the file system can't, and where there is
+    nothing to swap with.
+    """
+    try:
+        swap = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(swap(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path is to be written to as it is, and not to be replaced."""
+    if path.exists() and not path.is_file():
+        return True
+    # /dev/stdout is such a path even where it is redirected to a regular file.
+    return path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm")
+
+
+def _flush_to_disk(path: Path) -> None:
+    if not (path.is_dir() or path.is_file()):
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:  # a directory without permission to list it, or any on Windows
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        if not path.is_dir():  # some file systems can't flush directories
+            raise
+    finally:
+        os.close(descriptor)
+
+
+_ABOUT_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_LONGEST = 200  # bytes of a name; file systems end at 255, and the owner has to be added
+_CLOCK_ERROR = 2.0  # seconds by which the time of a file and that of a process may differ
+
+
+@contextmanager
+def temporary_directory(name: str) -> Iterator[Path]:
+    """Yield an empty directory among the system's temporary files, which is removed at the end.
+
+    Directories of this name that killed processes left there are removed first.
+    """
+    place = Path(tempfile.gettempdir(), name)
+    remove_abandoned(place)
+    directory = temporary_name(place)
+    with naming(place.parent, directory):
+        directory.mkdir(mode=0o700)
+        try:
+            with claimed(directory):
+                yield directory
+        finally:
+            # Windows can't remove a file that is mapped.
+            shutil.rmtree(directory, ignore_errors=os.name == "nt")
+
+
+def temporary_name(final: Path) -> Path:
+    """Return a new hidden name beside `final` that tells which process uses it."""
+    return final.with_name(f"{_stem(final)}{os.getpid()}-{secrets.token_hex(4)}")
+
+
+@contextmanager
+def claimed(path: Path) -> Iterator[None]:
+    """Lock a temporary file or directory in the block, as a sign that a living process uses it.
+
+    The system drops the lock when the process ends, in whatever way. Where it has no such locks,
+    the process number in the name has to do.
+    """
+    with _lock(path):
+        yield
+
+
+@contextmanager
+def naming(given: Path, temporary: Path) -> Iterator[None]:
+    """Make errors about a temporary name, or about no file at all, name the path of the user."""
+    try:
+        yield
+    except OSError as error:
+        nameless = error.filename is None and error.errno in _ABOUT_THE_DISK
+        if nameless or str(error.filename).startswith(str(temporary)):
+            error.filename, error.filename2 = str(given), None
+        raise
+
+
+def remove_abandoned(final: Path) -> None:
+    """Remove what killed processes of this machine left beside `final`."""
+    for entry, owner in _temporaries(final):
+        with suppress(OSError):  # of another user, or removed by another process meanwhile
+            if _is_used(entry, owner):
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink()
+
+
+def remove_directory(path: Path) -> None:
+    """Remove a directory in one step, so that a killed process leaves all of it or nothing."""
+    remove_abandoned(path)
+    retired = temporary_name(path)
+    path.rename(retired)
+    shutil.rmtree(retired)
+
+
+def is_being_written(final: Path) -> bool:
+    """Return whether a process is about to put something new in the place of `final`."""
+    return any(True for _ in _temporaries(final))
+
+
+def _temporaries(final: Path) -> Iterator[tuple[Path, int]]:
+    """Yield the temporary names beside `final`, and the processes that made them."""
+    pattern = re.compile(rf"{re.escape(_stem(final))}(\d+)-[0-9a-f]{{8}}")
+    try:
+        entries = list(final.parent.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if match := pattern.fullmatch(entry.name):
+            yield entry, int(match[1])
+
+
+def _stem(final: Path) -> str:
+    name = final.name
+    if len(os.fsencode(name)) > _LONGEST:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
+    host = re.sub(r"[^A-Za-z0-9]+", "", socket.gethostname())[:20]
+    return f".{name}.{host}-"
+
+
+def _is_used(path: Path, owner: int) -> bool:
+    """Return whether the process that made a temporary name is still at work on it."""
+    import psutil
+
+    with _lock(path) as free:
+        if not free:
+            return True
+    try:
+        born = psutil.Process(owner).create_time()
+    except psutil.Error:
+        return False
+    # A process that is younger than the file has been given the number of one that is gone.
+    return bool(born < path.stat().st_mtime + _CLOCK_ERROR)
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[bool]:
+    """Lock a file or directory; yield False if another process has locked it."""
+    try:
+        import fcntl
+    except ImportError:
+        yield True
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = True
+        except BlockingIOError:
+            free = False
+        except OSError:
+            free = True  # a file system without locks
+        yield free
+    finally:
+        os.close(descriptor)
+
+
+def read_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line) for every line that is neither blank nor a ``#`` comment."""
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{file} can't be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        broken = error.object[: error.start].count(b"\n") + 1
+        raise DataError(f"{file}, line {broken}: the text is not UTF-8.") from error
+    for place, line in enumerate(text.split("\n"), start=1):
+        if line.strip() and not line.startswith("#"):
+            yield place, line.strip("\r\n ")
+
+
+def file_states(paths: Iterable[str | os.PathLike[str]]) -> list[list[Any]]:
+    """Return the name, size and modification time of every file that `paths` name.
+
+    A path is a file, a directory (searched recursively) or a pattern. A path that doesn't exist has
+    no state; reading it later reports the error.
+    """
+    given = [
+        Path(name)
+        for path in paths
+        for name in ([path] if Path(path).exists() else glob.glob(str(path)))
+    ]
+    files = {file for path in given for file in (path.rglob("*") if path.is_dir() else [path])}
+    stats = [(str(file.resolve()), file.stat()) for file in sorted(files)]
+    return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+
+
+# More than one letter before the colon: C:// is a drive.
+_URL = re.compile(r"([a-z][a-z0-9+.-]+::)*[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+# After :// a user, with a password or not; elsewhere a user with a password.
+_USER = re.compile(r"((?<=://)[^/?#\s]*|[^\s/:@]+:[^\s/:@]+)@")
+_QUERY = re.compile(r"(https?://[^\s?#]*\?)[^\s)\"']+", re.IGNORECASE)
+
+
+def is_url(item: object) -> bool:
+    """Return whether `item` is a string that names something by a URL, such as ``s3://…``.
+
+    >>> is_url("s3://bucket/wiki.parquet"), is_url("wiki.parquet"), is_url("c://wiki.parquet")
+    (True, False, False)
+    """
+    return isinstance(item, str) and _URL.match(item) is not None
+
+
+def without_secrets(text: str) -> str:
+    """Return text in which no URL has a user, a password or a query, which may be signed.
+
+    >>> without_secrets("ftp://me:secret@host/file and https://host/file?token=secret are missing")
+    'ftp://…@host/file and https://host/file?… are missing'
+    """
+    return _QUERY.sub(r"\1…", _USER.sub("…@", text))
+
+
+def release(array: NDArray[Any]) -> None:
+    """Give back the memory of a mapped array, or of a part of one; the file is read when needed.
+
+    Otherwise pages that were read stay in this process's memory until the system runs short of it.
+    Does nothing for arrays that are not mapped, or that may have been changed.
+    """
+    import numpy as np
+
+    mapped: Any = getattr(array, "_mmap", None)
+    if mapped is None or getattr(array, "mode", None) != "r" or not hasattr(mapped, "madvise"):
+        return
+    first, stop = np.lib.array_utils.byte_bounds(array)
+    start = np.frombuffer(mapped, np.uint8).ctypes.data
+    first = (first - start) // mmap.PAGESIZE * mmap.PAGESIZE
+    mapped.madvise(mmap.MADV_DONTNEED, first, stop - start - first)
