@@ -33,9 +33,8 @@ from qwem.cluster import connected, count_files
 from qwem.cluster.factorizing import factorize
 from qwem.cluster.polishing import polish
 from qwem.model import Settings
-from qwem.model.fitting import count, read
+from qwem.model.fitting import build_target, count, read
 from qwem.model.settings import resolve_auto
-from qwem.model.solution import build_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

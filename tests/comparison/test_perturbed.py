@@ -12,8 +12,8 @@ from qwem import Cooccurrence, Corpus
 from qwem.comparison.folds import FoldCounts, deal
 from qwem.comparison.perturbed import PerturbedSpectra
 from qwem.model import Settings
+from qwem.model.fitting import build_target
 from qwem.model.settings import resolve_auto
-from qwem.model.solution import build_target
 from qwem.spectrum import Spectrum, factorize
 
 WORDS, TOPICS, DIM = 90, 12, 6

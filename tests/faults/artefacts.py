@@ -12,9 +12,9 @@ from scipy import sparse
 import qwem
 from qwem.cooccurrence import Cooccurrence
 from qwem.model import Model
+from qwem.model.model import ClosedForm
 from qwem.model.naming import read_names, write_names
-from qwem.model.solution import ClosedForm
-from qwem.model.update_state import UpdateState
+from qwem.model.updating import UpdateState
 from qwem.polish import polish
 from qwem.spectrum import factorize, singular_triplets
 from qwem.target import Target, mstar, rank_one, setting31
@@ -43,7 +43,7 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
     trainer = population(counts, dim=2, rate=0.01)
     settings = {"target": "mstar", "window": 3}
     waiting = qwem.Vocabulary(("later",), np.array([1]))
-    state = replace(UpdateState.of(counts, corpus.vocabulary, corpus, 2), waiting=waiting)
+    state = replace(UpdateState.of(counts, corpus, 2), waiting=waiting)
     artefacts: dict[str, Any] = {
         "corpus": corpus,
         "dense-counts": counts,

@@ -11,10 +11,9 @@ import qwem
 from model.topics import topic_documents
 from qwem import Cooccurrence, Corpus, Settings, Vocabulary
 from qwem.errors import CorpusError
-from qwem.model import choices, fit
+from qwem.model import fit, fitting
 from qwem.model.fitting import count, read
-from qwem.model.settings import resolve_auto
-from qwem.model.subsampling import original_vocabulary
+from qwem.model.settings import original_vocabulary, resolve_auto
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +111,7 @@ def test_the_vocabulary_is_cut_where_memory_is_short(monkeypatch: pytest.MonkeyP
     assert whole.update_state is not None
     met = whole.update_state.counts.symmetric.toarray() > 0
     needed = [32 * met[:n, :n].sum() + 64 * 3 * n for n in range(87)]
-    monkeypatch.setattr(choices, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(fitting, "available_memory", lambda: 100_000)
     cut = qwem.fit(documents, dim=3)
     words = len(cut.vocabulary)
     assert needed[words] <= 100_000 < needed[words + 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import qwem
 from model.topics import topic_documents
 from qwem.comparison import stability
 from qwem.errors import ArtefactError, UnknownWordError
+from qwem.model import _HOMES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +33,12 @@ def test_every_kind_is_loaded(tmp_path: Path) -> None:
     assert isinstance(qwem.load(vectors), qwem.Embedding)
     with pytest.raises(ArtefactError, match="belongs to another artefact"):
         qwem.load(next(tmp_path.glob("3/*/metadata.json")).parent.parent / "update-state")
+
+
+@pytest.mark.parametrize("home", _HOMES.values())
+def test_every_kind_has_a_class_that_loads_it(home: str) -> None:
+    module, _, name = f"qwem.{home}".rpartition(".")
+    assert callable(getattr(import_module(module), name).load)
 
 
 def test_a_model_is_asked_for_words() -> None:

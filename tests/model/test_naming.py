@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from qwem import Embedding, Model, Spectrum, Vocabulary
+from qwem.model.model import ClosedForm
 from qwem.model.naming import name_feature, read_names, write_names
-from qwem.model.solution import ClosedForm
 from qwem.polish import Polished
 from qwem.polish.contexts import Contexts
 

@@ -14,12 +14,12 @@ from qwem import Cooccurrence, Corpus, Model
 from qwem.comparison import diff_models
 from qwem.dynamics.flow import requiv_distance
 from qwem.errors import CorpusError, CountError, SettingError
-from qwem.model.solution import ClosedForm
+from qwem.model.model import ClosedForm
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qwem.model.update_state import UpdateState
+    from qwem.model.updating import UpdateState
 
 DIM = 8
 OLD, NEW = topic_documents(3000), topic_documents(150, seed=1)

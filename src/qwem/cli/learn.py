@@ -272,7 +272,7 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
     from qwem.model.fitting import count, read
-    from qwem.model.provenance import reject_fixed_settings
+    from qwem.model.settings import reject_fixed_settings
 
     kinds = {kind_of(item) for item in options.inputs}
     if len(kinds) > 1 or kinds - {None, "cooccurrence", "corpus"}:
@@ -318,7 +318,7 @@ def _train(options: argparse.Namespace) -> None:
     The same command continues an interrupted run; with a later end, it continues a finished one.
     """
     from qwem.evaluation import evaluate_analogies, read_analogies
-    from qwem.model.provenance import reject_fixed_settings
+    from qwem.model.settings import reject_fixed_settings
     from qwem.training.from_text import run_training
 
     training = TrainingSettings(**given(options, TrainingSettings.options()))

@@ -10,10 +10,9 @@ from qwem.cluster._counts import gather_counts
 from qwem.cluster.counting import SHARD_BYTES, count_text
 from qwem.cluster.polishing import ClusterStepper
 from qwem.model import Settings
-from qwem.model.choices import require_enough
-from qwem.model.fitting import assemble
+from qwem.model.fitting import assemble, require_enough, target_settings
+from qwem.model.model import ClosedForm
 from qwem.model.settings import resolve_auto
-from qwem.model.solution import ClosedForm, target_settings
 from qwem.polish import polish
 from qwem.spectrum import factorize
 from qwem.target.building import TargetPlan
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from qwem.model import Model
+    from qwem.model.model import Solution
     from qwem.model.settings import ResolvedSettings
-    from qwem.model.solution import Solution
 
 
 def fit_files(
@@ -72,7 +71,7 @@ def fit_files(
 def _learn(counts: Any, settings: ResolvedSettings, watch: Stopwatch) -> Solution:
     """Return the closed form of counts on a cluster, or its polished vectors.
 
-    It is `qwem.model.solution.learn` with the entries and steps of rows made by workers.
+    It is `qwem.model.fitting.learn` with the entries and steps of rows made by workers.
     """
     with watch.stage("target"):
         made, reweighting = target_settings(counts, settings)

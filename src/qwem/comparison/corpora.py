@@ -19,7 +19,7 @@ from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.model import Settings, fit
 from qwem.model.fitting import read
-from qwem.model.provenance import reject_fixed_settings
+from qwem.model.settings import reject_fixed_settings
 from qwem.polish import Polished
 
 if TYPE_CHECKING:

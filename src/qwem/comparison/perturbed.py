@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from qwem.errors import RankError
-from qwem.model.solution import build_target
+from qwem.model.fitting import build_target
 from qwem.spectrum import factorize
 from qwem.spectrum.selection import fix_signs
 

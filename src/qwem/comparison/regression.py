@@ -25,8 +25,7 @@ from qwem.corpus.tokenizer import tokenizer_from_name
 from qwem.errors import CorpusError, SettingError
 from qwem.model import Settings, fit
 from qwem.model.fitting import read
-from qwem.model.provenance import reject_fixed_settings
-from qwem.model.settings import resolve_auto
+from qwem.model.settings import reject_fixed_settings, resolve_auto
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 from qwem._internal.resources import blas_threads
 from qwem.comparison.perturbed import PerturbedSpectra
 from qwem.embedding import Embedding
-from qwem.model.solution import build_target
+from qwem.model.fitting import build_target
 from qwem.polish import Polished, polish
 from qwem.spectrum import factorize
 

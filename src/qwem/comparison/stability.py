@@ -24,8 +24,7 @@ from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.model import Model, Settings, fit
 from qwem.model.fitting import read
-from qwem.model.provenance import reject_fixed_settings
-from qwem.model.settings import resolve_auto
+from qwem.model.settings import reject_fixed_settings, resolve_auto
 
 if TYPE_CHECKING:
     import os

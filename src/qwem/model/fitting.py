@@ -7,24 +7,46 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qwem._internal.files import is_url
-from qwem._internal.resources import Stopwatch
+from qwem._internal.resources import Stopwatch, available_memory, blas_threads
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.usage import Usage
-from qwem.corpus import Corpus, Vocabulary
+from qwem.corpus import Corpus
+from qwem.corpus.reading import AUTO_MIN_COUNT
 from qwem.errors import CorpusError
-from qwem.model.choices import cut_to_memory, describe, require_enough
-from qwem.model.model import Model
-from qwem.model.provenance import reject_fixed_settings, settings_of
-from qwem.model.settings import Settings, resolve_auto
-from qwem.model.solution import learn
-from qwem.model.subsampling import original_vocabulary, recorded_subsampling
-from qwem.model.update_state import UpdateState
+from qwem.model.model import ClosedForm, Model
+from qwem.model.settings import (
+    DIM,
+    WINDOW,
+    Settings,
+    original_vocabulary,
+    reject_fixed_settings,
+    resolve_auto,
+    settings_of,
+)
+from qwem.polish import Polished, polish
+from qwem.polish.polished import shared_rows
+from qwem.spectrum import factorize
 
 if TYPE_CHECKING:
+    from qwem.corpus import Vocabulary
+    from qwem.model.model import Solution
     from qwem.model.settings import Preset, ResolvedSettings
-    from qwem.model.solution import Solution
+    from qwem.spectrum import Spectrum
+    from qwem.target import Reweighting, Target
 
+UPDATE_TOL = 0.03
+"""The tolerance of the closed form of an updated polished model, whose vectors go on from the
+earlier ones and hardly depend on it."""
+FEWEST_WORDS = 100
+"""The length of the shortest text that a dimension is chosen for."""
+
+# Bytes of memory that a fit takes at its peak, per pair of words and per number of a vector.
+_PAIR_BYTES, _VECTOR_BYTES = 32, 64
+# Distinct pairs per running word and step of the window in two million words; in more text, less.
+_PAIRS_PER_STEP, _MEASURED_WORDS, _PAIR_GROWTH = 0.7, 2e6, 0.8
 # No space, and an ending that files of text have.
 _FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
 
@@ -65,7 +87,7 @@ def fit(
     watch = Stopwatch()
     if isinstance(source, Cooccurrence):
         model = fit_counts(source, None, given, watch)
-        return replace(model, update_state=_update_state(source, None)) if keep_counts else model
+        return _with_counts(model, source, None, None) if keep_counts else model
     with watch.stage("read"):
         corpus = source if isinstance(source, Corpus) else read(source, given)
         resolved = resolve_auto(given, corpus.vocabulary)
@@ -82,9 +104,7 @@ def fit(
         usage = Usage.of(counts, corpus.vocabulary.counts)
     model = fit_counts(counts, corpus, resolved, watch, usage=usage, found=found)
     model = replace(model, corpus={"fingerprint": corpus.fingerprint, **model.corpus})
-    return (
-        replace(model, update_state=_update_state(counts, corpus, least)) if keep_counts else model
-    )
+    return _with_counts(model, counts, corpus, least) if keep_counts else model
 
 
 def fit_counts(
@@ -171,19 +191,13 @@ def count(corpus: Corpus, settings: Settings) -> Cooccurrence:
     )
 
 
-def _update_state(
-    counts: Cooccurrence, corpus: Corpus | None, least: int | None = None
-) -> UpdateState:
-    """Return what an update of the model will need.
+def _with_counts(
+    model: Model, counts: Cooccurrence, corpus: Corpus | None, least: int | None
+) -> Model:
+    """Return the model with what an update will need; see `UpdateState.of`."""
+    from qwem.model.updating import UpdateState
 
-    A new word enters when it has occurred `least` times, or else as often as the rarest word.
-    """
-    if corpus is None:
-        frequencies = recorded_subsampling(counts.vocabulary, counts.sources).frequencies
-        words = Vocabulary(counts.vocabulary.words, frequencies)
-    else:
-        words = corpus.vocabulary
-    return UpdateState.of(counts, words, corpus, least or max(1, int(words.counts.min())))
+    return replace(model, update_state=UpdateState.of(counts, corpus, least))
 
 
 def _are_paths(source: Any) -> bool:
@@ -201,3 +215,148 @@ def _are_paths(source: Any) -> bool:
             "paths that exist, or documents of more than one word."
         )
     return missing is None
+
+
+def learn(
+    counts: Cooccurrence,
+    settings: ResolvedSettings,
+    watch: Stopwatch,
+    *,
+    earlier: Solution | None = None,
+) -> Solution:
+    """Return the closed form of counts, or its polished vectors.
+
+    Parameters
+    ----------
+    counts, settings
+        What to learn from, and how.
+    watch
+        Measures the stages.
+    earlier
+        What was learned from similar counts. The work starts from there, and features keep their
+        signs. If that is polished, its vectors move as the closed form does, and are polished from
+        there.
+    """
+    before = earlier if settings.polish and isinstance(earlier, Polished) else None
+    with watch.stage("target"):
+        target = build_target(counts, settings)
+    with watch.stage("factorize"), blas_threads():
+        spectrum = factorize(
+            target,
+            settings.dim,
+            signed=settings.signed,
+            tol=settings.tol if before is None else max(settings.tol, UPDATE_TOL),
+            seed=settings.seed,
+            warm_start=None if earlier is None else earlier.spectrum,
+        )
+        if earlier is not None:
+            spectrum = with_signs_of(earlier.spectrum, spectrum)
+    if not settings.polish:
+        return ClosedForm(spectrum)
+    with watch.stage("polish"), blas_threads():
+        start = None if before is None else before.warm_start(spectrum)
+        return polish(spectrum, counts, ngrams=settings.ngrams, start=start)
+
+
+def build_target(counts: Cooccurrence, settings: ResolvedSettings) -> Target:
+    """Build the target of counts."""
+    from qwem.target.building import build
+    from qwem.target.targets import formula_of
+
+    made, reweighting = target_settings(counts, settings)
+    return build(counts, formula_of(made), made, reweighting=reweighting)
+
+
+def target_settings(
+    counts: Cooccurrence, settings: ResolvedSettings
+) -> tuple[dict[str, Any], Reweighting]:
+    """Return the settings of the target's formula, and its reweighting."""
+    from qwem.target import negative_sampling, rank_one, setting31, word_probability
+    from qwem.target.targets import PMI_FLOOR
+
+    if settings.target == "pmi":
+        return {"target": "pmi", "floor": PMI_FLOOR}, setting31()
+    if settings.target == "ppmi":
+        return {"target": "ppmi", "shift": 0.0}, setting31()
+    reweighting = setting31()
+    if settings.coupling:
+        reweighting *= rank_one(word_probability(counts) ** settings.coupling)
+    reweighting *= negative_sampling(exponent=1.0, negatives=settings.negatives)
+    made = {"negatives": settings.negatives, "shrinkage": settings.shrinkage}
+    return {"target": "mstar", **made}, reweighting
+
+
+def with_signs_of(earlier: Spectrum, spectrum: Spectrum) -> Spectrum:
+    """Return a spectrum whose features point the way that their matches in an earlier one do.
+
+    Features are matched one to one, so that the sum of their squared overlaps is largest. Their
+    order stays that of the eigenvalues.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    old, new = shared_rows(earlier.vocabulary, spectrum.vocabulary)
+    products = earlier.eigenvectors[old].T @ spectrum.eigenvectors[new]
+    rows, columns = linear_sum_assignment(products**2, maximize=True)
+    signs = np.ones(spectrum.dim, spectrum.eigenvectors.dtype)
+    signs[columns] = np.where(products[rows, columns] < 0, -1, 1)
+    return replace(spectrum, eigenvectors=spectrum.eigenvectors * signs)
+
+
+def require_enough(settings: ResolvedSettings, vocabulary: Vocabulary) -> None:
+    """Raise `CorpusError` for a text that is too short to choose a dimension for."""
+    length = int(vocabulary.counts.sum())
+    if "dim" in settings.adapted and length < FEWEST_WORDS:
+        raise CorpusError(
+            f"The text has {length:,} words, {len(vocabulary):,} of them different, which is too "
+            f"little to learn from; give at least {FEWEST_WORDS} words, or choose `dim` yourself."
+        )
+
+
+def cut_to_memory(corpus: Corpus, settings: ResolvedSettings) -> Corpus:
+    """Return the corpus with as many words as memory holds: all of them, if it can.
+
+    A rough estimate of the pairs comes first; if their memory is short, a sample of the text is
+    counted. Both err on the large side, and counting refuses what would not fit in any case.
+    """
+    words, length = len(corpus.vocabulary), corpus.tokens.size
+    budget = available_memory() - _VECTOR_BYTES * settings.dim * np.arange(words + 1)
+    growth = (max(length, _MEASURED_WORDS) / _MEASURED_WORDS) ** (_PAIR_GROWTH - 1)
+    rough = min(float(words) ** 2, _PAIRS_PER_STEP * settings.window * length * growth)
+    if _PAIR_BYTES * rough <= budget[-1]:
+        return corpus
+    from qwem.cooccurrence._estimates import sampled_pairs
+    from qwem.cooccurrence._subsampling import Subsampling
+    from qwem.cooccurrence.slots import window_slots
+
+    subsampling = None
+    if settings.subsample is not None:
+        subsampling = Subsampling(settings.subsample, settings.seed, settings.draws)
+    slots = window_slots(settings.window, settings.weights, "symmetric")
+    fits = _PAIR_BYTES * sampled_pairs(corpus, slots, subsampling) <= budget
+    return corpus if fits.all() else corpus.restrict(max(1, int(fits.argmin()) - 1))
+
+
+def describe(
+    settings: ResolvedSettings, vocabulary: Vocabulary, corpus: Corpus | None, found: int
+) -> str:
+    """Return in one line what was chosen for a text, and why.
+
+    `found` is how many words there were before `cut_to_memory`.
+    """
+    words, length = len(vocabulary), int(vocabulary.counts.sum())
+    text = f"{words:,} words"
+    least = None if corpus is None else corpus.settings.get("min_count")
+    if words < found:
+        text += f", the most frequent of {found:,}: memory does not hold more"
+    elif settings.vocab_size is None and least is not None:
+        text += f" that occur at least {least} times" if least > 1 else ", all that occur"
+        if settings.min_count == "auto" and least < AUTO_MIN_COUNT:
+            text += " in this short text"
+    text += f"; dimension {settings.dim}"
+    adapted = "dim" in settings.adapted and settings.dim != DIM
+    if corpus is not None and "window" in settings.adapted and settings.window > WINDOW:
+        text += f", window {settings.window}"
+        adapted = True
+    if adapted:
+        text += f", for a text of {length:,} words"
+    return text + ("; polished." if settings.polish else "; the closed form.")

@@ -5,32 +5,170 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
 
 from qwem._internal import artefact
+from qwem.cooccurrence import Slot
 from qwem.cooccurrence.usage import Usage
 from qwem.corpus import Phrases
 from qwem.embedding import Embedding, write_hub
-from qwem.model.solution import ClosedForm, Solution
-from qwem.model.update_state import UpdateState
+from qwem.errors import SettingError
+from qwem.model.settings import Settings
 from qwem.polish import Polished
+from qwem.spectrum import Spectrum
 
 if TYPE_CHECKING:
     import os
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Vocabulary
     from qwem.corpus.reading import Documents, Errors
     from qwem.embedding.embedding import Neighbours
     from qwem.embedding.storage import StoredType
     from qwem.model.new_words import Counts, NewVectors, NewWord
-    from qwem.spectrum import Spectrum
+    from qwem.model.settings import ResolvedSettings
+    from qwem.model.updating import UpdateState
+
+    Matrix: TypeAlias = NDArray[np.float32]
+    Vector: TypeAlias = NDArray[np.float64]
 
 KIND = "model"
 _CLOSED, _POLISHED, _PHRASES, _STATE = "spectrum", "polished", "phrases", "update-state"
 _USAGE = "usage"
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForm:
+    """The closed form as what was learned; see `qwem.polish.Polished` for the other.
+
+    >>> import qwem
+    >>> solution = qwem.fit(["a b a c"] * 50, dim=2, polish=False).solution
+    >>> solution.embedding(dim=1).vectors.shape
+    (3, 1)
+    """
+
+    spectrum: Spectrum
+
+    def embedding(
+        self,
+        dim: int | None = None,
+        *,
+        exponent: float = 0.5,
+        time: float | None = None,
+        init_scale: float = 1e-6,
+    ) -> Embedding:
+        """Return the word vectors; see `qwem.Model.embedding`."""
+        if time is None:
+            return self.spectrum.embedding(dim=dim, exponent=exponent)
+        if exponent != 0.5:
+            raise SettingError("time and exponent can't both be given: training knows only ½.")
+        from qwem.dynamics import closed_form
+
+        spectrum = self.spectrum if dim is None else self.spectrum.restrict(dim)
+        return closed_form(spectrum, init_scale=init_scale).embedding(time)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The closed form has one context per word: its symmetric window."""
+        weights = self.spectrum.target_settings.get("weights")
+        return (Slot(None if weights is None else tuple(weights), directed=False),)
+
+    @property
+    def context_vectors(self) -> Matrix:
+        """W′ = V sign(Λ)|Λ|^½, one row for each word."""
+        return self.spectrum.context_embedding().vectors
+
+    @cached_property
+    def projection(self) -> NDArray[Any]:
+        """Γ V sign(Λ)|Λ|^−½: a row of the target, times this, is the vector of the row's word.
+
+        By the definition of eigenvectors that is W's own row for a word of the target.
+        """
+        values = self.spectrum.eigenvalues
+        basis = self.spectrum.eigenvectors * (np.sign(values) * np.abs(values) ** -0.5)
+        scale = self.spectrum.row_scale
+        return basis if scale is None else basis / scale[:, None]
+
+    def solve_rows(
+        self,
+        rows: sparse.csr_array[Any],
+        *,
+        dispersion: float = 1.0,
+        occurrences: Vector | None = None,
+        shrinkage: float | None = None,
+    ) -> tuple[Matrix, Matrix]:
+        """Return vectors of new words, given their counts with each word, and covariances.
+
+        A vector is the row that the counts would have in the target, projected. The covariance is
+        that of the jackknife over the pairs of the text: the row with a pair, less that without.
+
+        Parameters
+        ----------
+        rows
+            Words × words of the model, or × contexts, whose counts are added up.
+        dispersion
+            What one pair counts for.
+        occurrences
+            How often each new word occurred; by default, what its pairs amount to.
+        shrinkage
+            That of the rows, where the target has any; by default the target's own.
+        """
+        from qwem.target.rows import target_rows
+
+        settings, words = dict(self.spectrum.target_settings), self.spectrum.vocabulary.counts
+        if shrinkage is not None and "shrinkage" in settings:
+            settings["shrinkage"] = shrinkage
+        rows = by_word(rows, len(words))
+        if occurrences is None:
+            if "pair_total" not in settings:
+                raise SettingError(
+                    "This model does not record how many pairs it was made of, so new words can't "
+                    "be embedded; fit from text or counts."
+                )
+            occurrences = rows.sum(axis=1) * (words.sum() / settings["pair_total"])
+        basis, found = self.projection, []
+        for number, often in enumerate(occurrences):
+            row = rows[[number]]
+            columns, seen = row.indices, row.data.astype(np.float64)
+            entries = target_rows(settings, words, row, [often])[0]
+            fewer = sparse.csr_array(
+                (np.maximum(seen - dispersion, 0), columns, row.indptr), shape=row.shape
+            )
+            change = (entries - target_rows(settings, words, fewer, [often])[0])[columns]
+            variance = seen / dispersion * change**2
+            found.append((entries @ basis, (basis[columns].T * variance) @ basis[columns]))
+        return (
+            np.array([vector for vector, _ in found], dtype=np.float32),
+            np.array([covariance for _, covariance in found], dtype=np.float32),
+        )
+
+    def solve_words(
+        self,
+        counts: Cooccurrence,
+        settings: ResolvedSettings,
+    ) -> Embedding:
+        """Return the vectors of the same words in other counts, all contexts being fixed."""
+        from qwem.model.fitting import build_target
+
+        target = build_target(counts, settings)
+        return Embedding(counts.vocabulary, target @ self.projection.astype(np.float32))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a directory."""
+        self.spectrum.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ClosedForm:
+        """Read what `save` wrote."""
+        return cls(Spectrum.load(path))
+
+
+Solution: TypeAlias = ClosedForm | Polished
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,18 +340,10 @@ class Model:
         >>> duchess.occurrences, duchess.similarity("king")[0] > duchess.similarity("dog")[0]
         (1, True)
         """
-        from qwem.corpus.tokenizer import tokenizer_from_name
         from qwem.model.new_words import embed
-        from qwem.model.settings import Settings
 
-        if tokenizer is None:
-            tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
-        reading = Settings(
-            tokenizer=tokenizer,
-            min_count=1,
-            documents=documents,
-            text_column=text_column,
-            encoding=encoding,
+        reading = self._reading(
+            tokenizer, documents=documents, text_column=text_column, encoding=encoding
         )
         return embed(self, word, contexts, reading, draws)
 
@@ -257,15 +387,10 @@ class Model:
         >>> "fox" in model.update(["a fox and a cat"] * 20).vocabulary
         True
         """
-        from qwem.corpus.tokenizer import tokenizer_from_name
-        from qwem.model.settings import Settings
         from qwem.model.updating import update
 
-        if tokenizer is None:
-            tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
-        reading = Settings(
-            tokenizer=tokenizer,
-            min_count=1,
+        reading = self._reading(
+            tokenizer,
             min_tokens=self.settings.get("min_tokens", 0),
             phrases=self.phrases or False,
             documents=documents,
@@ -274,6 +399,14 @@ class Model:
             errors=errors,
         )
         return update(self, more, remove, reading)
+
+    def _reading(self, tokenizer: Any, **changes: Any) -> Settings:
+        """Return how to read more text: every word of it, by the model's tokenizer if by none."""
+        from qwem.corpus.tokenizer import tokenizer_from_name
+
+        if tokenizer is None:
+            tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
+        return Settings(tokenizer=tokenizer, min_count=1, **changes)
 
     def __repr__(self) -> str:
         words, dim = self.spectrum.eigenvectors.shape
@@ -288,10 +421,12 @@ class Model:
         same: those of the saved model `names_from`, by default of the model that is replaced. Other
         names are dropped. A line of the log says which.
         """
-        from qwem.model.naming import keep_names
-
+        earlier = Path(path if names_from is None else names_from)
         with artefact.writing(path, KIND) as directory:
-            keep_names(Path(path if names_from is None else names_from), self, directory)
+            if artefact.kind_of(earlier) == KIND:
+                from qwem.model.naming import keep_names
+
+                keep_names(earlier, self, directory)
             self.solution.save(directory / (_CLOSED if self.polished is None else _POLISHED))
             if self.phrases is not None:
                 self.phrases.save(directory / _PHRASES)
@@ -334,6 +469,7 @@ class Model:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model written by `save`."""
+        from qwem.model.updating import UpdateState
 
         def build(saved: artefact.Saved) -> Model:
             solution: Solution
@@ -352,3 +488,11 @@ class Model:
             )
 
         return artefact.load(path, KIND, build)
+
+
+def by_word(rows: sparse.csr_array[Any], words: int) -> sparse.csr_array[Any]:
+    """Return counts with contexts as counts with words: those of a word's contexts added up."""
+    if rows.shape[1] == words:
+        return rows
+    coo, kinds = rows.tocoo(), rows.shape[1] // words
+    return sparse.csr_array((coo.data, (coo.row, coo.col // kinds)), shape=(rows.shape[0], words))

@@ -12,7 +12,7 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.arrays import principal_axes
-from qwem._internal.artefact import FILES, METADATA_FILE, kind_of
+from qwem._internal.artefact import FILES, METADATA_FILE
 from qwem._internal.results import listed
 from qwem.errors import ArtefactError, SettingError
 
@@ -186,8 +186,6 @@ def keep_names(source: Path, model: Model, directory: Path) -> None:
     """
     from qwem.model.model import Model
 
-    if kind_of(source) != MODEL:
-        return
     try:
         names = read_names(source)
         if not names:

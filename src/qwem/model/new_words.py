@@ -13,9 +13,8 @@ from qwem._internal.results import Result, as_plain
 from qwem.cooccurrence import Cooccurrence, context_matrix
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError
-from qwem.model.settings import SHRINKAGE
-from qwem.model.solution import ClosedForm
-from qwem.model.subsampling import recorded_subsampling
+from qwem.model.model import ClosedForm
+from qwem.model.settings import SHRINKAGE, recorded_subsampling
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -1,4 +1,4 @@
-"""Settings of a fit, each written once, and the named sets of them."""
+"""Settings of a fit, each written once: presets, what suits a text, and what stages record."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from qwem.corpus.reading import Reading, VocabularyLimit
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from qwem.corpus import Vocabulary
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.corpus import Corpus, Vocabulary
     from qwem.corpus.reading import Documents
+    from qwem.spectrum import Spectrum
+
 
 FitTarget = Literal["mstar", "pmi", "ppmi"]
 Preset = Literal["practical", "paper"]
@@ -262,3 +268,138 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 """Named sets of settings: the changes of each to the defaults of `Settings`."""
+
+
+_OF_MSTAR = ("negatives", "shrinkage", "coupling")
+
+
+def reject_fixed_settings(source: object, given: Iterable[str]) -> None:
+    """Raise `SettingError` if a given setting belongs to a stage that `source` has passed.
+
+    >>> from qwem.corpus import Corpus
+    >>> reject_fixed_settings(Corpus.from_documents(["a b"]), ["window"])
+    >>> reject_fixed_settings(Corpus.from_documents(["a b"]), ["tokenizer"])
+    Traceback (most recent call last):
+    ...
+    qwem.errors.SettingError: `tokenizer` was fixed when the corpus was made; leave it out, or \
+start from the text.
+    """
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.corpus import Corpus
+
+    if isinstance(source, Cooccurrence):
+        fixed, made = Settings.options("read", "count"), "counts were"
+        start = "the text or its corpus"
+    elif isinstance(source, Corpus):
+        fixed, made, start = Settings.options("read"), "corpus was", "the text"
+    else:
+        return
+    for name in given:
+        if name in fixed:
+            raise SettingError(
+                f"`{name}` was fixed when the {made} made; leave it out, or start from {start}."
+            )
+
+
+def settings_of(
+    corpus: Corpus | None, counts: Cooccurrence, spectrum: Spectrum, settings: ResolvedSettings
+) -> dict[str, Any]:
+    """Return the settings that made a spectrum, as far as its stages know them.
+
+    Of a stage that was handed in ready-made only what it recorded is known; `settings` speaks for
+    the target and the spectrum, which every fit makes.
+    """
+    made: dict[str, Any] = {}
+    if corpus is not None:
+        reading = Settings.options("read")
+        made |= {name: corpus.settings[name] for name in reading if name in corpus.settings}
+    made |= _counting_of(counts)
+    later = list(Settings.options("target", "factorize", "polish", ""))
+    if settings.target != "mstar":
+        later = [name for name in later if name not in _OF_MSTAR]
+    made |= {name: getattr(settings, name) for name in later}
+    return made | {"dim": spectrum.dim, "signed": spectrum.signed, "tol": spectrum.tol}
+
+
+def _counting_of(counts: Cooccurrence) -> dict[str, Any]:
+    """Return how counts were made: windows where known, subsampling where all parts agree."""
+    made: dict[str, Any] = {}
+    if counts.weights is not None:
+        made |= {"window": counts.window, "weights": _name_of_weights(counts.weights)}
+        made["slots"] = _name_of_slots(counts)
+    if counts.sources and all("corpus" in source for source in counts.sources):
+        for name, default in (("subsample", None), ("draws", 1)):
+            values = {source.get(name, default) for source in counts.sources}
+            if len(values) == 1:
+                made[name] = values.pop()
+    return made
+
+
+def _name_of_weights(weights: tuple[int, ...]) -> str | list[int]:
+    if weights == tuple(range(len(weights), 0, -1)):
+        return "dynamic"
+    return "flat" if set(weights) == {1} else list(weights)
+
+
+def _name_of_slots(counts: Cooccurrence) -> str | list[dict[str, Any]]:
+    from qwem.cooccurrence.slots import LAYOUTS, slots_as_json, window_slots
+
+    assert counts.weights is not None
+    for name in LAYOUTS:
+        if window_slots(len(counts.weights), counts.weights, name) == counts.slots:
+            return name
+    return slots_as_json(counts.slots)
+
+
+def recorded_subsampling(
+    vocabulary: Vocabulary, sources: Sequence[dict[str, Any]]
+) -> tuple[float | None, NDArray[np.int64]]:
+    """Return the threshold of subsampling, if there was any, and how frequent words were before it.
+
+    It is told by the counts of the words and the `sources` of these.
+    """
+    import numpy as np
+
+    subsampled = [source for source in sources if "subsample" in source]
+    if not subsampled:
+        return None, vocabulary.counts
+    before, words = _before(vocabulary.counts, subsampled), subsampled[0]["words"]
+    # Acceptance takes shares; a word that is not counted makes them those of the whole text.
+    frequencies = np.rint(before * words / before.sum()).astype(np.int64)
+    return subsampled[0]["subsample"], frequencies
+
+
+def original_vocabulary(counts: Cooccurrence) -> Vocabulary:
+    """Return the words of counts, with their frequencies before subsampling.
+
+    That is an estimate for each word. The sum is exact if the counts know how long their texts
+    were.
+    """
+    import numpy as np
+
+    from qwem.corpus import Vocabulary
+
+    subsampled = [source for source in counts.sources if "subsample" in source]
+    if not subsampled:
+        return counts.vocabulary
+    before = _before(counts.word_counts, subsampled)
+    if all("length" in source for source in counts.sources):
+        length = sum(source.get("sign", 1) * source["length"] for source in counts.sources)
+        before *= length / before.sum()
+        before = np.rint(before)
+        before[0] += length - before.sum()
+    return Vocabulary(counts.vocabulary.words, np.rint(before).astype(np.int64))
+
+
+def _before(counts: NDArray[np.int64], subsampled: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
+    """Estimate how often words occurred before subsampling.
+
+    Of a frequent word's n occurrences among N, √(tNn) + tN are left on average.
+    """
+    import numpy as np
+
+    draws = sum(source["draws"] for source in subsampled) / len(subsampled)
+    scaled = subsampled[0]["subsample"] * subsampled[0]["words"]
+    left = counts / draws
+    full = np.where(left > scaled, (left - scaled) ** 2 / scaled, left)
+    return np.maximum(full, left)
