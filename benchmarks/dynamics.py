@@ -46,7 +46,7 @@ from qwem.dynamics import (
     off_diagonal_peak,
     rank_one_part,
 )
-from qwem.dynamics.vanishing import satisfied_pairs, triangular_factor
+from qwem.dynamics.modes import satisfied_pairs, triangular_factor
 from qwem.training import population, train, word2vec_reweighting
 
 if TYPE_CHECKING:

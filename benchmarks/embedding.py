@@ -20,7 +20,7 @@ import numpy as np
 from qwem._internal.resources import peak_memory
 from qwem.embedding import Embedding, read_vectors, to_gensim, write_vectors
 from qwem.evaluation import evaluate_analogies, read_analogies
-from qwem.evaluation.analogies import AnalogySet
+from qwem.evaluation.benchmarks import AnalogySet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -36,7 +36,7 @@ from scipy.linalg import eigh
 
 from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
 from qwem.dynamics import closed_form, exact_flow, log_scale_bounds
-from qwem.dynamics.vanishing import satisfied_pairs
+from qwem.dynamics.modes import satisfied_pairs
 from qwem.evaluation import evaluate_analogies
 from qwem.training import LOGISTIC, population, stochastic, train, word2vec_reweighting
 

@@ -11,7 +11,7 @@ import pytest
 from qwem import Embedding
 from qwem.cli import main
 from qwem.interpretation import Task, concept_test, principal_axes
-from qwem.interpretation._shapes import built_in_shapes
+from qwem.interpretation.shapes import built_in_shapes
 
 if TYPE_CHECKING:
     from pathlib import Path

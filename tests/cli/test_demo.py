@@ -113,7 +113,7 @@ def test_every_stage_says_what_it_does(text: Path, tmp_path: Path, capsys: Captu
 def test_scores_are_left_out_where_there_is_no_benchmark(
     text: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qwem.evaluation.suite.available_benchmark", lambda name: None)
+    monkeypatch.setattr("qwem.evaluation.scores.available_benchmark", lambda name: None)
     assert main(["demo", str(text), "-o", str(tmp_path / "out")]) == 0
     assert "--analogies google" in capsys.readouterr().out
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 from dynamics.gradient_flow import spectrum_of, symmetric_matrix
 from qwem.dynamics import closed_form
-from qwem.dynamics.vanishing import triangular_factor
+from qwem.dynamics.modes import triangular_factor
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

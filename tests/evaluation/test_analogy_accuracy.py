@@ -19,8 +19,9 @@ from qwem._internal.arrays import unit_rows
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import evaluate_analogies, read_analogies
-from qwem.evaluation.analogies import AnalogyScore, AnalogySet, Formula
 from qwem.evaluation.answers import answer_questions
+from qwem.evaluation.benchmarks import AnalogySet
+from qwem.evaluation.scores import AnalogyScore, Formula
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

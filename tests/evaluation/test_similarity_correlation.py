@@ -11,8 +11,7 @@ from scipy.stats import spearmanr
 from qwem.embedding import Embedding, to_gensim
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import evaluate_similarity, read_similarity
-from qwem.evaluation.benchmarks import benchmark_file
-from qwem.evaluation.similarity import RatedPair, SimilaritySet
+from qwem.evaluation.benchmarks import RatedPair, SimilaritySet, benchmark_file
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,8 @@ import pytest
 from qwem.embedding import Embedding
 from qwem.errors import CoverageError, DataError, SettingError
 from qwem.evaluation import evaluate
-from qwem.evaluation.analogies import AnalogySet
-from qwem.evaluation.benchmarks import available_benchmark
-from qwem.evaluation.suite import evaluate_available
+from qwem.evaluation.benchmarks import AnalogySet, available_benchmark
+from qwem.evaluation.scores import evaluate_available
 
 if TYPE_CHECKING:
     from pathlib import Path

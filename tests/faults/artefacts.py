@@ -19,7 +19,6 @@ from qwem.polish import polish
 from qwem.spectrum import factorize, singular_triplets
 from qwem.target import Target, mstar, rank_one, setting31
 from qwem.training import Trace, population, train
-from qwem.training.ensemble import train_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +39,6 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
     target = mstar(sparse_counts, reweighting=setting31() * rank_one(coupling), dense=False)
     spectrum = factorize(mstar(counts), 4, signed=True)
     closed, polished = ClosedForm(spectrum), polish(spectrum, counts, sweeps=2)
-    trainer = population(counts, dim=2, rate=0.01)
     settings = {"target": "mstar", "window": 3}
     waiting = qwem.Vocabulary(("later",), np.array([1]))
     state = replace(UpdateState.of(counts, corpus, 2), waiting=waiting)
@@ -53,7 +51,6 @@ def save_all(directory: Path) -> dict[str, Callable[[Path], Any]]:
         "spectrum": spectrum,
         "scaled-spectrum": factorize(target, 4),
         "triplets": singular_triplets(np.diag(np.arange(1.0, 6.0)), 3, words=list("abcde")),
-        "ensemble": train_seeds(trainer, 0.1, (0, 1), steps=4, record_every=2),
         "embedding": spectrum.embedding(),
         "polished-vectors": polished,
         "model": Model(closed, settings, {}),

@@ -10,7 +10,7 @@ import pytest
 from qwem import Embedding
 from qwem.errors import DataError, SettingError
 from qwem.interpretation import Geometry, Shape, geometry
-from qwem.interpretation._shapes import built_in_shapes
+from qwem.interpretation.shapes import built_in_shapes
 from qwem.target import Target
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from qwem.interpretation import overlaps, principal_axes
 
 if TYPE_CHECKING:
     from qwem import Corpus
-    from qwem.interpretation.overlaps import Overlaps
+    from qwem.interpretation.features import Overlaps
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from qwem import Embedding
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import evaluate_analogies
-from qwem.evaluation.analogies import AnalogySet
+from qwem.evaluation.benchmarks import AnalogySet
 from qwem.interpretation import (
     Task,
     analyze_task,
@@ -25,7 +25,7 @@ from qwem.interpretation import (
     read_tasks,
     task_vectors,
 )
-from qwem.interpretation.task_vectors import dimension_grid
+from qwem.interpretation.tasks import dimension_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -110,7 +110,7 @@ def test_words_occur_with_those_that_are_kept_with_the_model(
 
 def test_a_concept_is_tested_as_by_the_library(closed: Model) -> None:
     from qwem.interpretation import Task, concept_test
-    from qwem.interpretation.task_vectors import dimension_grid
+    from qwem.interpretation.tasks import dimension_grid
 
     pairs = [(f"word{i}", f"word{i + 9}") for i in range(8)]
     found = concept(page_model(closed).featured, "nines", pairs, 99)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from qwem.paper.scale import Scale, Size
+from qwem.paper.runs import Scale, Size
 
 if TYPE_CHECKING:
     from pathlib import Path

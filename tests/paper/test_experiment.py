@@ -12,12 +12,12 @@ import pytest
 from paper.families import TINY, family_text, write_families
 from qwem._internal.files import temporary_name
 from qwem.paper.experiment import Experiment
-from qwem.paper.scale import Size
+from qwem.paper.runs import Size
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qwem.paper.scale import Scale
+    from qwem.paper.runs import Scale
 
 
 @pytest.fixture(scope="module")

@@ -13,17 +13,14 @@ from qwem._internal.figures import COLOURS, save_figure
 from qwem.dynamics import closed_form
 from qwem.errors import SettingError
 from qwem.evaluation import evaluate
-from qwem.evaluation.analogies import AnalogySet
-from qwem.evaluation.similarity import RatedPair, SimilaritySet
+from qwem.evaluation.benchmarks import AnalogySet, RatedPair, SimilaritySet
 from qwem.interpretation import Task, analyze_task, features, overlaps
 from qwem.paper.ablation import ablation, silent_alignment
 from qwem.paper.benchmarks import benchmark_table
-from qwem.paper.categories import categories
 from qwem.paper.curves import over_seeds
+from qwem.paper.dynamics import Start, loss_steps, overview, theory_match
 from qwem.paper.features import feature_neighbours, feature_overlaps
-from qwem.paper.figure_1 import loss_steps, overview
-from qwem.paper.figure_2 import Start, theory_match
-from qwem.paper.figure_4 import analogy_geometry, linear_structure
+from qwem.paper.tasks import analogy_geometry, categories, linear_structure
 from qwem.training import LOGISTIC, QUARTIC, population, train
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from paper.families import TINY, family_text, write_families
 from qwem.errors import DataError, SettingError
 from qwem.paper import SCALES, reproduce, reproduction
 from qwem.paper.reproduction import RECIPES
-from qwem.paper.runs import RUNS
-from qwem.paper.scale import Size
+from qwem.paper.runs import RUNS, Size
 from qwem.training import Trace
 
 if TYPE_CHECKING:

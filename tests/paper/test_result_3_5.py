@@ -23,7 +23,7 @@ from qwem.dynamics import (
     off_diagonal_peak,
 )
 from qwem.dynamics.flow import requiv_distance
-from qwem.dynamics.vanishing import (
+from qwem.dynamics.modes import (
     off_diagonal,
     satisfied_pairs,
     triangular_factor,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qwem.paper import SCALES
-from qwem.paper.scale import Scale, Size, differences
+from qwem.paper.runs import Scale, Size, differences
 
 PAPER = SCALES["paper"]
 ALWAYS = {

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from qwem.training import LOGISTIC, QUARTIC
-from qwem.training.kernels import fit_centres, fit_words, multiply_pairs
-from qwem.training.pairs.kernels import (
+from qwem.training.kernels import (
     draw_words,
     fill_alias,
+    fit_centres,
+    fit_words,
     lay_out,
     look_up_dense,
     look_up_sparse,
+    multiply_pairs,
     sort_pairs,
     weigh_pairs,
 )

@@ -47,7 +47,7 @@ def run_demo(
 
     A model and report that were made from the same files by the same version are used again.
     """
-    from qwem.evaluation.suite import evaluate_available
+    from qwem.evaluation.scores import evaluate_available
     from qwem.model import Model, fit
     from qwem.pages import write_page
 

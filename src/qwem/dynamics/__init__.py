@@ -1,11 +1,10 @@
 """Theory of training: gradient flow in closed form, its conditions and its corrections."""
 
 from qwem.dynamics.closed_form import ClosedFormDynamics, closed_form
-from qwem.dynamics.descent import descent_values, edge_of_stability, learning_steps
-from qwem.dynamics.flow import exact_flow
+from qwem.dynamics.flow import descent_values, edge_of_stability, exact_flow, learning_steps
 from qwem.dynamics.initial import entry_scale
 from qwem.dynamics.mixing import effective_target, mode_mixing, rank_one_part
-from qwem.dynamics.vanishing import (
+from qwem.dynamics.modes import (
     largest_init_scale,
     log_scale_bounds,
     off_diagonal_peak,

@@ -1,4 +1,12 @@
-"""Exact gradient flow from any start, and the distance between states up to rotation."""
+"""Gradient flow from any start, and gradient descent with finite steps.
+
+A step W ← W − η∇L advances the paper's time by Δt = 2η (quartic loss, g = 1), the `time_step` here.
+From an aligned start W = V*S, the step keeps V* and multiplies
+
+    s_k ← s_k (1 + ½Δt (λ_k − s_k²)),
+
+or with ¼Δt in the untied model. Lemma 3.4 is the limit Δt → 0.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qwem.dynamics.initial import sizes_of
 from qwem.dynamics.modes import checked_times
 from qwem.errors import SettingError
 
@@ -13,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
+
+    from qwem.dynamics.closed_form import ClosedFormDynamics
 
 # No mode grows by more than e^{8/2} in one step, which keeps the d × d systems well conditioned.
 _LONGEST_STEP = 8.0
@@ -105,3 +116,96 @@ def requiv_distance(first: ArrayLike, second: ArrayLike) -> float:
 
     rotation, _ = orthogonal_procrustes(left, right)
     return float(np.linalg.norm(left @ rotation - right))
+
+
+def descent_values(
+    run: ClosedFormDynamics, time_step: float, steps: ArrayLike
+) -> NDArray[np.float64]:
+    """Return s_k after some numbers of steps of gradient descent, shape (…, d).
+
+    The start and the modes are those of `run`, whose `singular_values` are the flow at the times
+    ``time_step * steps``.
+
+    >>> from qwem.dynamics import closed_form
+    >>> from qwem.spectrum import factorize
+    >>> spectrum = factorize(np.diag([4.0, 1.0]), dim=2, words=["a", "b"])
+    >>> run = closed_form(spectrum, initial_singular_values=[0.1, 0.1])
+    >>> descent_values(run, 0.1, [0, 30]).round(2), run.singular_values(3.0).round(2)
+    (array([[0.1, 0.1],
+           [2. , 0.4]]), array([2.  , 0.41]))
+    """
+    _require_positive(time_step)
+    counts = np.asarray(steps)
+    if not np.issubdtype(counts.dtype, np.integer) or np.any(counts < 0):
+        raise SettingError("steps must be whole numbers that are not negative.")
+    sizes = sizes_of(run.spectrum)
+    gain = time_step / 2 * run.rates / sizes
+    values = np.array(run.initial_singular_values)
+    wanted, places = np.unique(counts.ravel(), return_inverse=True)
+    found = np.empty((len(wanted), len(sizes)))
+    taken = 0
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond the edge it may diverge
+        for row, count in enumerate(wanted):
+            for _ in range(int(count) - taken):
+                values = values * (1 + gain * (sizes - np.square(values)))
+            taken = int(count)
+            found[row] = np.abs(values)
+    return found[places].reshape(*counts.shape, len(sizes))
+
+
+def learning_steps(run: ClosedFormDynamics, time_step: float) -> NDArray[np.float64]:
+    """Return the number of steps after which each mode is half learned, for small starts.
+
+    A small mode grows by the factor 1 + ½λ_kΔt per step where the flow has e^{½λ_kΔt}, so the
+    number is ln(λ_k/s_k²(0)) / (2 ln(1 + ½λ_kΔt)): steps of finite size learn later than the flow.
+
+    >>> from qwem.dynamics import closed_form
+    >>> from qwem.spectrum import factorize
+    >>> spectrum = factorize(np.diag([4.0, 1.0]), dim=2, words=["a", "b"])
+    >>> run = closed_form(spectrum, initial_singular_values=[1e-4, 1e-4])
+    >>> learning_steps(run, 0.1).round(1), (run.learning_times / 0.1).round(1)
+    (array([ 54.3, 188.8]), array([ 49.5, 184.2]))
+    """
+    _require_positive(time_step)
+    growth = np.log1p(time_step / 2 * run.rates)
+    return run.learning_times * run.rates / (2 * growth)
+
+
+def edge_of_stability(eigenvalues: ArrayLike, *, tied: bool = True) -> float:
+    """Return the largest time step Δt at which gradient descent stays at the minimum.
+
+    Near the minimum WWᵀ = V*ΛV*ᵀ, a change of a learned mode k is multiplied by 1 − λ_kΔt per step,
+    and a change of W from mode k towards a mode m that is not learned by 1 − ½(λ_k − λ_m)Δt. Both
+    are stable up to
+
+        Δt = min(2/λ_max, 4/(λ_max − λ_min)).
+
+    M* of real text has one eigenvalue λ_min far below −λ_max, and then the second term decides. An
+    untied model is stable up to 4/max|λ|. A single mode stays bounded up to twice the first term:
+    between Δt = 2/λ and 4/λ it oscillates around √λ, and beyond that it diverges.
+
+    Parameters
+    ----------
+    eigenvalues
+        Of the whole target, or its largest and its smallest one.
+    tied
+        Whether the model is tied.
+
+    >>> edge_of_stability([4.0, 1.0, -2.0]), edge_of_stability([4.0, 1.0, -12.0])
+    (0.5, 0.25)
+    """
+    values = np.asarray(eigenvalues, dtype=np.float64)
+    if values.size == 0 or not np.all(np.isfinite(values)):
+        raise SettingError("The edge of stability needs finite eigenvalues.")
+    largest, smallest = float(values.max()), float(min(values.min(), 0.0))
+    if not tied:
+        largest = max(largest, -smallest)
+        return 4 / largest if largest > 0 else np.inf
+    if largest <= 0:
+        return 4 / -smallest if smallest < 0 else np.inf
+    return min(2 / largest, 4 / (largest - smallest))
+
+
+def _require_positive(time_step: float) -> None:
+    if not (np.isfinite(time_step) and time_step > 0):
+        raise SettingError(f"time_step must be a positive number, not {time_step}.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from qwem.dynamics.vanishing import triangular_factor
+from qwem.dynamics.modes import triangular_factor
 from qwem.errors import SettingError
 from qwem.spectrum.triplets import Triplets
 

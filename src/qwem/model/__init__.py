@@ -41,7 +41,6 @@ _HOMES = {
     "corpus": "corpus.Corpus",
     "decomposition": "spectrum.triplets.Triplets",
     "embedding": "embedding.Embedding",
-    "ensemble": "training.ensemble.Ensemble",
     "model": "model.Model",
     "phrases": "corpus.Phrases",
     "polished vectors": "polish.Polished",

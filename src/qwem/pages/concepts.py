@@ -10,7 +10,7 @@ from qwem._internal.results import as_plain
 from qwem.errors import CoverageError
 from qwem.evaluation.benchmarks import available_benchmark
 from qwem.interpretation import Task, analyze_task, concept_test, read_tasks
-from qwem.interpretation.task_vectors import dimension_grid
+from qwem.interpretation.tasks import dimension_grid
 
 if TYPE_CHECKING:
     import os

@@ -11,7 +11,7 @@ import numpy as np
 from qwem import __version__
 from qwem._internal.results import as_plain
 from qwem.errors import DataError
-from qwem.evaluation.suite import evaluate_available
+from qwem.evaluation.scores import evaluate_available
 from qwem.pages import comparison, concepts
 from qwem.pages.results import results_data
 from qwem.pages.stability import stability_data

@@ -9,7 +9,7 @@ import numpy as np
 from qwem._internal.figures import COLOURS, new_figure, styled
 from qwem.errors import SettingError
 from qwem.paper import curves
-from qwem.paper.page import Outcome, recipe
+from qwem.paper.experiment import Outcome, recipe
 from qwem.paper.runs import run_settings
 
 if TYPE_CHECKING:

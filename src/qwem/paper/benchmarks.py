@@ -12,8 +12,7 @@ from qwem._internal.figures import COLOURS, new_figure, styled
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
 from qwem.interpretation import read_tasks
 from qwem.interpretation.analysis import analyze_tasks
-from qwem.paper.experiment import CUSTOM_PROTOCOL, MODELS, PAPER_PROTOCOL
-from qwem.paper.page import Outcome, recipe
+from qwem.paper.experiment import CUSTOM_PROTOCOL, MODELS, PAPER_PROTOCOL, Outcome, recipe
 from qwem.paper.runs import standard_start
 
 if TYPE_CHECKING:

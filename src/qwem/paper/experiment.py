@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from matplotlib.figure import Figure
+
     from qwem.embedding import Embedding
     from qwem.evaluation import Evaluation
     from qwem.interpretation.analysis import TaskAnalysis
-    from qwem.paper.scale import Scale, Size
+    from qwem.paper.runs import Scale, Size
     from qwem.target import Target
     from qwem.training import Trace
 
@@ -247,6 +250,41 @@ class Experiment:
         logger.info("making %s", path.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         return make(path)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a recipe found in one reproduction."""
+
+    figure: Figure | None
+    """None for a recipe that is only a table."""
+    findings: tuple[str, ...]
+    """Sentences with numbers that were computed from the results."""
+    numbers: dict[str, Any]
+    """The same numbers as plain data."""
+    settings: dict[str, Any]
+    """The settings that matter for this figure: V, d, σ, steps and so on."""
+    table: tuple[tuple[str, ...], ...] = ()
+    """The rows of a table, its header first."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One figure or table of the paper."""
+
+    title: str
+    claim: str
+    """What the paper found."""
+    make: Callable[[Experiment], Outcome]
+
+
+def recipe(title: str, claim: str) -> Callable[[Callable[[Experiment], Outcome]], Recipe]:
+    """Turn a function of an experiment into a `Recipe` with a title and the paper's claim."""
+
+    def named(make: Callable[[Experiment], Outcome]) -> Recipe:
+        return Recipe(title, claim, make)
+
+    return named
 
 
 _UNUSED = ("dynamics", "ablation", "benchmarks", "tasks", "seeds")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from qwem._internal.figures import COLOURS, new_figure, styled
 from qwem.interpretation import features, overlaps
 from qwem.paper.benchmarks import COLOUR_OF, benchmark_settings
-from qwem.paper.page import Outcome, recipe
+from qwem.paper.experiment import Outcome, recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from qwem.evaluation import Evaluation
 
     Score = Callable[[Evaluation], float]
-    from qwem.interpretation.features import Feature
-    from qwem.interpretation.overlaps import Overlaps
+    from qwem.interpretation.features import Feature, Overlaps
     from qwem.paper.experiment import Experiment
 
 _TEXT_WIDTH = 44

@@ -6,6 +6,7 @@ import json
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +14,104 @@ from qwem import __version__
 from qwem._internal.figures import save_figure
 from qwem._internal.files import writing_file
 from qwem._internal.resources import Stopwatch, progress
+from qwem._internal.results import html_table
 from qwem.errors import CorpusError, QwemError, SettingError
 from qwem.paper.ablation import figure_ablation, figure_alignment
 from qwem.paper.benchmarks import table_1, table_robustness
-from qwem.paper.categories import figure_categories
+from qwem.paper.dynamics import figure_1, figure_2
 from qwem.paper.experiment import Experiment
 from qwem.paper.features import figure_3, figure_overlaps
-from qwem.paper.figure_1 import figure_1
-from qwem.paper.figure_2 import figure_2
-from qwem.paper.figure_4 import figure_4, figure_geometry
-from qwem.paper.page import write_page
-from qwem.paper.scale import SCALES, Scale, differences
+from qwem.paper.runs import SCALES, Scale, differences
+from qwem.paper.tasks import figure_4, figure_categories, figure_geometry
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; max-width: 72rem; margin: 2rem auto;
+  padding: 0 1rem; }}
+nav a {{ margin-right: 1rem; white-space: nowrap; }}
+section {{ border-top: 1px solid #ccc; margin-top: 2.5rem; padding-top: .5rem; }}
+img {{ max-width: 100%; height: auto; }}
+table {{ border-collapse: collapse; font-size: .9rem; display: block; overflow-x: auto; }}
+th, td {{ border-bottom: 1px solid #ddd; padding: .3rem .8rem .3rem 0; text-align: left;
+  vertical-align: top; }}
+.found {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr));
+  gap: 0 2rem; }}
+h3 {{ font-size: 1rem; margin: .6rem 0 0; }}
+p {{ margin: .3rem 0; }}
+small {{ color: #555; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+<p>{about}</p>
+<nav>{links}</nav>
+<section id="differences">
+<h2>What differs from the paper's protocol</h2>
+{differences}
+</section>
+{sections}
+</body>
+</html>
+"""
+
+
+def write_page(
+    title: str,
+    about: str,
+    differences: Sequence[Sequence[str]],
+    records: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """Return the HTML page of a reproduction, with links relative to it.
+
+    Parameters
+    ----------
+    title, about
+        The heading, and a paragraph below it.
+    differences
+        How this differs from the paper: what, the paper's choice, and the one made here.
+    records
+        The records of the recipes.
+
+    >>> "<h1>Two &amp; two</h1>" in write_page("Two & two", "Nothing yet.", [], {})
+    True
+    """
+    table = html_table(("", "the paper", "here"), differences, row_headers=True)
+    links = "".join(f'<a href="#{name}">{escape(name)}</a>' for name in records)
+    sections = "\n".join(_section(name, record) for name, record in records.items())
+    return _PAGE.format(
+        title=escape(title), about=escape(about), differences=table, links=links, sections=sections
+    )
+
+
+def _section(name: str, record: Mapping[str, Any]) -> str:
+    found = "".join(f"<p>{escape(sentence)}</p>" for sentence in record["findings"])
+    settings = "; ".join(f"{key}: {value}" for key, value in record["settings"].items())
+    header, *rows = record["table"] or [[]]
+    table = html_table(header, rows, row_headers=True) if rows else ""
+    title, figure, files = escape(record["title"]), "", ""
+    if record["has_figure"]:
+        figure = f'<a href="{name}.pdf"><img src="{name}.png" alt="{title}"></a>'
+        files = f'<a href="{name}.pdf">PDF</a>, '
+    return f"""<section id="{name}">
+<h2>{title}</h2>
+{figure}
+{table}<div class="found">
+<div><h3>The paper</h3><p>{escape(record["claim"])}</p></div>
+<div><h3>This run</h3>{found}</div>
+</div>
+<p><small>{escape(settings)}. {files}<a href="{name}.json">numbers</a>.</small></p>
+</section>"""
+
 
 logger = logging.getLogger(__name__)
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from qwem._internal import lazy_names, require
 
 if TYPE_CHECKING:
-    from qwem.training.exact import population
+    from qwem.training.exact import population, stable_rate
     from qwem.training.losses import LOGISTIC, QUARTIC, contrastive
     from qwem.training.minibatch import stochastic
     from qwem.training.noise import gradient_noise
     from qwem.training.run import train
-    from qwem.training.step_size import stable_rate
     from qwem.training.trace import Trace
     from qwem.training.weighting import word2vec_reweighting
 
@@ -32,7 +31,7 @@ __all__ = [
 _get, __dir__ = lazy_names(
     __name__,
     {
-        "exact": ("population",),
+        "exact": ("population", "stable_rate"),
         "losses": (
             "LOGISTIC",
             "QUARTIC",
@@ -41,7 +40,6 @@ _get, __dir__ = lazy_names(
         "minibatch": ("stochastic",),
         "noise": ("gradient_noise",),
         "run": ("train",),
-        "step_size": ("stable_rate",),
         "trace": ("Trace",),
         "weighting": ("word2vec_reweighting",),
     },

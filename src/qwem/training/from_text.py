@@ -17,12 +17,11 @@ from qwem.model.fitting import count, read
 from qwem.model.settings import ResolvedSettings, resolve_auto
 from qwem.target import Reweighting, negative_sampling, rank_one, setting31, word_probability
 from qwem.target.reweighting import unweighted
-from qwem.training.exact import population
+from qwem.training.exact import population, stable_rate
 from qwem.training.losses import LOGISTIC, QUARTIC
 from qwem.training.minibatch import stochastic
 from qwem.training.run import train
 from qwem.training.schedule import Linear, Schedule, stepwise
-from qwem.training.step_size import stable_rate
 from qwem.training.trainer import precision_for
 from qwem.training.weighting import word2vec_reweighting
 

@@ -14,8 +14,7 @@ import numpy as np
 from qwem._internal.arrays import cut_evenly
 from qwem._internal.resources import thread_count
 from qwem.errors import SettingError
-from qwem.training.losses import LOGISTIC, QUARTIC, Loss
-from qwem.training.objective import Descent, Objective, Parameters
+from qwem.training.losses import LOGISTIC, QUARTIC, Descent, Loss, Objective, Parameters
 from qwem.training.pairs import PairBatch, PairSampler, Prefetcher
 from qwem.training.trainer import Optimizer, Trainer, make_trainer
 
@@ -152,8 +151,7 @@ class CompiledObjective(Objective):
 
     def _run(self, parameters: Parameters, batch: PairBatch, rate: float | None) -> Descent:
         """Return the parameters after a step of this rate; without a rate, the gradients."""
-        from qwem.training.kernels import fit_centres, fit_words
-        from qwem.training.pairs.kernels import take
+        from qwem.training.kernels import fit_centres, fit_words, take
 
         host = [np.asarray(side) for side in parameters]
         left, right, tied = host[0], host[-1], len(host) == 1

@@ -13,7 +13,7 @@ import numpy as np
 from qwem.dynamics import entry_scale
 from qwem.errors import SettingError
 from qwem.target import Reweighting, setting31
-from qwem.training.objective import Descent, Objective, Parameters, gradient_norm, move
+from qwem.training.losses import Descent, Objective, Parameters, gradient_norm, move
 from qwem.training.schedule import Schedule, Stepwise
 from qwem.training.weighting import PairWeights, pair_weights, time_per_rate
 
