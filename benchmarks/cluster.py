@@ -240,7 +240,8 @@ def _warm() -> None:
 
     from qwem import Cooccurrence
     from qwem.corpus import Corpus, Vocabulary
-    from qwem.corpus._shards import encode_shard, split_files
+    from qwem.corpus._files import split_files
+    from qwem.corpus.corpus import encode_shard
     from qwem.corpus.reading import Reading
 
     with TemporaryDirectory() as directory:
@@ -248,7 +249,7 @@ def _warm() -> None:
         words = [a + b for a in "abcdefghijklmnopqrst" for b in "abcdefghijklmnopqrst"]
         text.write_text(" ".join(words))
         reading = Reading(tokenizer="ascii")
-        shard = encode_shard(split_files(text, "line", 10_000)[0], "line", reading, saved)
+        shard = encode_shard(split_files(text, reading, 10_000)[0], reading, saved)
         for chosen in (words[:2], words):  # few words are counted in a dense matrix, many in rows
             vocabulary = Vocabulary.from_counts(dict.fromkeys(chosen, 1))
             corpus = Corpus.concatenate([shard], vocabulary)

@@ -229,15 +229,16 @@ def test_a_missing_cluster_is_an_error_that_says_what_to_start(
 
 @pytest.mark.parametrize("shard_bytes", [1, 7, 50, 10_000])
 def test_shards_have_every_line_once(shard_bytes: int, tmp_path: Path) -> None:
-    from qwem.corpus._shards import encode_shard, split_files
+    from qwem.corpus._files import split_files
+    from qwem.corpus.corpus import encode_shard
     from qwem.corpus.reading import Reading
 
     text = tmp_path / "text.txt"
     text.write_text("one\n\ntwo three\nfour five six seven eight\n\n\nnine")
-    shards = split_files(text, "line", shard_bytes)
+    shards = split_files(text, Reading(), shard_bytes)
     words: list[list[str]] = []
     for number, shard in enumerate(shards):
-        encoded = encode_shard(shard, "line", Reading(), tmp_path / str(number))
+        encoded = encode_shard(shard, Reading(), tmp_path / str(number))
         for first, last in zip(encoded.offsets, encoded.offsets[1:], strict=False):
             words.append([encoded.vocabulary.words[i] for i in encoded.tokens[first:last]])
     assert [line for line in words if line] == [

@@ -16,7 +16,8 @@ import pytest
 
 from qwem import Corpus
 from qwem.corpus import _batches, read_columns
-from qwem.corpus._shards import encode_shard, split_files
+from qwem.corpus._files import split_files
+from qwem.corpus.corpus import encode_shard
 from qwem.corpus.reading import Reading
 from qwem.errors import CorpusError, SettingError
 
@@ -83,12 +84,12 @@ def test_byte_order_marks_are_recognized(
 ) -> None:
     monkeypatch.setattr(_batches, "BATCH_BYTES", 101)
     (tmp_path / "a.txt").write_bytes(TEXT.encode())
-    expected = Corpus.from_files(tmp_path / "a.txt", documents=documents)  # type: ignore[arg-type]
+    expected = Corpus.from_files(tmp_path / "a.txt", documents=documents)
     assert {"café", "王", "à"} <= set(expected.vocabulary.words)
     for encoding in ("utf-8-sig", "utf-16", "utf-32", "utf-16-be"):
         mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
         (tmp_path / "a.txt").write_bytes(mark + TEXT.encode(encoding))
-        read = Corpus.from_files(tmp_path / "a.txt", documents=documents)  # type: ignore[arg-type]
+        read = Corpus.from_files(tmp_path / "a.txt", documents=documents)
         assert read.fingerprint == expected.fingerprint
 
 
@@ -123,10 +124,10 @@ def test_shards_are_cut_between_lines_in_any_encoding(tmp_path: Path, encoding: 
     (tmp_path / "a.txt").write_text(text, encoding=encoding)
     reading = Reading(encoding=encoding)
     whole = Corpus.from_files(tmp_path / "a.txt", encoding=encoding, min_count=1)
-    shards = split_files(tmp_path / "a.txt", "line", 500, encoding)
+    shards = split_files(tmp_path / "a.txt", reading, 500)
     assert len(shards) > 1 or encoding == "utf-16"
     read = [
-        encode_shard(shard, "line", reading, tmp_path / f"shard-{number}")
+        encode_shard(shard, reading, tmp_path / f"shard-{number}")
         for number, shard in enumerate(shards)
     ]
     assert sum(map(len, read)) == len(whole)

@@ -212,4 +212,4 @@ def test_bad_settings(settings: dict[str, Any], message: str) -> None:
 def test_a_bad_kind_of_document(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     with expect_refusal("`documents` must be 'line' or 'file', not 'page'", SettingError):
-        Corpus.from_files(tmp_path / "a.txt", documents="page")  # type: ignore[arg-type]
+        Corpus.from_files(tmp_path / "a.txt", documents="page")

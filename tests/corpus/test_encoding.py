@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from in_threads import in_threads
 from qwem import Corpus, Vocabulary
-from qwem.corpus import _batches, _interner, _token_stream
+from qwem.corpus import _batches, _encoding, _token_stream
 from qwem.errors import CorpusError, DiskLimitError, SettingError
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def test_a_document_may_be_larger_than_a_batch(
 
 
 def test_more_words_than_the_table_holds_at_first() -> None:
-    words = [f"{number:x}" for number in range(3 * _interner.FIRST_WORDS)]
+    words = [f"{number:x}" for number in range(3 * _encoding.FIRST_WORDS)]
     text = " ".join(word.translate(str.maketrans("0123456789", "ghijklmnop")) for word in words)
     corpus = in_threads(1, lambda: Corpus.from_documents([text, text]))
     assert len(corpus.vocabulary) == len(words)

@@ -16,7 +16,7 @@ from in_threads import in_threads
 from qwem import Corpus, Model
 from qwem.corpus import Phrases, _token_stream
 from qwem.corpus._files import InputFile
-from qwem.corpus._shards import encode_shard
+from qwem.corpus.corpus import encode_shard
 from qwem.corpus.reading import Reading
 from qwem.errors import SettingError
 
@@ -200,6 +200,6 @@ def test_bad_settings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="threshold must be a finite number"):
         Phrases.learn(corpus, threshold=math.nan)
     with pytest.raises(SettingError, match="in a whole text, not in its shards"):
-        encode_shard(InputFile(tmp_path, named=False), "line", Reading(phrases=True), tmp_path)
+        encode_shard(InputFile(tmp_path, named=False), Reading(phrases=True), tmp_path)
     with pytest.raises(SettingError, match="phrases"):
         Corpus.from_documents(["a b"], phrases=-1)

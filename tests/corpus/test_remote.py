@@ -13,8 +13,8 @@ import pytest
 
 from qwem import Corpus, fit
 from qwem._internal.files import without_secrets
-from qwem.corpus._files import find_files
-from qwem.corpus._shards import encode_shard, split_files
+from qwem.corpus._files import find_files, split_files
+from qwem.corpus.corpus import encode_shard
 from qwem.corpus.reading import Reading
 from qwem.errors import CorpusError, MissingExtraError
 
@@ -52,11 +52,11 @@ def test_text_is_that_of_local_files(memory: Any, tmp_path: Path) -> None:
 
 
 def test_pieces_have_every_document_once(memory: Any, tmp_path: Path) -> None:
-    pieces = split_files("memory://text", "line", 100)
-    assert len(pieces) > 10
+    shards = split_files("memory://text", Reading(), 100)
+    assert len(shards) > 10
     documents = 0
-    for number, piece in enumerate(pieces):
-        documents += len(encode_shard(piece, "line", Reading(), tmp_path / str(number)))
+    for number, shard in enumerate(shards):
+        documents += len(encode_shard(shard, Reading(), tmp_path / str(number)))
     assert documents == len(LINES)
 
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus, Vocabulary
-from qwem.corpus._interner import Interner, packed
-from qwem.corpus._shards import encode_shard, split_files
+from qwem.corpus._encoding import Interner, packed
+from qwem.corpus._files import split_files
+from qwem.corpus.corpus import encode_shard
 from qwem.corpus.reading import Reading
 from qwem.errors import SettingError
 
@@ -44,8 +45,8 @@ def encoded(folder: Path, lines: list[str], **options: Any) -> Corpus:
     folder.mkdir(exist_ok=True)
     file = folder / "text.txt"
     file.write_text("\n".join(lines))
-    (shard,) = split_files(file, "line", 1 << 20)
-    return encode_shard(shard, "line", Reading(**options), folder / "shard")
+    (shard,) = split_files(file, Reading(), 1 << 20)
+    return encode_shard(shard, Reading(**options), folder / "shard")
 
 
 @pytest.mark.parametrize("oov", ["drop", "mask"])

@@ -34,8 +34,9 @@ from qwem.cooccurrence._saved_rows import (
     saved_sources,
 )
 from qwem.corpus import Corpus, Phrases
-from qwem.corpus._shards import encode_shard, split_files
-from qwem.corpus._spooling import DiskForecast
+from qwem.corpus._encoding import DiskForecast
+from qwem.corpus._files import split_files
+from qwem.corpus.corpus import encode_shard
 from qwem.corpus.reading import Reading
 from qwem.errors import EmptyCorpusError
 from qwem.model import Settings
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
     from qwem.corpus import Vocabulary
     from qwem.corpus._files import InputFile
-    from qwem.corpus.reading import Documents
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ def count_text(
     reading = Reading.of(**settings.reading)
     place = Path(directory).absolute()
     require_shared(client, place)
-    encoded = _encode_all(client, paths, place, settings.documents, reading, shard_bytes)
+    encoded = _encode_all(client, paths, place, reading, shard_bytes)
     kept = [(path, read) for path, read in encoded if read["documents_kept"]]
     shards = [path for path, _ in kept]
     phrases = None
@@ -212,16 +212,15 @@ def _encode_all(
     client: Any,
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     place: Path,
-    documents: Documents,
     reading: Reading,
     shard_bytes: int,
 ) -> list[tuple[Path, dict[str, Any]]]:
     """Encode text in shards: where each is, and how it was read."""
     if not isinstance(reading.phrases, Phrases):
         reading = replace(reading, phrases=False)  # these are found when all words are known
-    shards = split_files(paths, documents, shard_bytes, reading.encoding)
-    outputs = [place / f"shard-{key_of(shard, documents, reading)}" for shard in shards]
-    tasks = [(shard, documents, reading, at) for shard, at in zip(shards, outputs, strict=True)]
+    shards = split_files(paths, reading, shard_bytes)
+    outputs = [place / f"shard-{key_of(shard, reading)}" for shard in shards]
+    tasks = [(shard, reading, at) for shard, at in zip(shards, outputs, strict=True)]
     if finished := sum(output.exists() for output in outputs):
         _LOGGER.warning("going on from %d of %d shards of text in %s", finished, len(tasks), place)
     shards_of = Counter(str(shard.path) for shard in shards)
@@ -245,11 +244,9 @@ def _encode_all(
     return encoded
 
 
-def _encode(
-    shard: InputFile, documents: Documents, reading: Reading, output: Path
-) -> tuple[Path, dict[str, Any]]:
+def _encode(shard: InputFile, reading: Reading, output: Path) -> tuple[Path, dict[str, Any]]:
     """Encode a shard with all its words; return where it is, and how it was read."""
-    once(output, lambda: encode_shard(shard, documents, reading, output))
+    once(output, lambda: encode_shard(shard, reading, output))
     settings = artefact.read_metadata(output, "corpus")["settings"]
     return output, {**settings, "path": str(shard.path)}
 

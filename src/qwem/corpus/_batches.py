@@ -1,4 +1,4 @@
-"""Batches of documents: valid UTF-8, as readers hand it to the encoder."""
+"""Batches of documents: valid UTF-8 or lists of words, as readers hand them to the encoder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem.corpus.tokenizer import Tokenizer, resolve
 from qwem.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus._files import RemoteFile
-    from qwem.corpus.reading import Errors
+    from qwem.corpus._remote import RemoteFile
+    from qwem.corpus.reading import Errors, Reading
     from qwem.corpus.tokenizer import Split
 
 BATCH_BYTES = 1 << 22
@@ -49,6 +50,34 @@ class WordBatch:
 
 
 DocumentBatch = TextBatch | WordBatch
+
+
+@dataclass(frozen=True)
+class Source:
+    """Text, opened and ready to be encoded."""
+
+    batches: Iterable[DocumentBatch]
+    tokenizer: Tokenizer
+    """Splits batches of text; batches of words don't use it."""
+    description: dict[str, Any]
+    """What it is and how it is split, for the corpus to record."""
+    size: int | None = None
+    """The sum of the batches' `progress`, where it is known."""
+
+    @classmethod
+    def of_text(
+        cls,
+        batches: Iterable[TextBatch],
+        reading: Reading,
+        description: dict[str, Any],
+        size: int | None = None,
+    ) -> Source:
+        """Return text that is split into words as `reading` says."""
+        tokenizer = resolve(reading.tokenizer)
+        words: Iterable[DocumentBatch] = batches
+        if tokenizer.split is not None:
+            words = split_words(batches, tokenizer.split, reading.errors)
+        return cls(words, tokenizer, {**description, "tokenizer": tokenizer.name}, size)
 
 
 def from_arrow(array: Any, progress: int = 0) -> TextBatch:
@@ -153,6 +182,11 @@ def _joined(batches: list[TextBatch]) -> TextBatch:
         np.concatenate([batch.ends + start for batch, start in zip(batches, before, strict=True)]),
         sum(batch.progress for batch in batches),
     )
+
+
+def names_of(names: Iterable[object]) -> str:
+    """Return names in quotation marks, for a message."""
+    return ", ".join(map(repr, names)) or "none"
 
 
 def kind_of_value(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Batches from documents in memory: texts, lists of words, mappings, frames, datasets."""
+"""Documents in memory: texts, lists of words, mappings, data frames and datasets."""
 
 from __future__ import annotations
 
@@ -10,26 +10,64 @@ from qwem._internal.results import one_line
 from qwem.corpus import _batches
 from qwem.corpus._batches import (
     DocumentBatch,
+    Source,
     TextBatch,
     checked_words,
     from_arrow,
     from_texts,
     from_words,
+    gather,
     kind_of_value,
+    names_of,
     valid_array,
     without_nan,
 )
+from qwem.corpus.tokenizer import WORDS_GIVEN, Tokenizer
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
-    from qwem.corpus.reading import Errors
+    from qwem.corpus.reading import Errors, Reading
 
 _BATCH_DOCUMENTS = 1 << 16
 _DATASET_ROWS = 1000
 
 
-def check_documents(documents: object) -> None:
-    """Refuse things that are not documents, although some of them can be iterated over."""
+def open_documents(documents: Any, reading: Reading) -> Source:
+    """Return the text of documents in memory; see `Corpus.from_documents`.
+
+    They are iterated over once, so a generator will do.
+    """
+    if (kind := _kind_of_table(documents)) is not None:
+        batches = gather(_read_table(documents, kind, reading))
+        description = {"input": kind, "text_column": reading.text_column}
+        return Source.of_text(batches, reading, description)
+    _require_documents(documents)
+    contents: Iterator[Any] = (
+        _content(item, i, reading.text_column) for i, item in enumerate(documents)
+    )
+    first = next(contents, None)
+    if first is not None:
+        contents = chain([first], contents)
+    if first is None or isinstance(first, str):
+        texts = _batched(contents, str, reading.errors)
+        return Source.of_text(texts, reading, {"input": "documents"})  # type: ignore[arg-type]
+    words = _batched(contents, list, reading.errors)
+    return Source(words, Tokenizer(WORDS_GIVEN), {"input": "documents", "tokenizer": WORDS_GIVEN})
+
+
+def _kind_of_table(documents: Any) -> str | None:
+    """Return "dataset" (Hugging Face), "table" (pandas, Polars, Arrow or their kind), or None."""
+    library = type(documents).__module__.partition(".")[0]
+    if library == "datasets" and hasattr(documents, "with_format"):
+        return "dataset"
+    readable = hasattr(documents, "__arrow_c_stream__") or library == "pandas"
+    if readable and (hasattr(documents, "columns") or hasattr(documents, "schema")):
+        return "table"
+    return None
+
+
+def _require_documents(documents: object) -> None:
+    """Refuse what is not documents, although some of it can be iterated over."""
     if isinstance(documents, str):
         raise SettingError(
             "from_documents was given one string, whose characters would each be a document; pass "
@@ -40,7 +78,7 @@ def check_documents(documents: object) -> None:
     if isinstance(documents, Mapping):
         raise SettingError(
             "from_documents was given a mapping, which has no order of documents; pass its values, "
-            f"or one split of a dataset: {', '.join(map(repr, list(documents)[:5]))}."
+            f"or one split of a dataset: {names_of(list(documents)[:5])}."
         )
     if hasattr(documents, "columns"):
         raise SettingError(
@@ -53,82 +91,52 @@ def check_documents(documents: object) -> None:
         )
 
 
-def is_dataset(documents: object) -> bool:
-    """Return whether this is a dataset of the Hugging Face library `datasets`."""
-    return type(documents).__module__.partition(".")[0] == "datasets" and hasattr(
-        documents, "with_format"
-    )
-
-
-def is_frame(documents: object) -> bool:
-    """Return whether this is a table in memory: of pandas, Polars, Arrow, or of their kind."""
-    readable = hasattr(documents, "__arrow_c_stream__") or (
-        type(documents).__module__.partition(".")[0] == "pandas"
-    )
-    return readable and (hasattr(documents, "columns") or hasattr(documents, "schema"))
-
-
-def read_frame(frame: Any, text_column: str, errors: Errors) -> Iterator[TextBatch]:
-    """Yield the documents of a table in memory, through Arrow's protocol for such."""
+def _read_table(table: Any, kind: str, reading: Reading) -> Iterator[TextBatch]:
+    """Yield the documents of a table in memory or a dataset, through Arrow."""
     import pyarrow as pa
 
-    schema = getattr(frame, "schema", None)
-    named = schema if isinstance(schema, pa.Schema) else None
-    names = list(frame.columns) if named is None else named.names
-    if text_column not in names:
-        raise CorpusError(
-            f"The table has no column {text_column!r}; it has {', '.join(map(repr, names))}; name "
-            "the text by `text_column`."
-        )
-    if named is None:  # of pandas or Polars: other columns need not be converted
-        frame = frame[[text_column]]
+    column, row = reading.text_column, 0
+    arrays = _frame_arrays if kind == "table" else _dataset_arrays
     try:
-        if hasattr(frame, "__arrow_c_stream__"):
-            batches = pa.RecordBatchReader.from_stream(frame)
-        else:  # pandas before 2.2
-            batches = pa.Table.from_pandas(frame, preserve_index=False).to_reader()
-        row = 0
-        for records in batches:
-            array = records.column(text_column)
-            batch = from_arrow(valid_array(array, errors, f"{text_column!r} of the table", row))
+        for array in arrays(table, column):
+            place = f"{column!r} of the {kind}"
+            batch = from_arrow(valid_array(array, reading.errors, place, row))
             yield TextBatch(batch.text, batch.ends, batch.text.size)
             row += len(array)
     except pa.ArrowException as error:
+        reason = one_line(str(error))
+        raise CorpusError(f"The column {column!r} of the {kind} is not text: {reason}.") from error
+
+
+def _frame_arrays(frame: Any, column: str) -> Iterator[Any]:
+    import pyarrow as pa
+
+    schema = getattr(frame, "schema", None)
+    if isinstance(schema, pa.Schema):
+        _require_column("table", column, schema.names)
+    else:  # of pandas or Polars: other columns need not be converted
+        _require_column("table", column, list(frame.columns))
+        frame = frame[[column]]
+    if hasattr(frame, "__arrow_c_stream__"):
+        batches = pa.RecordBatchReader.from_stream(frame)
+    else:  # pandas before 2.2
+        batches = pa.Table.from_pandas(frame, preserve_index=False).to_reader()
+    return (records.column(column) for records in batches)
+
+
+def _dataset_arrays(dataset: Any, column: str) -> Iterator[Any]:
+    if dataset.column_names is not None:
+        _require_column("dataset", column, dataset.column_names)
+    tables = dataset.select_columns([column]).with_format("arrow").iter(batch_size=_DATASET_ROWS)
+    return (array for table in tables for array in table.column(column).chunks)
+
+
+def _require_column(kind: str, column: str, known: list[str]) -> None:
+    if column not in known:
         raise CorpusError(
-            f"The column {text_column!r} of the table is not text: {one_line(str(error))}."
-        ) from error
-
-
-def read_dataset(dataset: Any, text_column: str, errors: Errors) -> Iterator[TextBatch]:
-    """Yield the documents of a dataset directly from its Arrow tables."""
-    if dataset.column_names is not None and text_column not in dataset.column_names:
-        raise CorpusError(
-            f"The dataset has no column {text_column!r}; it has "
-            f"{', '.join(map(repr, dataset.column_names))}; name the text by `text_column`."
+            f"The {kind} has no column {column!r}; it has {names_of(known)}; name the text by "
+            "`text_column`."
         )
-    row = 0
-    columns = dataset.select_columns([text_column]).with_format("arrow")
-    for table in columns.iter(batch_size=_DATASET_ROWS):
-        for array in table.column(text_column).chunks:
-            batch = from_arrow(valid_array(array, errors, f"{text_column!r} of the dataset", row))
-            yield TextBatch(batch.text, batch.ends, batch.text.size)
-            row += len(array)
-
-
-def read_documents(
-    documents: Iterable[object], text_column: str, errors: Errors
-) -> tuple[bool, Iterator[DocumentBatch]]:
-    """Return whether the documents are given as lists of words, and their batches.
-
-    They are iterated over once, so a generator will do.
-    """
-    contents = (_content(item, i, text_column) for i, item in enumerate(documents))
-    first = next(contents, None)
-    if first is None or isinstance(first, str):
-        return False, _text_batches(
-            chain([first], contents) if first is not None else contents, errors
-        )
-    return True, _word_batches(chain([first], contents), errors)
 
 
 def _content(item: Any, number: int, text_column: str) -> str | list[str]:
@@ -136,8 +144,8 @@ def _content(item: Any, number: int, text_column: str) -> str | list[str]:
     if isinstance(item, Mapping):
         if text_column not in item:
             raise CorpusError(
-                f"Document {number} has no {text_column!r}; it has "
-                f"{', '.join(map(repr, item)) or 'nothing'}; name the text by `text_column`."
+                f"Document {number} has no {text_column!r}; it has {names_of(item)}; name the text "
+                "by `text_column`."
             )
         item = item[text_column]
     item = without_nan(item)
@@ -154,42 +162,30 @@ def _content(item: Any, number: int, text_column: str) -> str | list[str]:
     )
 
 
-def _text_batches(documents: Iterable[str | list[str]], errors: Errors) -> Iterator[TextBatch]:
-    texts: list[str] = []
+def _batched(
+    documents: Iterable[str | list[str]], form: type, errors: Errors
+) -> Iterator[DocumentBatch]:
+    """Yield batches of documents that are all texts, or all lists of words."""
+    waiting: list[Any] = []
     size = number = 0
     for number, document in enumerate(documents, 1):
-        if not isinstance(document, str):
+        if document and not isinstance(document, form):
+            forms = ("a list of words", "texts") if form is str else ("a text", "lists of words")
             raise CorpusError(
-                f"Document {number - 1} is a list of words after documents that are texts; "
-                "give all documents in one form."
+                f"Document {number - 1} is {forms[0]} after documents that are {forms[1]}; give "
+                "all documents in one form."
             )
-        texts.append(document)
-        size += len(document)
-        if size >= _batches.BATCH_BYTES or len(texts) >= _BATCH_DOCUMENTS:
-            yield _text_batch(texts, errors, number - len(texts))
-            texts, size = [], 0
-    if texts:
-        yield _text_batch(texts, errors, number - len(texts))
+        waiting.append(document)
+        size += len(document) if form is str else sum(map(len, document))
+        if size >= _batches.BATCH_BYTES or len(waiting) >= _BATCH_DOCUMENTS:
+            yield _batch(waiting, form, errors, number - len(waiting))
+            waiting, size = [], 0
+    if waiting:
+        yield _batch(waiting, form, errors, number - len(waiting))
 
 
-def _text_batch(texts: list[str], errors: Errors, first: int) -> TextBatch:
-    batch = from_texts(texts, errors, lambda i: f"Document {first + i}")
+def _batch(documents: list[Any], form: type, errors: Errors, first: int) -> DocumentBatch:
+    if form is list:
+        return from_words(documents, errors, first)
+    batch = from_texts(documents, errors, lambda i: f"Document {first + i}")
     return TextBatch(batch.text, batch.ends, batch.text.size)
-
-
-def _word_batches(documents: Iterable[str | list[str]], errors: Errors) -> Iterator[DocumentBatch]:
-    lists: list[list[str]] = []
-    size = number = 0
-    for number, document in enumerate(documents, 1):
-        if document and isinstance(document, str):
-            raise CorpusError(
-                f"Document {number - 1} is a text after documents that are lists of words; "
-                "give all documents in one form."
-            )
-        lists.append(list(document))
-        size += sum(map(len, document))
-        if size >= _batches.BATCH_BYTES or len(lists) >= _BATCH_DOCUMENTS:
-            yield from_words(lists, errors, number - len(lists))
-            lists, size = [], 0
-    if lists:
-        yield from_words(lists, errors, number - len(lists))

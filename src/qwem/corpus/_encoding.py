@@ -1,6 +1,6 @@
 """The encoder: number the words of batches, choose some, renumber.
 
-Text is split into words once. Each thread numbers the words of its batches in its own way and
+Text is split into words once. Each thread numbers the words of its batches by first occurrence and
 writes the numbers to a spool. When all text has been read, the words of all spools are counted
 together, some are chosen, and the spooled numbers are replaced by those of the chosen words, batch
 by batch in the order of the text. So the result is the same for any number of threads and any size
@@ -11,25 +11,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from queue import LifoQueue
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from qwem._internal.arrays import blocks, id_dtype, in_order
-from qwem._internal.files import release
-from qwem._internal.resources import require_temporary_disk, thread_count
-from qwem.corpus import kernels
-from qwem.corpus._interner import Interner, packed
-from qwem.corpus._spooling import (
-    DiskForecast,
-    FoundWords,
-    Spool,
-    count_kept,
-    document_lengths,
-    split_by_batch,
-    spool_batches,
-)
-from qwem.corpus._token_stream import write_renumbered
+from qwem._internal.arrays import id_dtype, in_order
+from qwem._internal.resources import progress, require_disk, thread_count
+from qwem.corpus import _word_table, kernels
+from qwem.corpus._batches import DocumentBatch, TextBatch
 from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import EmptyCorpusError
 
@@ -39,14 +29,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus._sources import Source
-    from qwem.corpus._spooling import SpooledBatch
-    from qwem.corpus.corpus import Corpus
+    from qwem.corpus._batches import Source
     from qwem.corpus.phrases import Phrases
     from qwem.corpus.reading import Reading
+    from qwem.corpus.tokenizer import Tokenizer
 
 TOKENS_FILE = "tokens.bin"
-_CHUNK_TOKENS = 1 << 24
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+# Folding to lower case lengthens a letter by half at most (Ⱥ, two bytes, to ⱥ, three).
+_GROWTH = 2
+_SLACK = 64  # words are read and written eight bytes at a time
+FIRST_WORDS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,7 @@ def encode(
             "free some space, or choose another disk (TMPDIR, for temporary files)",
             copies=2,  # one in the spool and, at the end, one in the corpus
         )
-        spooled, text_bytes = spool_batches(source.batches, source.letters, spools, forecast)
+        spooled, text_bytes = spool_batches(source, spools, forecast)
         lengths = document_lengths(spooled)
         kept = lengths >= reading.min_tokens
         if not allow_empty and vocabulary is None:
@@ -135,43 +129,6 @@ def encode(
     return Encoded(dtype, np.concatenate(offsets), chosen, settings, digest)
 
 
-def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: Path) -> Encoded:
-    """Encode corpora that follow each other in other words, into a folder; no text is read."""
-    masked = oov == "mask"
-    dtype = id_dtype(len(vocabulary) + masked)
-    other = len(vocabulary) if masked else kernels.DROPPED
-    known = Interner()
-    known.intern(*packed(vocabulary.words), amount=0)
-    digest, offsets, written = hashlib.sha256(), [np.zeros(1, np.int64)], 0
-    most = sum(corpus.tokens.size for corpus in corpora)
-    require_temporary_disk(dtype.itemsize * most, "Encoding this text in other words")
-    tokens_file = folder / TOKENS_FILE
-    with tokens_file.open("wb") as file:
-        for corpus in corpora:
-            numbers = known.look_up(*packed(corpus.vocabulary.words), other)
-            numbers = np.append(numbers, np.uint32(other))  # what was masked stays so
-            ends = write_renumbered(
-                file, corpus.tokens, corpus.offsets, numbers, dtype, digest=digest
-            )
-            offsets.append(ends + written)
-            written += int(ends[-1]) if ends.size else 0
-    settings = {
-        **corpora[0].settings,
-        "vocab_size": len(vocabulary),
-        "oov": oov,
-        "words_kept": _count_below(tokens_file, dtype, len(vocabulary)) if masked else written,
-    }
-    return Encoded(
-        dtype,
-        np.concatenate(offsets),
-        vocabulary,
-        settings,
-        digest,
-        corpora[0].first_document,
-        corpora[0].phrases,
-    )
-
-
 def _check_documents(lengths: NDArray[np.int64], kept: NDArray[np.bool_], min_tokens: int) -> None:
     if not lengths.size:
         raise EmptyCorpusError("There are no documents in the input.")
@@ -199,12 +156,307 @@ def _renumber(
     return out[:written], out_ends[kept[:-1]]
 
 
-def _count_below(file: Path, dtype: np.dtype[Any], limit: int) -> int:
-    """Return how many tokens of a file are below a limit."""
-    if not file.stat().st_size:
-        return 0
-    tokens, found = np.memmap(file, dtype, "r"), 0
-    for chunk in blocks(tokens.size, most=_CHUNK_TOKENS):
-        found += int(np.count_nonzero(tokens[chunk] < limit))
-        release(tokens[chunk])
-    return found
+@dataclass(frozen=True)
+class SpooledBatch:
+    """The words of one batch: where they are spooled, and where its documents end in them."""
+
+    spool: Spool
+    first: int
+    tokens: int
+    token_ends: NDArray[np.int64]
+
+    def read(self) -> NDArray[np.uint32]:
+        """Return the numbers of the words."""
+        return np.fromfile(self.spool.file, np.uint32, self.tokens, offset=4 * self.first)
+
+
+class Spool:
+    """One thread's numbering of words, and the file of these numbers."""
+
+    def __init__(self, file: Path) -> None:
+        self.interner = Interner()
+        self.file = file
+        self._tokens = 0
+        file.touch()
+
+    def append(self, batch: DocumentBatch, tokenizer: Tokenizer) -> SpooledBatch:
+        """Write the numbers of the words of a batch."""
+        if isinstance(batch, TextBatch):
+            ids, token_ends = self.interner.tokenize(batch.text, batch.ends, tokenizer.letters)
+        else:
+            ids = self.interner.intern(batch.text, batch.word_ends)
+            token_ends = batch.ends
+        with self.file.open("ab") as file:
+            file.write(ids.data)
+        spooled = SpooledBatch(self, self._tokens, ids.size, token_ends)
+        self._tokens += ids.size
+        return spooled
+
+
+class Spooled(NamedTuple):
+    """All batches in order, and how many bytes of text they had."""
+
+    batches: list[SpooledBatch]
+    text_bytes: int
+
+
+class DiskForecast:
+    """How much disk the results of all the input will take, from those of the input so far."""
+
+    def __init__(
+        self, directory: Path, total: int | None, work: str, remedy: str, copies: int = 1
+    ) -> None:
+        self.total = total
+        self.needed = 0
+        """Bytes in all: what is written, and as much again for each further copy."""
+        self._directory = directory
+        self._messages = work, remedy
+        self._copies = copies
+        self._written = self._read = 0
+
+    def add(self, written: int, read: int) -> bool:
+        """Note that `read` bytes of the input became `written`; return whether `needed` is known.
+
+        Raises `DiskLimitError` if the rest will not fit.
+        """
+        self._written += written
+        self._read += read
+        if not self.total or 100 * self._read < self.total:
+            return False
+        self.needed = int(self._copies * self._written * max(1.0, self.total / max(1, self._read)))
+        require_disk(self.needed - self._written, self._directory, *self._messages)
+        return True
+
+
+def spool_batches(source: Source, spools: list[Spool], forecast: DiskForecast) -> Spooled:
+    """Spool all batches, with one thread per spool."""
+    idle: LifoQueue[Spool] = LifoQueue()
+    for spool in reversed(spools):
+        idle.put(spool)
+
+    def append(batch: DocumentBatch) -> tuple[SpooledBatch, int, int]:
+        spool = idle.get()
+        try:
+            return spool.append(batch, source.tokenizer), batch.text.size, batch.progress
+        finally:
+            idle.put(spool)
+
+    spooled = []
+    text_bytes = 0
+    with progress("reading", forecast.total, "B") as bar:
+        for batch, size, read in in_order(append, source.batches, len(spools)):
+            spooled.append(batch)
+            text_bytes += size
+            bar.update(read)
+            if forecast.add(4 * batch.tokens, read):
+                bar.set_postfix_str(f"{forecast.needed / 1e9:.1f} GB of temporary disk")
+    return Spooled(spooled, text_bytes)
+
+
+def document_lengths(batches: list[SpooledBatch]) -> NDArray[np.int64]:
+    """Return how many words each document has; one may be spread over several batches."""
+    before = np.cumsum([0, *(batch.tokens for batch in batches)])
+    ends = [batch.token_ends + start for batch, start in zip(batches, before, strict=False)]
+    return np.diff(np.concatenate([np.zeros(1, dtype=np.int64), *ends]))
+
+
+def split_by_batch(kept: NDArray[np.bool_], batches: list[SpooledBatch]) -> list[NDArray[np.bool_]]:
+    """Return for each batch which of its documents are kept, the one that continues included."""
+    padded = np.append(kept, True)
+    ends = np.cumsum([batch.token_ends.size for batch in batches])
+    return [
+        padded[end - batch.token_ends.size : end + 1]
+        for batch, end in zip(batches, ends, strict=True)
+    ]
+
+
+def count_kept(
+    spools: list[Spool], batches: list[SpooledBatch], kept_of: list[NDArray[np.bool_]]
+) -> list[NDArray[np.int64]]:
+    """Return for each spool how often each of its words occurs in documents that are kept."""
+
+    def count(spool: Spool) -> NDArray[np.int64]:
+        counts = spool.interner.counts
+        for batch, kept in zip(batches, kept_of, strict=True):
+            if batch.spool is spool and not kept.all():
+                kernels.subtract_documents(batch.read(), batch.token_ends, ~kept, counts)
+        return counts
+
+    return list(in_order(count, spools, len(spools)))
+
+
+class FoundWords:
+    """The words of all spools together, each with a number and a count."""
+
+    def __init__(self, spools: list[Spool], counts: list[NDArray[np.int64]]) -> None:
+        first, *others = spools
+        self._interner = first.interner
+        self._numbers = {first: np.arange(len(self._interner))}
+        for other in others:
+            spelled = other.interner.spellings, other.interner.ends
+            self._numbers[other] = self._interner.intern(*spelled, amount=0).astype(np.int64)
+        self.counts = np.zeros(len(self._interner), dtype=np.int64)
+        """How often each word occurs in documents that are kept."""
+        for numbers, found in zip(self._numbers.values(), counts, strict=True):
+            self.counts[numbers] += found
+
+    def spell(self, numbers: NDArray[np.int64]) -> list[str]:
+        """Return the words with these numbers."""
+        return self._interner.words(numbers)
+
+    def numbers(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
+        """Return the number of each word of `vocabulary`, after all others where it is new."""
+        return self._interner.intern(*packed(vocabulary.words), amount=0).astype(np.int64)
+
+    def counts_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the counts of the words with these numbers, 0 for words that are new."""
+        known = numbers < self.counts.size
+        counts = np.zeros(numbers.size, dtype=np.int64)
+        counts[known] = self.counts[numbers[known]]
+        return counts
+
+    def token_ids(
+        self, chosen: NDArray[np.int64], *, mask: bool
+    ) -> dict[Spool, NDArray[np.uint32]]:
+        """Return for each spool the token id of each of its words, given the chosen words."""
+        others = chosen.size if mask else kernels.DROPPED
+        token_id = np.full(len(self._interner), others, dtype=np.uint32)
+        token_id[chosen] = np.arange(chosen.size, dtype=np.uint32)
+        return {spool: token_id[numbers] for spool, numbers in self._numbers.items()}
+
+
+class Interner:
+    """Distinct words with their counts; not for use by two threads at once."""
+
+    def __init__(self) -> None:
+        self._table = np.zeros(2 * FIRST_WORDS, dtype=np.uint64)
+        self._entries = np.empty((FIRST_WORDS, 4), dtype=np.uint64)
+        self._arena = np.empty(_SLACK, dtype=np.uint8)
+        self._ids = np.empty(0, dtype=np.uint32)
+        self._words = 0
+
+    def __len__(self) -> int:
+        return self._words
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each word was met."""
+        return self._entries[: self._words, _word_table.COUNT].astype(np.int64)
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Where each word ends in `spellings`."""
+        return self._entries[: self._words, _word_table.END].astype(np.int64)
+
+    @property
+    def spellings(self) -> NDArray[np.uint8]:
+        """The UTF-8 of all words, contiguous."""
+        return self._arena[: self._bytes]
+
+    def words(self, numbers: NDArray[np.int64]) -> list[str]:
+        """Return the words with these numbers."""
+        ends = self.ends
+        starts = np.concatenate([[0], ends[:-1]])
+        text = self.spellings.tobytes()
+        return [
+            text[start:end].decode("utf-8")
+            for start, end in zip(starts[numbers].tolist(), ends[numbers].tolist(), strict=True)
+        ]
+
+    def tokenize(
+        self, text: NDArray[np.uint8], ends: NDArray[np.int64], letters: NDArray[np.int32]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return the numbers of the words in `text`, and how many there are up to each of `ends`.
+
+        The numbers are overwritten by the next call.
+        """
+        # Any two words of a document have a byte between them.
+        self._make_room(text.size, (text.size + ends.size) // 2 + 1)
+        text, ends, letters = _frozen(text), _frozen(ends), _frozen(letters)
+        token_ends = np.empty(ends.size, dtype=np.int64)
+        state = np.array([self._words, 0, 0, 0], dtype=np.int64)
+        while not kernels.tokenize(
+            text,
+            ends,
+            letters,
+            self._table,
+            self._entries,
+            self._arena,
+            self._ids,
+            token_ends,
+            state,
+        ):
+            self._grow(int(state[kernels.WORDS]))
+        self._words = int(state[kernels.WORDS])
+        return self._ids[: state[kernels.TOKENS]], token_ends
+
+    def intern(
+        self, text: NDArray[np.uint8], ends: NDArray[np.int64], amount: int = 1
+    ) -> NDArray[np.uint32]:
+        """Return the numbers of given words, each counted `amount` times.
+
+        The numbers are overwritten by the next call.
+        """
+        self._make_room(text.size, ends.size)
+        text, ends = _frozen(text), _frozen(ends)
+        state = np.array([self._words, 0, 0, 0], dtype=np.int64)
+        while not _word_table.intern(
+            text, ends, amount, self._table, self._entries, self._arena, self._ids, state
+        ):
+            self._grow(int(state[kernels.WORDS]))
+        self._words = int(state[kernels.WORDS])
+        return self._ids[: ends.size]
+
+    def look_up(
+        self, text: NDArray[np.uint8], ends: NDArray[np.int64], unknown: int
+    ) -> NDArray[np.uint32]:
+        """Return the numbers of given words, `unknown` for those that were never met."""
+        longest = int(np.diff(ends, prepend=0).max(initial=0))
+        self._make_room(longest, 0)
+        numbers = np.empty(ends.size, dtype=np.uint32)
+        _word_table.look_up(
+            _frozen(text),
+            _frozen(ends),
+            unknown,
+            self._table,
+            self._entries,
+            self._arena,
+            self._words,
+            numbers,
+        )
+        return numbers
+
+    @property
+    def _bytes(self) -> int:
+        return int(self._entries[self._words - 1, _word_table.END]) if self._words else 0
+
+    def _make_room(self, text_bytes: int, tokens: int) -> None:
+        """Reserve space for any batch of this size; untouched space costs no memory."""
+        if self._ids.size < tokens:
+            self._ids = np.empty(tokens, dtype=np.uint32)
+        needed = self._bytes + _GROWTH * text_bytes + _SLACK
+        if self._arena.size < needed:
+            arena = np.empty(max(needed, 2 * self._arena.size), dtype=np.uint8)
+            arena[: self._bytes] = self.spellings
+            self._arena = arena
+
+    def _grow(self, words: int) -> None:
+        entries = np.empty((4 * len(self._entries), 4), dtype=np.uint64)
+        entries[:words] = self._entries[:words]
+        self._entries = entries
+        self._table = np.zeros(2 * len(entries), dtype=np.uint64)
+        _word_table.rehash(entries, words, self._table)
+
+
+def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return a read-only view: kernels would be compiled a second time for writable arrays."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def packed(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the contiguous UTF-8 of words, and where each ends."""
+    spelled = [word.encode("utf-8") for word in words]
+    ends = np.cumsum([len(word) for word in spelled], dtype=np.int64)
+    return np.frombuffer(b"".join(spelled), dtype=np.uint8), ends

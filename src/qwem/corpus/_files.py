@@ -1,26 +1,32 @@
-"""Input files, on disk or by URL: finding and opening them."""
+"""Input files: finding and opening them, and what their bytes are: text, or something refused."""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import glob
 import gzip
+import io
 import lzma
 import os
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from qwem._internal import require
+from qwem._internal.arrays import even_cuts
 from qwem._internal.artefact import kind_of
 from qwem._internal.files import file_states, is_url, without_secrets
 from qwem._internal.results import one_line
-from qwem.errors import ArtefactError, CorpusError, MissingExtraError, QwemError
+from qwem.corpus._remote import RemoteFile, find_remote
+from qwem.errors import ArtefactError, CorpusError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from qwem.corpus.reading import Errors, Reading
 
 PathLike = str | os.PathLike[str]
 
@@ -30,37 +36,47 @@ _FORMATS = {
 }  # fmt: skip
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 _LONGEST_NAME = 4096
-_UNKNOWN_SIZE = 1
-"""What a file counts for whose server does not say how large it is."""
-
-
-@dataclass(frozen=True)
-class RemoteFile:
-    """A file of a remote file system; printed, it has neither users, passwords nor signatures."""
-
-    filesystem: Any = field(repr=False)
-    path: str = field(repr=False)
-    size: int
-    version: str
-    """What changes when the file is replaced, as far as the file system says."""
-
-    def __str__(self) -> str:
-        return without_secrets(self.filesystem.unstrip_protocol(self.path))
-
-    @property
-    def suffixes(self) -> list[str]:
-        """The endings of its name, as those of `pathlib.Path`."""
-        return PurePosixPath(self.path.partition("?")[0]).suffixes
-
-    @property
-    def suffix(self) -> str:
-        """The last ending of its name."""
-        return PurePosixPath(self.path.partition("?")[0]).suffix
-
-    def open(self) -> IO[bytes]:
-        """Open the file for reading, from any place on."""
-        file: IO[bytes] = self.filesystem.open(self.path, "rb")
-        return file
+_HEAD_BYTES = 1 << 16
+_UNPACK = "unpack it and give the files in it"
+_AS_TEXT = "save it as plain text"
+_IMAGE = "an image", "recognize its text with another program"
+_EXECUTABLE = "an executable program", "give text"
+_NOT_TEXT: list[tuple[bytes, str, str]] = [
+    (
+        b"PK\x03\x04",
+        "a ZIP archive, as .docx, .odt, .epub and .xlsx files are too",
+        "unpack it, or save the document as plain text or the table as CSV",
+    ),
+    (b"%PDF-", "a PDF", "extract its text first, for example by pdftotext"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old document of Microsoft Office", _AS_TEXT),
+    (b"{\\rtf", "a document in rich text", _AS_TEXT),
+    (b"SQLite format 3\0", "an SQLite database", "export a query of it as CSV"),
+    (b"\x89PNG\r\n", *_IMAGE),
+    (b"\xff\xd8\xff", *_IMAGE),
+    (b"GIF87a", *_IMAGE),
+    (b"GIF89a", *_IMAGE),
+    (b"II*\0", *_IMAGE),
+    (b"MM\0*", *_IMAGE),
+    (b"\x7fELF", *_EXECUTABLE),
+    (b"\xcf\xfa\xed\xfe", *_EXECUTABLE),
+    (b"MZ\x90\0", *_EXECUTABLE),
+    (b"\x1f\x8b", "compressed by gzip", "end its name in .gz"),
+    (b"\xfd7zXZ\0", "compressed by xz", "end its name in .xz"),
+    (b"\x28\xb5\x2f\xfd", "compressed by Zstandard", "end its name in .zst"),
+    (b"BZh91AY&SY", "compressed by bzip2", "end its name in .bz2"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+    (b"Rar!\x1a", "a RAR archive", _UNPACK),
+    (b"PAR1", "Parquet", "end its name in .parquet"),
+    (b"ARROW1\0\0", "an Arrow file", "write it as Parquet"),
+    (b"\x89HDF\r\n", "an HDF5 file", "write its text as Parquet or CSV"),
+]
+_MARKUP = (b"<!doctype html", b"<html", b"<?xml", b"<mediawiki")
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 @dataclass(frozen=True)
@@ -114,11 +130,7 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
         _require_name(os.fspath(path))
     if any(os.fspath(path) == "" for path in several):
         raise CorpusError("One of the paths is empty; give the name of a file or directory.")
-    files = [
-        file
-        for path in several
-        for file in (_expand_url(os.fspath(path)) if is_url(path) else _expand(Path(path)))
-    ]
+    files = [file for path in several for file in _expand(path)]
     if not files:
         raise CorpusError("There is no file to read: the list of paths is empty.")
     return files
@@ -173,6 +185,41 @@ def open_parquet(path: Path | RemoteFile) -> Iterator[Any]:
                 yield table
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, " as Parquet", error) from _cause(path, error)
+
+
+def split_files(
+    paths: PathLike | Iterable[PathLike], reading: Reading, shard_bytes: int
+) -> list[InputFile]:
+    """Return the shards of files, each of about `shard_bytes` or less, in order.
+
+    Parquet is split between row groups, and plain text between lines. Compressed files, JSON lines,
+    CSV and, unless documents are lines or where it is UTF-16, plain text are whole shards.
+    """
+    return [shard for file in find_files(paths) for shard in _split(file, reading, shard_bytes)]
+
+
+def _split(file: InputFile, reading: Reading, shard_bytes: int) -> Iterator[InputFile]:
+    if not file.size and file.named:
+        raise CorpusError(f"{file.path} is empty: there is no text to read.")
+    count = -(-file.size // shard_bytes)
+    units = 0
+    if file.format == "parquet":
+        with open_parquet(file.path) as table:
+            units = table.num_row_groups
+    elif (
+        file.format == "text"
+        and reading.documents == "line"
+        and count > 1
+        and not file.compressed
+        and _lines_are_bytes(file.path, reading.encoding)
+    ):
+        units = file.size
+    if min(count, units) <= 1:
+        yield replace(file, named=False)
+        return
+    cuts = even_cuts(0, units, min(count, units)).tolist()
+    for first, last in pairwise(cuts):
+        yield replace(file, named=False, part=(first, last))
 
 
 def _unreadable(path: Path | RemoteFile, how: str, error: object) -> CorpusError:
@@ -230,12 +277,12 @@ def _is_saved(directory: Path) -> bool:
         return False
 
 
-def _expand_url(url: str) -> Iterator[InputFile]:
-    files, named = _find_remote(url)
-    yield from (InputFile(file, named=named) for file in files)
-
-
-def _expand(path: Path) -> Iterator[InputFile]:
+def _expand(name: PathLike) -> Iterator[InputFile]:
+    if is_url(name):
+        remote, named = find_remote(os.fspath(name))
+        yield from (InputFile(file, named=named) for file in remote)
+        return
+    path = Path(name)
     if path.is_dir():
         found = sorted(
             file
@@ -260,62 +307,126 @@ def _expand(path: Path) -> Iterator[InputFile]:
         raise CorpusError(f"There is no file or directory {path}.")
 
 
-def _find_remote(url: str) -> tuple[list[RemoteFile], bool]:
-    """Return the files that a URL stands for, and whether it is the name of one.
+class TextStream(io.RawIOBase):
+    """A stream of bytes of which the beginning is known before it is read."""
 
-    It may be a file, a directory, which is searched recursively, or a pattern. What is found is
-    sorted; hidden files are passed over.
-    """
-    fsspec = require("fsspec", "remote")
-    with _readable_errors(url):
-        filesystem, path = fsspec.core.url_to_fs(url)
-        if filesystem.isfile(path):
-            return [_described(filesystem, path)], True
-        if filesystem.isdir(path):
-            top = PurePosixPath(path)
-            found = [
-                name
-                for name in sorted(filesystem.find(path))
-                if not any(p.startswith(".") for p in PurePosixPath(name).relative_to(top).parts)
-            ]
-            if not found:
-                raise CorpusError(f"The directory {without_secrets(url)} has no files in it.")
-        elif any(letter in path for letter in "*?["):
-            found = sorted(
-                name
-                for name in filesystem.glob(path)
-                if not PurePosixPath(name).name.startswith(".") and filesystem.isfile(name)
-            )
-            if not found:
-                raise CorpusError(f"No file matches the pattern {without_secrets(url)}.")
-        else:
-            raise CorpusError(f"There is no file or directory {without_secrets(url)}.")
-        return [_described(filesystem, name) for name in found], False
+    def __init__(self, stream: Any, bytes_read: Callable[[], int]) -> None:
+        self._stream = stream
+        self.bytes_read = bytes_read
+        """How many bytes of the file were read."""
+        pieces: list[bytes] = []
+        while (missing := _HEAD_BYTES - sum(map(len, pieces))) > 0:
+            if not (piece := stream.read(missing)):
+                break
+            pieces.append(piece)
+        self.head = b"".join(pieces)
+        """The first bytes."""
+        self._waiting = self.head
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return at most `size` bytes, and none at the end."""
+        if not self._waiting:
+            return cast("bytes", self._stream.read(size))
+        data, self._waiting = self._waiting[:size], self._waiting[size:]
+        return data + self._stream.read(size - len(data)) if len(data) < size else data
 
 
-def _described(filesystem: Any, path: str) -> RemoteFile:
-    info = filesystem.info(path)
-    marks = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "created")
-    version = next((str(info[mark]) for mark in marks if info.get(mark)), "")
-    size = info.get("size")
-    return RemoteFile(filesystem, path, _UNKNOWN_SIZE if size is None else int(size), version)
+class _Decoder:
+    """The UTF-8 of a stream in another encoding."""
+
+    def __init__(
+        self, stream: TextStream, encoding: str, errors: Errors, path: Path | RemoteFile
+    ) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors)
+        self._refusal = f"{path} is not valid {encoding}"
+        self._waiting = b""
+
+    def read(self, size: int) -> bytes:
+        """Return at most `size` bytes, and none at the end."""
+        while not self._waiting:
+            data = self._stream.read(size)
+            try:
+                text = self._decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                raise CorpusError(
+                    f"{self._refusal}: {error.reason}; give the `encoding` in which it was "
+                    "written, or pass `errors='replace'`."
+                ) from error
+            self._waiting = text.encode("utf-8", "replace")
+            if not data:
+                break
+        data, self._waiting = self._waiting[:size], self._waiting[size:]
+        return data
 
 
 @contextmanager
-def _readable_errors(url: str) -> Iterator[None]:
-    """Turn whatever a file system raises into a `CorpusError` without secrets.
+def open_text(
+    path: Path | RemoteFile,
+    encoding: str,
+    errors: Errors = "strict",
+    part: tuple[int, int] | None = None,
+) -> Iterator[TextStream]:
+    """Yield a file as UTF-8, which is not checked if the file has it; refuse what is not text.
 
-    Each has errors of its own, and their text may have the whole URL; so they are not chained.
+    A byte order mark of UTF-16 or UTF-32 goes before `encoding`.
     """
+    encoding = codec_name(encoding)
+    with open_stream(path, part) as (stream, bytes_read):
+        text = TextStream(stream, bytes_read)
+        if part is None or not part[0]:
+            encoding = _marked(text.head) or encoding
+            _require_text(text.head, encoding, path)
+        if encoding != "utf-8":
+            text = TextStream(_Decoder(text, encoding, errors, path), bytes_read)
+        yield text
+
+
+def codec_name(encoding: str) -> str:
+    """Return the usual name of an encoding, or refuse it."""
     try:
-        yield
-    except QwemError:
-        raise
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{without_secrets(url)} needs a package for its file system: "
-            f"{without_secrets(one_line(str(error)))}."
-        ) from None
-    except Exception as error:
-        reason = without_secrets(one_line(str(error) or type(error).__name__))
-        raise CorpusError(f"{without_secrets(url)} can't be read: {reason}.") from None
+        "".encode(encoding)
+        return codecs.lookup(encoding).name
+    except (LookupError, TypeError, ValueError) as error:
+        raise SettingError(
+            f"`encoding` must be the name of one, such as 'utf-8', 'latin-1', 'cp1252' or "
+            f"'utf-16', not {encoding!r}."
+        ) from error
+
+
+def _lines_are_bytes(path: Path | RemoteFile, encoding: str) -> bool:
+    r"""Return whether the lines of a file end wherever there is the byte ``\n``."""
+    with open_stream(path) as (stream, _):
+        name = _marked(stream.read(4)) or codec_name(encoding)
+    return not name.startswith(("utf-16", "utf-32"))
+
+
+def _marked(head: bytes) -> str | None:
+    """Return the encoding that a byte order mark says, other than UTF-8."""
+    return next((name for mark, name in _BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
+
+
+def _require_text(head: bytes, encoding: str, path: Path | RemoteFile) -> None:
+    for magic, what, remedy in _NOT_TEXT:
+        if head.startswith(magic):
+            raise CorpusError(f"{path} is {what}, not text; {remedy}.")
+    if head[257:262] == b"ustar":
+        raise CorpusError(f"{path} is a tar archive, not text; {_UNPACK}.")
+    if head[:1024].removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_MARKUP):
+        raise CorpusError(
+            f"{path} is HTML or XML, whose tags would be read as words; strip them first, for "
+            "example by pandoc or BeautifulSoup."
+        )
+    if b"\0" in head and not encoding.startswith(("utf-16", "utf-32")):
+        halves = [head[start::2].count(0) for start in (0, 1)]
+        if 4 * max(halves) > len(head) / 2 and 8 * min(halves) <= max(halves):
+            order = "be" if halves[0] > halves[1] else "le"
+            raise CorpusError(f"{path} looks like UTF-16; pass `encoding='utf-16-{order}'`.")
+        raise CorpusError(
+            f"{path} has NUL bytes in it, which text has not; remove them, or convert the file to "
+            "text first."
+        )

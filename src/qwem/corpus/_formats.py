@@ -1,4 +1,4 @@
-"""Files to documents: plain text, JSON lines, CSV and Parquet, and their columns."""
+"""Formats of files: plain text, JSON lines, CSV and Parquet to documents, and their columns."""
 
 from __future__ import annotations
 
@@ -17,25 +17,28 @@ from qwem._internal.resources import require_memory
 from qwem._internal.results import one_line
 from qwem.corpus import _batches
 from qwem.corpus._batches import (
+    Source,
     TextBatch,
     from_arrow,
     from_texts,
+    gather,
     kind_of_value,
+    names_of,
     valid_array,
     valid_bytes,
     without_nan,
 )
-from qwem.corpus._content import open_text
-from qwem.corpus._files import find_files, open_parquet
+from qwem.corpus._files import find_files, open_parquet, open_text
+from qwem.corpus.tokenizer import resolve
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from qwem.corpus._content import TextStream
-    from qwem.corpus._files import InputFile, PathLike, RemoteFile
-    from qwem.corpus.reading import Documents, Errors, Reading
+    from qwem.corpus._files import InputFile, PathLike, TextStream
+    from qwem.corpus._remote import RemoteFile
+    from qwem.corpus.reading import Reading
 
 _COPIES = 6  # of a long line: its bytes twice, checked, parsed, and as text and its bytes
 _BLOCK_BATCHES = 8  # Arrow refuses a row of CSV that is longer than a block
@@ -47,29 +50,26 @@ _NO_TEXT = np.empty(0, dtype=np.uint8)
 _END_HERE = np.zeros(1, dtype=np.int64)
 
 
-def read_files(
-    files: Sequence[InputFile],
-    *,
-    documents: Documents,
-    reading: Reading,
-    whole: bool,
-) -> Iterator[TextBatch]:
-    """Yield the documents of all files, in order.
+def open_files(files: Sequence[InputFile], reading: Reading) -> Source:
+    """Return the text of files, opened; see `Corpus.from_files`."""
+    description: dict[str, Any] = {"input": "files", "files": len(files)}
+    formats = {file.format for file in files}
+    if "text" in formats:
+        description["documents"] = reading.documents
+    if formats - {"text"}:
+        description["text_column"] = reading.text_column
+    if reading.encoding != "utf-8":
+        description["encoding"] = reading.encoding
+    size = sum(file.size for file in files)
+    return Source.of_text(gather(_read_files(files, reading)), reading, description, size)
 
-    Unless documents must be `whole`, one that is larger than a batch comes in pieces.
-    """
+
+def _read_files(files: Sequence[InputFile], reading: Reading) -> Iterator[TextBatch]:
+    """Yield the documents of all files, in order."""
     for file in files:
-        if file.format == "parquet":
-            read = _read_parquet(file, reading.text_column, reading.errors)
-        elif file.format == "json":
-            read = _read_json_lines(file.path, reading)
-        elif file.format == "text":
-            read = _read_text(file, documents, reading, whole)
-        else:
-            read = _read_csv(file, reading)
         empty = True
         before = 0
-        for batch in read:
+        for batch in _READERS[file.format](file, reading):
             empty = empty and not batch.text.size and not batch.ends.size
             yield TextBatch(batch.text, batch.ends, batch.progress - before)
             before = batch.progress
@@ -77,34 +77,34 @@ def read_files(
             raise CorpusError(f"{file.path} is empty: there is no text to read.")
 
 
-def _read_text(
-    file: InputFile, documents: Documents, reading: Reading, whole: bool
-) -> Iterator[TextBatch]:
-    path, by_line = file.path, documents == "line"
+def _read_text(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
+    """Yield lines, or a document that comes in several batches if the tokenizer is compiled."""
+    path, by_line = file.path, reading.documents == "line"
+    may_cut = resolve(reading.tokenizer).split is None
     with open_text(path, reading.encoding, reading.errors, file.part) as stream:
         open_document = False
-        for position, chunk in _chunks(path, stream, lines=by_line, spaces=not whole):
-            text = np.frombuffer(valid_bytes(chunk, reading.errors, path, position), np.uint8)
+        for position, data in _byte_batches(path, stream, lines=by_line, spaces=may_cut):
+            text = np.frombuffer(valid_bytes(data, reading.errors, path, position), np.uint8)
             ends = np.flatnonzero(text == ord("\n")) + 1 if by_line else _END_HERE[:0]
             yield TextBatch(text, ends, stream.bytes_read())
-            open_document = not (by_line and chunk.endswith(b"\n"))
+            open_document = not (by_line and data.endswith(b"\n"))
         if open_document:
             yield TextBatch(_NO_TEXT, _END_HERE, stream.bytes_read())
 
 
-def _read_json_lines(path: Path | RemoteFile, reading: Reading) -> Iterator[TextBatch]:
-    column, errors = reading.text_column, reading.errors
+def _read_json_lines(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
+    path, column, errors = file.path, reading.text_column, reading.errors
     line_number = 0
     documents = 0
     with open_text(path, reading.encoding, errors) as stream:
-        for position, chunk in _chunks(path, stream, lines=True, spaces=False):
+        for position, data in _byte_batches(path, stream, lines=True, spaces=False):
             texts: list[str | None] = []
-            for line in valid_bytes(chunk, errors, path, position).split(b"\n"):
+            for line in valid_bytes(data, errors, path, position).split(b"\n"):
                 line_number += 1
                 if line.strip():
                     text = _json_text(line, column, path, line_number)
                     texts.append(text)
-            line_number -= chunk.endswith(b"\n")
+            line_number -= data.endswith(b"\n")
             batch = from_texts(texts, errors, partial(_document_name, path, documents))
             documents += len(texts)
             yield TextBatch(batch.text, batch.ends, stream.bytes_read())
@@ -118,7 +118,7 @@ def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -
     fields = _json_object(line, path, number)
     if column not in fields:
         raise CorpusError(
-            f"Line {number} of {path} has no {column!r}; it has {_names(fields)}: "
+            f"Line {number} of {path} has no {column!r}; it has {names_of(fields)}: "
             "name the one with the text by `text_column`."
         )
     text = fields[column]
@@ -142,8 +142,8 @@ def _json_object(line: bytes, path: Path | RemoteFile, number: int) -> dict[str,
     return fields
 
 
-def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[TextBatch]:
-    path = file.path
+def _read_parquet(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
+    path, column = file.path, reading.text_column
     with open_parquet(path) as table:
         _require_columns(path, table.schema_arrow.names, [column])
         groups = range(*(file.part or (0, table.num_row_groups)))
@@ -153,7 +153,7 @@ def _read_parquet(file: InputFile, column: str, errors: Errors) -> Iterator[Text
         for records in table.iter_batches(
             _batch_rows(table, column), row_groups=list(groups), columns=[column]
         ):
-            array = valid_array(records.column(0), errors, f"{column!r} of {path}", row)
+            array = valid_array(records.column(0), reading.errors, f"{column!r} of {path}", row)
             row += len(array)
             yield from_arrow(array, int(row * bytes_per_row))
 
@@ -168,6 +168,15 @@ def _read_csv(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
             rows = max(1, len(texts) * _batches.BATCH_BYTES // max(1, texts.nbytes))
             for first in range(0, len(texts), rows):
                 yield from_arrow(texts.slice(first, rows), stream.bytes_read())
+
+
+_READERS = {
+    "text": _read_text,
+    "json": _read_json_lines,
+    "csv": _read_csv,
+    "tsv": _read_csv,
+    "parquet": _read_parquet,
+}
 
 
 def _csv_records(file: InputFile, stream: TextStream, names: list[str]) -> Iterator[Any]:
@@ -226,12 +235,12 @@ def _batch_rows(table: Any, column: str) -> int:
     return int(np.clip(_batches.BATCH_BYTES * metadata.num_rows // max(size, 1), 1, 1 << 16))
 
 
-def _chunks(
+def _byte_batches(
     path: Path | RemoteFile, stream: TextStream, *, lines: bool, spaces: bool
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the bytes of a file in pieces, with their positions, cut after a line or a space.
+    """Yield the bytes of a file in batches, with their positions, cut after a line or a space.
 
-    Where neither is allowed or found, a piece grows until one is, or to the end of the file, as
+    Where neither is allowed or found, a batch grows until one is, or to the end of the file, as
     far as memory allows: a few kilobytes of a compressed file may be a line of many gigabytes.
     """
     position = 0
@@ -260,13 +269,9 @@ def _require_columns(path: Path | RemoteFile, known: list[str], names: list[str]
     absent = [name for name in names if name not in known]
     if absent:
         raise CorpusError(
-            f"{path} has no column {absent[0]!r}; it has {_names(known)}: name one of these, the "
+            f"{path} has no column {absent[0]!r}; it has {names_of(known)}: name one of these, the "
             "one with the text by `text_column`."
         )
-
-
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names)) or "none"
 
 
 def read_columns(
@@ -339,8 +344,8 @@ def _rows(file: InputFile, names: list[str], encoding: str) -> Iterator[tuple[An
 def _json_rows(
     path: Path | RemoteFile, stream: TextStream, names: list[str]
 ) -> Iterator[tuple[Any, ...]]:
-    chunks = _chunks(path, stream, lines=True, spaces=False)
-    lines = (line for _, chunk in chunks for line in chunk.removesuffix(b"\n").split(b"\n"))
+    batches = _byte_batches(path, stream, lines=True, spaces=False)
+    lines = (line for _, data in batches for line in data.removesuffix(b"\n").split(b"\n"))
     for number, line in enumerate(lines, 1):
         if line.strip():
             fields = _json_object(line, path, number)

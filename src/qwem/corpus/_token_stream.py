@@ -1,23 +1,28 @@
-"""The tokens of a text as one stream: renumbered, and the pairs in it counted or joined."""
+"""Streams of tokens: encoded again in other words, and the pairs in them counted or joined."""
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from qwem._internal.arrays import blocks, cut_evenly, in_order
+from qwem._internal.arrays import blocks, cut_evenly, id_dtype, in_order
 from qwem._internal.files import release
 from qwem._internal.resources import require_temporary_disk
+from qwem.corpus import kernels
+from qwem.corpus._encoding import TOKENS_FILE, Encoded, Interner, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from qwem.corpus.corpus import Corpus
+    from qwem.corpus.vocabulary import Vocabulary
 
 DELIMITER = "_"
 """What stands between the words of a phrase."""
@@ -40,8 +45,6 @@ def stream_of(corpus: Corpus) -> TokenStream:
 
     Words are counted, because a part of a corpus has the counts of the whole.
     """
-    from qwem.corpus.kernels import phrases as kernels
-
     words = list(corpus.vocabulary.words)
     if corpus.mask_id is not None:
         words.append("")
@@ -79,7 +82,6 @@ def write_renumbered(
     ``numbers[i]`` is the new number of word i, which may be `kernels.DROPPED`. `digest` is a hash
     that is updated with the bytes written.
     """
-    from qwem.corpus import kernels
 
     def renumber(run: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         start, stop = offsets[list(run)]
@@ -101,6 +103,54 @@ def write_renumbered(
     return np.concatenate(all_ends)
 
 
+def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: Path) -> Encoded:
+    """Encode corpora that follow each other in other words, into a folder; no text is read."""
+    masked = oov == "mask"
+    dtype = id_dtype(len(vocabulary) + masked)
+    other = len(vocabulary) if masked else kernels.DROPPED
+    known = Interner()
+    known.intern(*packed(vocabulary.words), amount=0)
+    digest, offsets, written = hashlib.sha256(), [np.zeros(1, np.int64)], 0
+    most = sum(corpus.tokens.size for corpus in corpora)
+    require_temporary_disk(dtype.itemsize * most, "Encoding this text in other words")
+    tokens_file = folder / TOKENS_FILE
+    with tokens_file.open("wb") as file:
+        for corpus in corpora:
+            numbers = known.look_up(*packed(corpus.vocabulary.words), other)
+            numbers = np.append(numbers, np.uint32(other))  # what was masked stays so
+            ends = write_renumbered(
+                file, corpus.tokens, corpus.offsets, numbers, dtype, digest=digest
+            )
+            offsets.append(ends + written)
+            written += int(ends[-1]) if ends.size else 0
+    settings = {
+        **corpora[0].settings,
+        "vocab_size": len(vocabulary),
+        "oov": oov,
+        "words_kept": _count_below(tokens_file, dtype, len(vocabulary)) if masked else written,
+    }
+    return Encoded(
+        dtype,
+        np.concatenate(offsets),
+        vocabulary,
+        settings,
+        digest,
+        corpora[0].first_document,
+        corpora[0].phrases,
+    )
+
+
+def _count_below(file: Path, dtype: np.dtype[Any], limit: int) -> int:
+    """Return how many tokens of a file are below a limit."""
+    if not file.stat().st_size:
+        return 0
+    tokens, found = np.memmap(file, dtype, "r"), 0
+    for chunk in blocks(tokens.size, most=_CHUNK_TOKENS):
+        found += int(np.count_nonzero(tokens[chunk] < limit))
+        release(tokens[chunk])
+    return found
+
+
 def count_following(
     stream: TokenStream, least: int, threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
@@ -109,8 +159,6 @@ def count_following(
     The words that follow each word are gathered, for as many words at a time as memory is set
     aside for, and each word's followers are counted.
     """
-    from qwem.corpus.kernels import phrases as kernels
-
     tokens, offsets, words, counts = stream
 
     def chunks(part: tuple[int, int]) -> Iterator[tuple[int, int]]:
@@ -170,8 +218,6 @@ def count_following(
 
 def join_pairs(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> TokenStream:
     """Return a stream in which each of these pairs is one token, with an id after all others."""
-    from qwem.corpus.kernels import phrases as kernels
-
     tokens, offsets, words, _ = stream
     place = {word: number for number, word in enumerate(words) if DELIMITER in word}
     words = list(words)

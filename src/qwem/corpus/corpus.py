@@ -13,6 +13,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.arrays import blocks
 from qwem._internal.files import release, temporary_directory
+from qwem._internal.resources import threads
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import ArtefactError, SettingError
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from qwem.corpus._batches import Source
     from qwem.corpus._encoding import Encoded
-    from qwem.corpus._files import PathLike
-    from qwem.corpus._sources import Source
+    from qwem.corpus._files import InputFile, PathLike
     from qwem.corpus.phrases import Phrases
-    from qwem.corpus.reading import Documents
 
 KIND = "corpus"
 _TOKENS_FILE = "tokens.bin"
@@ -98,7 +98,6 @@ class Corpus:
         cls,
         paths: PathLike | Iterable[PathLike],
         *,
-        documents: Documents = "line",
         vocabulary: Vocabulary | None = None,
         directory: PathLike | None = None,
         **options: Any,
@@ -113,9 +112,6 @@ class Corpus:
             JSON lines (``.jsonl``, ``.ndjson``, ``.json``), a table (``.csv``, ``.tsv``) or plain
             text; all but Parquet may be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A named
             file must not be empty, and none may be something else than text, such as a PDF.
-        documents
-            Whether each line of plain text is a document (ended by ``\n``; an empty line is an
-            empty document), or each file.
         vocabulary
             Encode with these words instead of choosing some; the result has their counts here.
         directory
@@ -123,7 +119,7 @@ class Corpus:
             per word of the text while it is read and two or four after, which vanish with it.
         options
             Any field of `Reading`: ``vocab_size``, ``min_count``, ``min_tokens``, ``tokenizer``,
-            ``text_column``, ``encoding``, ``oov``, ``errors``, ``phrases``.
+            ``documents``, ``text_column``, ``encoding``, ``oov``, ``errors``, ``phrases``.
 
         >>> import tempfile, pathlib
         >>> file = pathlib.Path(tempfile.mkdtemp(), "kings.txt")
@@ -132,16 +128,18 @@ class Corpus:
         >>> Corpus.from_files(file, vocab_size=2).vocabulary.words
         ('the', 'king')
         """
-        from qwem.corpus._sources import open_files
+        from qwem.corpus._files import find_files
+        from qwem.corpus._formats import open_files
 
         reading = Reading.of(**options)
-        source = open_files(paths, documents, reading)
+        source = open_files(find_files(paths), reading)
         return cls.encode(source, reading, vocabulary, directory=directory)
 
     @classmethod
     def from_documents(
         cls,
         documents: Iterable[Any],
+        /,
         *,
         vocabulary: Vocabulary | None = None,
         directory: PathLike | None = None,
@@ -157,7 +155,7 @@ class Corpus:
         >>> Corpus.from_documents([["New York", "is", "big"], ["is", "it"]], min_count=2).vocabulary
         Vocabulary(1 words: is)
         """
-        from qwem.corpus._sources import open_documents
+        from qwem.corpus._documents import open_documents
 
         reading = Reading.of(**options)
         source = open_documents(documents, reading)
@@ -232,7 +230,7 @@ class Corpus:
         >>> both.vocabulary.words, both.tokens.tolist()
         (('a', 'b', 'c'), [0, 1, 0, 1, 2])
         """
-        from qwem.corpus._encoding import recode
+        from qwem.corpus._token_stream import recode
 
         if not corpora:
             raise SettingError("There is no corpus to concatenate.")
@@ -414,6 +412,25 @@ class Corpus:
             return corpus
 
         return artefact.load(path, KIND, build)
+
+
+def encode_shard(shard: InputFile, reading: Reading, directory: PathLike) -> Corpus:
+    """Encode a shard of files with all its words, whatever `reading` says of words, and save it.
+
+    Phrases that `reading` gives are joined. The result may have no documents. The work is done by
+    one thread.
+    """
+    from qwem.corpus._formats import open_files
+
+    if isinstance(reading.phrases, int) and reading.phrases:
+        raise SettingError(
+            "Phrases are found in a whole text, not in its shards; find them with Phrases.learn in "
+            "a part of the text, and give these as phrases."
+        )
+    all_words = replace(reading, vocab_size=None, min_count=1, oov="drop")
+    with threads(1):
+        source = open_files([shard], all_words)
+        return Corpus.encode(source, all_words, directory=directory, allow_empty=True)
 
 
 @contextmanager

@@ -14,7 +14,16 @@ from qwem._internal import artefact
 from qwem._internal.arrays import id_dtype
 from qwem._internal.resources import progress, require_disk, thread_count
 from qwem._internal.settings import require_choice, require_whole
-from qwem.corpus._token_stream import DELIMITER, count_following, join_pairs, stream_of
+from qwem.corpus import kernels
+from qwem.corpus._encoding import TOKENS_FILE, Encoded
+from qwem.corpus._token_stream import (
+    DELIMITER,
+    count_following,
+    join_pairs,
+    stream_of,
+    write_renumbered,
+)
+from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import SettingError
 
@@ -24,11 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus._encoding import Encoded
     from qwem.corpus._files import PathLike
     from qwem.corpus._token_stream import TokenStream
     from qwem.corpus.corpus import Corpus
-    from qwem.corpus.reading import Reading
 
 Scoring = Literal["npmi", "pmi", "log_likelihood", "gensim"]
 THRESHOLDS: dict[str, float] = {"npmi": 0.5, "pmi": 7.0, "log_likelihood": 1000.0, "gensim": 10.0}
@@ -186,8 +193,6 @@ class Phrases:
 
     def join(self, corpus: Corpus, directory: PathLike | None = None) -> Corpus:
         """Return a corpus in which these phrases are single words, saved if there is a place."""
-        from qwem.corpus.reading import Reading
-
         reading = Reading(min_count=1, phrases=self, oov=corpus.settings.get("oov", "drop"))
         return corpus.write(lambda folder: encode_joined(corpus, reading, None, folder), directory)
 
@@ -278,10 +283,6 @@ def encode_joined(
 
     The phrases are those of `reading`, or are found in the corpus.
     """
-    from qwem.corpus import kernels
-    from qwem.corpus._encoding import TOKENS_FILE, Encoded
-    from qwem.corpus._token_stream import write_renumbered
-
     workers = thread_count()
     if isinstance(reading.phrases, Phrases):
         phrases = reading.phrases

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from qwem.corpus.tokenizer import TokenizerLike
 
 Documents = Literal["line", "file"]
+"""What a document of plain text is."""
 Errors = Literal["strict", "replace"]
 
 AUTO_MIN_COUNT = 5
@@ -79,6 +80,10 @@ class Reading(BaseSettings):
         "and a function from a text to its words will do; it is called for one document at a time, "
         "never in two threads at once.",
         Text(_tokenizer), stage="read", metavar="NAME",
+    )  # fmt: skip
+    documents: Documents = setting(
+        "line", "what is a document in plain text: each line, or each file",
+        ("line", "file"), stage="read",
     )  # fmt: skip
     text_column: str = setting(
         "text",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,12 @@ TokenizerLike = str | re.Pattern[str] | Split
 class Tokenizer:
     """A way to split text into words, and the name under which a corpus records it.
 
-    The compiled tokenizers have `letters`, the table for `kernels.tokenize`; the others have
-    `split`, which returns the words of a document.
+    Either `split` returns the words of a document, or words are found by `kernels.tokenize` with
+    the table `letters`; without entries it has a–z only.
     """
 
     name: str
-    letters: NDArray[np.int32] | None = None
+    letters: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     split: Split | None = None
 
 
@@ -47,7 +47,7 @@ def resolve(tokenizer: TokenizerLike) -> Tokenizer:
     if tokenizer == "letters":
         return Tokenizer("letters", letters=letter_table())
     if tokenizer == "ascii":
-        return Tokenizer("ascii", letters=np.empty(0, dtype=np.int32))
+        return Tokenizer("ascii")
     if isinstance(tokenizer, str):
         return _from_pattern(_compile(tokenizer))
     if isinstance(tokenizer, re.Pattern):
@@ -129,7 +129,7 @@ def letter_table() -> NDArray[np.int32]:
     version of Unicode. What a letter does to a capital sigma after it is found by asking
     `str.lower` for the lower case of the two.
     """
-    from qwem.corpus.kernels import CASED, DOTTED_CAPITAL_I, IGNORABLE
+    from qwem.corpus._word_table import CASED, DOTTED_CAPITAL_I, IGNORABLE
 
     characters = np.arange(sys.maxunicode + 1, dtype=np.uint32)
     letters = characters[np.char.isalpha(characters.view("U1"))]

@@ -173,7 +173,7 @@ def assemble(
 def read(source: Any, settings: Settings) -> Corpus:
     """Encode text: paths to files, or documents."""
     if _are_paths(source):
-        return Corpus.from_files(source, documents=settings.documents, **settings.reading)
+        return Corpus.from_files(source, **settings.reading)
     return Corpus.from_documents(source, **settings.reading)
 
 

@@ -13,7 +13,6 @@ from scipy import sparse
 from qwem._internal import artefact
 from qwem.cooccurrence import Slot
 from qwem.cooccurrence.usage import Usage
-from qwem.corpus import Phrases
 from qwem.embedding import Embedding, write_hub
 from qwem.errors import SettingError
 from qwem.model.settings import Settings
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.corpus import Vocabulary
+    from qwem.corpus import Phrases, Vocabulary
     from qwem.corpus.reading import Documents, Errors
     from qwem.embedding.embedding import Neighbours
     from qwem.embedding.storage import StoredType
@@ -469,6 +468,7 @@ class Model:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model written by `save`."""
+        from qwem.corpus import Phrases
         from qwem.model.updating import UpdateState
 
         def build(saved: artefact.Saved) -> Model:

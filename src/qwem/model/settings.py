@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus, Vocabulary
-    from qwem.corpus.reading import Documents
     from qwem.spectrum import Spectrum
 
 
@@ -75,10 +74,6 @@ class Settings(Reading):
     ('auto', 16)
     """
 
-    documents: Documents = setting(
-        "line", "what is a document in plain text: each line, or each file",
-        ("line", "file"), stage="read",
-    )  # fmt: skip
     window: int | Literal["auto"] = setting(
         "auto",
         "count words that are at most L words apart. The paper's L is twice that.",
