@@ -38,7 +38,7 @@ from peers import PEERS, missing  # type: ignore[import-not-found]
 from pyarrow import compute, parquet
 
 from qwem import Corpus, Embedding, Model, read_vectors
-from qwem.cli.demo_run import demo_documents
+from qwem.cli.demo import demo_documents
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
 from qwem.evaluation.benchmarks import BENCHMARKS, available_benchmark, benchmark_file
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem import Cooccurrence, Corpus, evaluate, fit
-from qwem.cli.demo_run import demo_documents
+from qwem.cli.demo import demo_documents
 from qwem.polish import Polished, polish
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pyarrow import parquet
 
 from qwem import evaluate, fit
-from qwem.cli.demo_run import demo_documents
+from qwem.cli.demo import demo_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import qwem
+from small_wiki import small_wiki
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +35,28 @@ SIDE_ROOMS = {
 TOP = {"cli"}  # import everything, and nothing imports them
 FOREIGN = re.compile(r"cluster|elsewhere|dask", re.IGNORECASE)
 EVERYWHERE = {"_internal", "errors", "__init__"}
+MOST_FILES_WALKED = 69
+"""The files with functions that `qwem fit` calls, for whoever wants to follow it."""
+WALK = """
+import sys, threading
+from pathlib import Path
+import qwem
+from qwem.cli import main
+
+source, called = str(Path(qwem.__file__).parent), set()
+
+def look(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and code.co_filename.startswith(source) and code.co_name != "<module>":
+        called.add(code.co_filename)
+
+threading.setprofile(look)
+sys.setprofile(look)
+status = main(["fit", sys.argv[1], "-o", sys.argv[2]])
+sys.setprofile(None)
+sys.stderr.write("\\n".join(sorted(called)))
+sys.exit(status)
+"""
 
 
 def rooms() -> list[str]:
@@ -116,3 +141,13 @@ def test_no_name_of_the_corridor_speaks_of_a_cluster(room: str) -> None:
             for field in ("name", "id", "attr", "arg"):
                 name = str(getattr(node, field, ""))
                 assert not FOREIGN.search(name), f"{room}/{file.name} has the name {name}"
+
+
+def test_a_fit_can_be_followed_in_a_bounded_number_of_files(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(small_wiki(60)), encoding="utf-8")
+    program = [sys.executable, "-c", WALK, str(text), str(tmp_path / "model")]
+    run = subprocess.run(program, capture_output=True, text=True, check=True)
+    walked = run.stderr.splitlines()
+    assert len(walked) > 30, "the fit was not looked at"
+    assert len(walked) <= MOST_FILES_WALKED, "\n".join(walked)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qwem.cli import main
-from qwem.cli.output import plain
+from qwem.cli.io import plain
 from qwem.comparison import compare_corpora
 
 if TYPE_CHECKING:

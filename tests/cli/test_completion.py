@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from qwem.cli import build_parser, main
-from qwem.cli.parser import SHELLS, completion_script
+from qwem.cli.options import SHELLS, completion_script
 
 Capture = pytest.CaptureFixture[str]
 

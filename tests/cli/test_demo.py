@@ -13,8 +13,7 @@ import pytest
 from qwem import Model
 from qwem._internal.kernels import _announce
 from qwem.cli import main
-from qwem.cli.demo import SENTENCES
-from qwem.cli.demo_run import demo_documents
+from qwem.cli.demo import SENTENCES, demo_documents
 from small_wiki import small_wiki
 
 if TYPE_CHECKING:

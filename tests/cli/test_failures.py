@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qwem.cli import main
-from qwem.cli.failures import in_options, run_command
-from qwem.cli.output import emit
+from qwem.cli import in_options, main, run_command
+from qwem.cli.io import emit
 from qwem.errors import SettingError
 from qwem.model import Settings
 
@@ -87,7 +86,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_output_to_a_full_device() -> None:
     program = (
-        "import sys; from qwem.cli.failures import run_command\n"
+        "import sys; from qwem.cli import run_command\n"
         "sys.exit(run_command(lambda: sys.stdout.write('text')))"
     )
     with open("/dev/full", "w") as full:

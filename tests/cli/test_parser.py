@@ -52,6 +52,10 @@ def test_options_of_other_programs(option: str, meant: str, capsys: Capture) -> 
             "fit a -o b --dim ten",
             "--dim takes a whole number from 1 to 10,000,000 or auto, not 'ten';",
         ),
+        (
+            f"fit a -o b --threads {10**20}",
+            "--threads takes a whole number from 1 to 1,000,000, not '100000000000000000000';",
+        ),
         ("fit a -o b --shrinkage ten", "--shrinkage takes a number or auto, not 'ten';"),
         (
             "fit a -o b --vocab-size -3",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from qwem.cli import main
-from qwem.cli.output import plain
+from qwem.cli.io import plain
 from qwem.comparison import context_regression
 
 if TYPE_CHECKING:

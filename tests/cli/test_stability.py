@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qwem.cli import main
-from qwem.cli.output import plain
+from qwem.cli.io import plain
 from qwem.comparison import Stability, stability, weat
 
 if TYPE_CHECKING:

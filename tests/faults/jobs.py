@@ -83,7 +83,7 @@ def read_often(models: list[Path], path: Path, stop: Path) -> None:
 
 def reproduce_tiny(place: Path, output: Path) -> int:
     """Make one figure of the paper, with its training runs, from a small text."""
-    from qwem.cli.failures import run_command
+    from qwem.cli import run_command
     from qwem.paper import reproduce
 
     arguments = {"analogies": str(place / "questions.txt"), "similarity": (), "scale": TINY}

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 
 
+MOST_THREADS = 1_000_000
+"""More threads than this are a slip of the hand."""
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
@@ -39,8 +41,8 @@ def threads(count: int | None) -> Iterator[None]:
     if count is None:
         yield
         return
-    if count < 1:
-        raise SettingError(f"`threads` must be at least 1, not {count}.")
+    if not 1 <= count <= MOST_THREADS:
+        raise SettingError(f"`threads` must be from 1 to {MOST_THREADS:,}, not {count}.")
     before = _THREADS.set(count)
     try:
         yield

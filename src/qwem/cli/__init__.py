@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
+import os
+import re
+import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qwem import __version__
 from qwem._internal.resources import threads
-from qwem.cli import ask, demo, learn, look, share, testing
-from qwem.cli.failures import INPUT_AT_FAULT, run_command
-from qwem.cli.parser import SHELLS, Parser, PrintCompletion, option_names
+from qwem._internal.results import printable
+from qwem.cli import ask, demo, learn, share, testing
+from qwem.cli.options import SHELLS, Command, Parser, PrintCompletion, option_names
+from qwem.errors import QwemError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
+    from types import FrameType
 
-GROUPS: dict[str, dict[str, Any]] = {
+
+GROUPS: dict[str, dict[str, Command]] = {
     "learn": {
-        "demo": demo,
+        "demo": demo.demo,
         "fit": learn.fit,
         "update": learn.update,
         "count": learn.count,
@@ -31,10 +38,13 @@ GROUPS: dict[str, dict[str, Any]] = {
         "compare": testing.compare,
         "regression": testing.regression,
     },
-    "look": {"report": look.report, "explore": look.explore},
+    "look": {"report": share.report, "explore": share.explore},
     "share": {"export": share.export, "info": share.info, "reproduce": share.reproduce},
 }
-"""The commands by what one wants to do: modules or `Command`s."""
+"""The commands by what one wants to do."""
+
+INPUT_AT_FAULT = 2
+"""The exit status."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,15 +89,149 @@ def build_parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentPar
     for title, group in GROUPS.items():
         listed += ["", f"{title}:"]
         for name, each in group.items():
-            run = each.run
-            about = (getattr(each, "__file__", None) and each.__doc__) or run.__doc__
-            description = "\n".join(line.strip() for line in about.splitlines())
+            about = (each.run.__doc__ or "").splitlines()
+            description = "\n".join(line.strip() for line in about)
             summary = description.partition("\n")[0].rstrip(".")
             listed.append(f"  {name:<12}{summary}")
             command = commands.add_parser(name, description=description)
             if complete or name in arguments:  # type: ignore[operator]
                 each.add_arguments(command)
             command.add_argument("--json", action="store_true", help="print JSON, for programs")
-            command.set_defaults(run=run)
+            command.set_defaults(run=each.run)
     parser.epilog = "\n".join(listed)
     return parser
+
+
+_SIGNALS = ("SIGTERM", "SIGHUP")
+_OF_TRAINING = ("jax", "jaxlib", "optax")
+_REMEDIES = {
+    errno.ENOSPC: "free some space, or choose another disk (TMPDIR, for temporary files)",
+    errno.EDQUOT: "free some space, or choose another disk (TMPDIR, for temporary files)",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f), or choose another disk",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EACCES: "choose another path, or change its permissions",
+    errno.EPERM: "choose another path, or change its permissions",
+    errno.EROFS: "choose another path",
+    errno.ENOENT: "check the path",
+    errno.ENOTDIR: "check the path",
+    errno.ELOOP: "check where the links lead",
+    errno.EMFILE: "use fewer --threads, or raise the limit on open files (ulimit -n)",
+}
+
+
+class Stopped(KeyboardInterrupt):
+    """The end of a process that was told to stop by a signal other than Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def run_command(
+    command: Callable[[], None], known: Callable[[], Collection[str]] = lambda: ()
+) -> int:
+    """Run a command and return its exit status: 0, 2 for bad input, or 128 plus a signal.
+
+    Errors name the settings that are `known` options as the command line does.
+    """
+    before = {number: signal.signal(number, _stop) for number in _signals()}
+    try:
+        command()
+        sys.stdout.flush()
+    except Stopped as stopped:
+        return _say("stopped by a signal.", 128 + stopped.number)
+    except KeyboardInterrupt:
+        return _say("interrupted.", 128 + signal.SIGINT)
+    except BrokenPipeError:
+        _discard_output()  # whoever read it has gone
+    except QwemError as error:
+        return _say(in_options(str(error), known()), INPUT_AT_FAULT)
+    except ModuleNotFoundError as error:
+        if error.name not in _OF_TRAINING:
+            raise
+        return _say(
+            f"this needs {error.name}, which is not installed: pip install 'qwem[train]'.",
+            INPUT_AT_FAULT,
+        )
+    except MemoryError:
+        return _say(
+            "memory ran out; use fewer words (--vocab-size), or a machine with more memory.",
+            INPUT_AT_FAULT,
+        )
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        return _say(
+            "no more threads can be started; use fewer --threads, or raise the limits on processes "
+            "and memory (ulimit -u, ulimit -v).",
+            INPUT_AT_FAULT,
+        )
+    except OSError as error:
+        _discard_output()
+        return _say(_explained(error), INPUT_AT_FAULT)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 0
+
+
+def in_options(message: str, known: Collection[str]) -> str:
+    """Return an error message in which the settings between backquotes are `known` options.
+
+    >>> message = "lower `vocab_size`, or pass `vocab_size=None`; see `Corpus`."
+    >>> in_options(message, ["vocab_size"])
+    'lower --vocab-size, or pass --vocab-size all; see `Corpus`.'
+    """
+    from qwem.model import Settings
+
+    settings = Settings.options()
+
+    def write(found: re.Match[str]) -> str:
+        name, value = found["name"], found["value"]
+        if name not in known:
+            return found[0]
+        flag = name.replace("_", "-")
+        if value in ("True", "False"):
+            return f"--{flag}" if value == "True" else f"--no-{flag}"
+        if value == "None" and name in settings:
+            value = settings[name].write(None)
+        return f"--{flag} {value}".replace("'", "") if value else f"--{flag}"
+
+    return re.sub(r"`(?P<name>\w+)(=(?P<value>[^`]+))?`", write, message)
+
+
+def _signals() -> list[int]:
+    """Return the signals to treat as Ctrl-C, as far as this system and thread can.
+
+    A signal that is ignored, as SIGHUP is after nohup, stays ignored.
+    """
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    known = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+def _explained(error: OSError) -> str:
+    """Return what the system refused, where, and what to do."""
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    remedy = _REMEDIES.get(error.errno or 0)
+    return f"{where}{error.strerror or error}{f'; {remedy}' if remedy else ''}."
+
+
+def _discard_output() -> None:
+    """Keep Python from complaining at exit about output that could not be written."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(sentence: str, status: int) -> int:
+    sys.stderr.write(printable(f"qwem: {sentence}\n", sys.stderr.encoding))
+    return status

@@ -5,8 +5,18 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.settings import Whole
-from qwem.cli.inputs import load_embedding, load_spectrum, load_stability, text_paths
+from qwem._internal.settings import Number, Whole
+from qwem.cli.io import (
+    check_figure,
+    draw,
+    emit,
+    emit_result,
+    load_embedding,
+    load_spectrum,
+    load_stability,
+    plain,
+    text_paths,
+)
 from qwem.cli.options import (
     DIM,
     METHODS,
@@ -16,13 +26,11 @@ from qwem.cli.options import (
     argument,
     command,
     figure,
-    given,
-    number,
+    passed,
     setting_options,
     topn,
     word_list,
 )
-from qwem.cli.output import check_figure, draw, emit, emit_result, plain
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -117,7 +125,7 @@ def _similar_to_new(options: argparse.Namespace, count: int) -> None:
     found = Model.load(options.model).embed(
         options.words[0],
         text_paths(options.contexts),
-        **given(options, ("documents", "text_column", "encoding")),
+        **passed(options, ("documents", "text_column", "encoding")),
     )
     neighbours = found.most_similar(topn=count)
     numbers = [round(float(number), 6) for number in found.vector]
@@ -160,7 +168,7 @@ FEATURES = {
     "count": Option(Whole(1), "number of features (default: 10)", "K"),
     "most_frequent": Option(Whole(1), "search only the N most frequent words (default: 4000)", "N"),
     "init_scale": Option(
-        number, "size σ of the random start for the learning times (default: 1e-6)", "S"
+        Number(), "size σ of the random start for the learning times (default: 1e-6)", "S"
     ),
 }
 
@@ -176,7 +184,7 @@ def features(options: argparse.Namespace) -> None:
     """Show the features of a model and the words at the two ends of each."""
     from qwem.interpretation import features
 
-    table = features(load_spectrum(options), topn=options.topn, **given(options, FEATURES))
+    table = features(load_spectrum(options), topn=options.topn, **passed(options, FEATURES))
     text = getattr(table, f"to_{options.format or 'text'}")()
     emit(options, table.to_dict(), [(line,) for line in text.splitlines()])
 
@@ -204,7 +212,7 @@ def axis(options: argparse.Namespace) -> None:
     stable = load_stability(options)
     check_figure(options, stable)
     ends = options.positive, options.negative
-    settings: dict[str, Any] = {"pairs": options.pairs, **given(options, ["neighbours"])}
+    settings: dict[str, Any] = {"pairs": options.pairs, **passed(options, ["neighbours"])}
     if stable is not None:
         words = options.words
         if not words:

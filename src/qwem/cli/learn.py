@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.settings import Whole
-from qwem.cli.inputs import (
+from qwem.cli.io import (
+    cost_rows,
+    costs,
+    emit,
+    emit_run,
     groups_of,
     on_cluster,
+    plain,
+    program,
     source_of,
     text_of,
     text_paths,
@@ -18,17 +24,15 @@ from qwem.cli.options import (
     GROUP_COLUMN,
     INPUTS,
     THREADS,
-    Command,
     Option,
     argument,
     command,
-    given,
-    given_settings,
     output,
+    passed,
+    passed_settings,
     setting_options,
     topn,
 )
-from qwem.cli.output import cost_rows, costs, emit, emit_run, plain, program
 from qwem.errors import SettingError
 from qwem.model import Settings
 from qwem.model.settings import PRESETS
@@ -90,8 +94,8 @@ def fit(options: argparse.Namespace) -> None:
         model = fit(
             source_of(options.inputs),
             preset=options.preset,
-            **given(options, ["keep_counts"]),
-            **given_settings(options),
+            **passed(options, ["keep_counts"]),
+            **passed_settings(options),
         )
     if replicates is None:
         model.save(options.output)
@@ -125,8 +129,8 @@ def _fit_folds(options: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
         text_of(options.inputs, "to deal into folds"),
         preset=options.preset,
         groups=groups_of(options.inputs, options.group_column, options),
-        **given(options, FOLDS),
-        **given_settings(options),
+        **passed(options, FOLDS),
+        **passed_settings(options),
     )
     found.save(options.output)
     return found.model, {"method": found.method, "replicates": len(found.replicates)}
@@ -139,7 +143,7 @@ def _fit_on_cluster(options: argparse.Namespace) -> Model:
         raise SettingError(
             "A model that is fitted on a cluster does not keep its counts; leave out --keep-counts."
         )
-    settings = Settings.of(options.preset, **given_settings(options))
+    settings = Settings.of(options.preset, **passed_settings(options))
     with on_cluster(options) as there:
         return fit_files(*there, settings)
 
@@ -173,7 +177,7 @@ def update(options: argparse.Namespace) -> None:
         after = before.update(
             source_of(options.inputs) if options.inputs else None,
             remove=source_of(options.remove) if options.remove else None,
-            **given_settings(options),
+            **passed_settings(options),
         )
         moved = diff_models(before, after, topn=options.topn)
         after.save(options.output, names_from=options.model)
@@ -247,7 +251,7 @@ def _encode(
 
     if wants_cluster(options) or any(kind_of(item) for item in options.inputs):
         raise SettingError("--corpus encodes text on this machine; give text, and no cluster.")
-    settings = Settings.of(options.preset, **given_settings(options))
+    settings = Settings.of(options.preset, **passed_settings(options))
     with watch.stage("read"):
         corpus = read(text_paths(options.inputs), settings)
         corpus.save(options.corpus)
@@ -278,7 +282,7 @@ def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
     if len(kinds) > 1 or kinds - {None, "cooccurrence", "corpus"}:
         found = ", ".join(sorted(kind or "text" for kind in kinds))
         raise SettingError(f"The inputs must all be text, all corpora or all counts, not {found}.")
-    changes = given_settings(options)
+    changes = passed_settings(options)
     if wants_cluster(options):
         from qwem.cluster import count_files
 
@@ -308,9 +312,26 @@ PAPER_MODEL = {
     if name in Settings.options("count", "target", "factorize") and name != "dim"
 }
 """The target that is trained towards if no preset is given: the paper's."""
+TARGET_TRAINED = ("dim", "negatives", "shrinkage", "coupling")
 
 
-def _train(options: argparse.Namespace) -> None:
+@command(
+    ("training", setting_options(of=TrainingSettings)),
+    ("target", setting_options(names=TARGET_TRAINED, defaults=PAPER_MODEL)),
+    ("reading", setting_options("read", defaults=PAPER_MODEL)),
+    ("counting", setting_options("count", defaults=PAPER_MODEL)),
+    inputs=INPUTS,
+    output=output("DIRECTORY"),
+    preset=Option(
+        tuple(PRESETS),
+        "target to train towards: that of the paper (default), all of the paper's settings "
+        "with those of reading (paper), or that of qwem fit (practical)",
+    ),
+    analogies=Option(str, "record accuracy on a file of analogies, or on google", "FILE"),
+    **setting_options("", defaults=PAPER_MODEL),
+    threads=THREADS,
+)
+def train(options: argparse.Namespace) -> None:
     """Train word2vec or QWEM by gradient descent, and write a trace and a model.
 
     The defaults are QWEM, the paper's model, with the exact gradient; --preset practical takes the
@@ -321,8 +342,8 @@ def _train(options: argparse.Namespace) -> None:
     from qwem.model.settings import reject_fixed_settings
     from qwem.training.from_text import run_training
 
-    training = TrainingSettings(**given(options, TrainingSettings.options()))
-    source, changes = source_of(options.inputs), given_settings(options)
+    training = TrainingSettings(**passed(options, TrainingSettings.options()))
+    source, changes = source_of(options.inputs), passed_settings(options)
     # word2vec's reweighting has its own use for the threshold of subsampling.
     own = {"subsample"} if training.reweighting == "word2vec" else set()
     reject_fixed_settings(source, [name for name in changes if name not in own])
@@ -361,31 +382,3 @@ def _train(options: argparse.Namespace) -> None:
 def _number(value: float) -> float | None:
     """Return a number for JSON, in which NaN is null."""
     return float(value) if value == value else None
-
-
-train = Command(
-    _train,
-    {
-        "inputs": INPUTS,
-        "output": output("DIRECTORY"),
-        "preset": Option(
-            tuple(PRESETS),
-            "target to train towards: that of the paper (default), all of the paper's settings "
-            "with those of reading (paper), or that of qwem fit (practical)",
-        ),
-        "analogies": Option(str, "record accuracy on a file of analogies, or on google", "FILE"),
-        **setting_options("", defaults=PAPER_MODEL),
-        "threads": THREADS,
-    },
-    (
-        ("training", setting_options(of=TrainingSettings)),
-        (
-            "target",
-            setting_options(
-                names=("dim", "negatives", "shrinkage", "coupling"), defaults=PAPER_MODEL
-            ),
-        ),
-        ("reading", setting_options("read", defaults=PAPER_MODEL)),
-        ("counting", setting_options("count", defaults=PAPER_MODEL)),
-    ),
-)

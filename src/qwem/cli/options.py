@@ -1,23 +1,162 @@
-"""Commands and their options: how they are declared, and the options that are made of settings."""
+"""Commands and their options: declared here or made of settings, parsed, completed in shells."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
+import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from qwem._internal import settings
+from qwem._internal.resources import MOST_THREADS
 from qwem._internal.settings import Number, Switch, Text, Whole
 from qwem.model import Settings
 from qwem.model.settings import PRESETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from qwem._internal.settings import BaseSettings, Stage
 
     Run: TypeAlias = Callable[[argparse.Namespace], None]
+
+
+_CHOICE = re.compile(r"argument (?P<name>\S+): invalid choice: '(?P<value>.*)' \(choose from .*\)")
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser that answers a wrong option with the one that was probably meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with one sentence and status 2."""
+        choice = _CHOICE.fullmatch(message)
+        if choice:
+            message = self._wrong_choice(choice["name"], choice["value"])
+        else:
+            message = re.sub(r"^argument (\S+): ", r"\1 ", message)
+        rest = "" if message.endswith("?") else f"; see {self.prog} --help."
+        self.exit(2, f"{self.prog}: {message}{rest}\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments, and refuse those that are not known here and now."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self._refuse(unknown)
+        return found, unknown
+
+    def _refuse(self, unknown: Sequence[str]) -> NoReturn:
+        option = next((item for item in unknown if item.startswith("-")), None)
+        if option is None:
+            self.error(f"there is one argument too many, {unknown[0]!r}")
+        option = option.partition("=")[0]
+        meant = self._option_like(option.lstrip("-").replace("-", "_"))
+        self.error(f"there is no option {option}" + (f"; did you mean {meant}?" if meant else ""))
+
+    def _option_like(self, name: str) -> str | None:
+        """Return the option that another name stands for, or the one with the nearest spelling."""
+        from qwem.model import Settings
+
+        strings = [string for action in self._actions for string in action.option_strings]
+        options = {s[2:].replace("-", "_"): s for s in strings if s.startswith("--")}
+        setting = Settings.closest_name(name)
+        return options.get(setting if setting in options else nearest(name, options) or "")
+
+    def _wrong_choice(self, name: str, value: str) -> str:
+        for action in self._actions:
+            if name not in (action.metavar, "/".join(action.option_strings)):
+                continue
+            choices = [str(choice) for choice in action.choices or ()]
+            if isinstance(action, argparse._SubParsersAction):
+                meant = nearest(value, choices)
+                return f"there is no command {value!r}" + (
+                    f"; did you mean {meant}?" if meant else ""
+                )
+            return f"{name} takes {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}"
+        return f"{name} does not take {value!r}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name with the nearest spelling, or None if none is near.
+
+    >>> nearest("evalute", ["fit", "evaluate"])
+    'evaluate'
+    """
+    found = difflib.get_close_matches(name, list(known), n=1)
+    return found[0] if found else None
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+_BASH = """\
+_qwem() {{
+    local word="${{COMP_WORDS[COMP_CWORD]}}" words
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words="{commands}"
+    else
+        case "${{COMP_WORDS[1]}}" in
+{cases}
+        esac
+    fi
+    case "$word" in -*) ;; *) [ "$COMP_CWORD" -gt 1 ] && words="" ;; esac
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+}}
+complete -o default -F _qwem qwem
+"""
+
+
+def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
+    """Return a script that completes the commands of `parser`; zsh reads bash's."""
+    commands = _commands(parser)
+    if shell == "fish":
+        lines = [f"complete -c qwem -n __fish_use_subcommand -xa '{' '.join(commands)}'"]
+        lines += [
+            f"complete -c qwem -n '__fish_seen_subcommand_from {name}' -l {option[2:]}"
+            for name, options in commands.items()
+            for option in options
+            if option.startswith("--")
+        ]
+        return "\n".join(lines) + "\n"
+    cases = "\n".join(
+        f'            {name}) words="{" ".join(options)}" ;;' for name, options in commands.items()
+    )
+    script = _BASH.format(commands=" ".join(commands), cases=cases)
+    return f"autoload -U +X bashcompinit && bashcompinit\n{script}" if shell == "zsh" else script
+
+
+def option_names(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the names of all options of all subcommands, as settings have them."""
+    options = {option for each in _commands(parser).values() for option in each}
+    return {option[2:].replace("-", "_") for option in options if option.startswith("--")}
+
+
+def _commands(parser: argparse.ArgumentParser) -> dict[str, list[str]]:
+    """Return the options of each subcommand."""
+    (commands,) = (
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    )
+    return {
+        name: [option for action in command._actions for option in action.option_strings]
+        for name, command in commands.choices.items()
+    }
+
+
+class PrintCompletion(argparse.Action):
+    """The option ``--completion SHELL``, which prints a script and exits."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Print the script."""
+        sys.stdout.write(completion_script(parser, str(values)))
+        parser.exit()
+
 
 GROUPS = {
     "read": "reading",
@@ -53,24 +192,30 @@ class Command(NamedTuple):
 
     run: Run
     options: Mapping[str, Option]
-    settings: tuple[tuple[str, Mapping[str, Option]], ...]
+    groups: Mapping[str, Mapping[str, Option]]
+    """More options, in groups that have titles."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the options, and the settings in groups that have titles."""
+        """Declare all options."""
         add_options(parser, self.options)
-        for title, options in self.settings:
-            add_options(parser, options, title)
+        for title, options in self.groups.items():
+            add_options(parser.add_argument_group(title), options)
 
 
-def command(*stages: Stage, **options: Option) -> Callable[[Run], Command]:
-    """Make a command of a function that has these options, and the settings of these stages."""
+def command(
+    *groups: Stage | tuple[str, Mapping[str, Option]], **options: Option
+) -> Callable[[Run], Command]:
+    """Make a command of a function that has these options.
 
-    def make(run: Run) -> Command:
-        shared = {"preset": PRESET, **setting_options(""), "threads": THREADS} if stages else {}
-        groups = tuple((GROUPS[stage], setting_options(stage)) for stage in stages)
-        return Command(run, {**options, **shared}, groups)
-
-    return make
+    A group of more options is the settings of a stage, or has its title here.
+    """
+    titled = dict(
+        (GROUPS[group], setting_options(group)) if isinstance(group, str) else group
+        for group in groups
+    )
+    if any(isinstance(group, str) for group in groups):
+        options |= {"preset": PRESET, **setting_options(""), "threads": THREADS}
+    return lambda run: Command(run, options, titled)
 
 
 def argument(metavar: str, about: str, nargs: str | None = None) -> Option:
@@ -78,11 +223,8 @@ def argument(metavar: str, about: str, nargs: str | None = None) -> Option:
     return Option(str, about, metavar, flags=(metavar,), nargs=nargs)
 
 
-def add_options(
-    parser: argparse.ArgumentParser, options: Mapping[str, Option], title: str | None = None
-) -> None:
-    """Add options, by the names of their settings, in a group with this title."""
-    group = parser if title is None else parser.add_argument_group(title)
+def add_options(group: argparse._ActionsContainer, options: Mapping[str, Option]) -> None:
+    """Add options to a parser or to a group of it, by the names of their settings."""
     for name, option in options.items():
         more: dict[str, Any] = {"help": option.help.replace("%", "%%"), "default": option.default}
         if option.takes is bool or isinstance(option.takes, Switch):
@@ -120,7 +262,7 @@ def _reader(takes: Any) -> Callable[[str], Any]:
     return read
 
 
-def given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+def passed(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return the options that were given on the command line, and no others."""
     known = Settings.options()
     may_be_none = {name for name in known if None in known[name].words.values()}
@@ -132,9 +274,9 @@ def given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def given_settings(options: argparse.Namespace) -> dict[str, Any]:
+def passed_settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that were given on the command line, and no others."""
-    return given(options, Settings.options())
+    return passed(options, Settings.options())
 
 
 def setting_options(
@@ -166,16 +308,6 @@ def setting_options(
     return made
 
 
-def whole(text: str) -> int:
-    """Return a whole number."""
-    return int(settings.Option(help="", takes=Whole()).read(text))
-
-
-def number(text: str) -> float:
-    """Return a number."""
-    return float(settings.Option(help="", takes=Number()).read(text))
-
-
 def word_list(text: str) -> list[str]:
     """Return the words of ``a,b,c``, or of the file that ``@FILE`` names, one per line."""
     if text.startswith("@"):
@@ -205,7 +337,7 @@ DIM = Option(Whole(1), "use only the first D dimensions of a model", "D")
 PRESET = Option(
     tuple(PRESETS), "practical (default), or paper: the paper's model; the other options change it"
 )
-THREADS = Option(whole, "number of threads (default: all cores)", "N")
+THREADS = Option(Whole(1, MOST_THREADS), "number of threads (default: all cores)", "N")
 METHODS = Option(bool, "add a paragraph on methods for a paper, with references (default: no)")
 GROUP_COLUMN = Option(
     str, "keep documents with the same value of this column, such as author, together", "NAME"
@@ -214,7 +346,7 @@ CLUSTER = {
     "cluster": Option(
         str, "work on the Dask cluster at this address, such as tcp://host:8786", "ADDRESS"
     ),
-    "local_cluster": Option(whole, "work in N processes on this machine", "N"),
+    "local_cluster": Option(Whole(1, 1_000), "work in N processes on this machine", "N"),
 }
 REPEATS = Whole(0, 1_000_000)
 """Numbers of random draws, permutations and replicates that can be waited for."""

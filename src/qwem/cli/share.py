@@ -1,20 +1,120 @@
-"""Commands that share results: export, info and reproduce."""
+"""Commands that show and share: report, explore, export, info and reproduce."""
 
 from __future__ import annotations
 
 import json
+import sys
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qwem.cli.inputs import load_embedding
-from qwem.cli.options import DIM, MODEL, Option, argument, command, given, number, output
-from qwem.cli.output import cost_rows, costs, emit
+from qwem._internal.settings import Number, Whole
+from qwem.cli.io import cost_rows, costs, emit, emit_page, load_embedding
+from qwem.cli.options import DIM, MODEL, Option, argument, command, output, passed
 from qwem.errors import DataError, QwemError, SettingError
 
 if TYPE_CHECKING:
     import argparse
 
     from qwem.embedding import Embedding
+
+
+MODELS = argument(
+    "MODEL",
+    "a fitted model, with or without replicates, or a file of word vectors; more than one to "
+    "compare",
+    "+",
+)
+SOURCES = {
+    "counts": Option(
+        str, "counts of the first model's text (qwem count), for words that occur together", "F"
+    ),
+    "trace": Option(str, "training run (qwem train) to lay over the first model's theory", "RUN"),
+    "text": Option(str, "the first model's text, for sentences with a word", "F", several=True),
+    "corpus": Option(
+        str, "the encoded corpus that was counted, for a model that was fitted to counts", "CORPUS"
+    ),
+    "init_scale": Option(
+        Number(), "size σ of the random start of the replayed training (default: 1e-6)", "S"
+    ),
+}
+SHOWN = {
+    "title": Option(str, "heading of the page", "TEXT"),
+    "analogies": Option(
+        str,
+        "file of analogy questions, or google (the default, if it is on this machine) or msr",
+        "F",
+    ),
+    "similarity": Option(
+        str,
+        "files of rated word pairs, or names (default: wordsim353, simlex999 and men, if they are "
+        "on this machine)",
+        "F",
+        several=True,
+    ),
+    "tasks": Option(
+        str,
+        "word pairs whose relations are tested: a file of analogy questions, or of two words per "
+        "line (default: google)",
+        "F",
+    ),
+}
+RESULTS = Option(
+    str,
+    "results to show: what qwem weat, axis, compare, regression, update or similar printed with "
+    "--json",
+    "FILE",
+    several=True,
+)
+
+
+@command(
+    models=MODELS,
+    output=output("FILE", "page to write"),
+    words=Option(
+        Whole(1), "number of words on the page, the most frequent ones (default: 10000)", "N"
+    ),
+    **SHOWN,
+    results=RESULTS,
+    **SOURCES,
+)
+def report(options: argparse.Namespace) -> None:
+    """Write what a model knows to one HTML page that needs no network."""
+    from qwem._internal.files import require_writable_file
+    from qwem.pages import load_models, write_page
+    from qwem.pages.results import read_results
+
+    require_writable_file(options.output)
+    results = read_results(options.results or ())
+    models = load_models(options.models, **passed(options, SOURCES))
+    shown = passed(options, [*SHOWN, "words"])
+    emit_page(options, write_page(models, options.output, results=results, **shown))
+
+
+@command(
+    models=MODELS,
+    port=Option(Whole(0), "port (default: any)", "P", default=0),
+    browser=Option(bool, "open the page in a browser (default), or only print its address"),
+    **SHOWN,
+    results=RESULTS,
+    **SOURCES,
+)
+def explore(options: argparse.Namespace) -> None:
+    """Look around in models in the browser: the page of qwem report, served live."""
+    from qwem.pages import load_models, serve
+    from qwem.pages.results import read_results
+
+    def ready(address: str) -> None:
+        rows = [("open", address), ("stop", "Ctrl-C")]
+        emit(options, {"address": address}, rows)
+        sys.stdout.flush()
+        if options.browser is not False:
+            webbrowser.open(address)
+
+    results = read_results(options.results or ())
+    models = load_models(options.models, **passed(options, SOURCES))
+    serve(models, port=options.port, ready=ready, results=results, **passed(options, SHOWN))
+
 
 FORMATS = (
     "word2vec", "word2vec-binary", "glove", "npz", "npy", "safetensors", "parquet", "tsv", "csv",
@@ -39,7 +139,7 @@ HUB = {
         "how texts are split into words (default: as the model's own text was)",
     ),
     "sif": Option(
-        number,
+        Number(),
         "weight words by A / (A + probability), for example 1e-3, so that frequent words count "
         "less in a sentence",
         "A",
@@ -65,14 +165,14 @@ def export(options: argparse.Namespace) -> None:
     chosen = options.format or format_of(options.output)
     if chosen not in ("qwem", "hub") and options.dtype == "float16":
         raise SettingError(f"The format {chosen} has no float16; use --format qwem or hub.")
-    if chosen != "hub" and given(options, HUB):
+    if chosen != "hub" and passed(options, HUB):
         raise SettingError("--tokenizer, --sif and --normalize need --format hub.")
     if chosen == "hub":
         embedding = _write_hub(options)
     else:
         embedding = load_embedding(options)
         if chosen == "qwem":
-            embedding.save(options.output, **given(options, ["dtype"]))
+            embedding.save(options.output, **passed(options, ["dtype"]))
         else:
             write_vectors(embedding, options.output, chosen)
     words, dim = embedding.vectors.shape
@@ -86,7 +186,7 @@ def _write_hub(options: argparse.Namespace) -> Embedding:
     from qwem.embedding import write_hub
     from qwem.model import Model
 
-    chosen = given(options, [*HUB, "dtype"])
+    chosen = passed(options, [*HUB, "dtype"])
     if kind_of(options.model) == "model":
         model = Model.load(options.model)
         model.save_hub(options.output, dim=options.dim, **chosen)

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from qwem._internal.settings import Whole
 from qwem.cli.ask import ENDS
-from qwem.cli.inputs import (
+from qwem.cli.io import (
+    check_figure,
     column_of,
+    draw,
+    emit,
+    emit_result,
     groups_of,
     load_embedding,
     load_spectrum,
@@ -27,12 +31,11 @@ from qwem.cli.options import (
     argument,
     command,
     figure,
-    given,
-    given_settings,
+    passed,
+    passed_settings,
     topn,
     word_list,
 )
-from qwem.cli.output import check_figure, draw, emit, emit_result
 from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -112,7 +115,7 @@ def evaluate(options: argparse.Namespace) -> None:
         load_embedding(options),
         options.analogies and benchmark_file(options.analogies),
         [benchmark_file(item) for item in options.similarity or ()],
-        **given(options, FORMULAS),
+        **passed(options, FORMULAS),
     )
     emit(options, result.to_dict(), result.to_text())
 
@@ -138,7 +141,7 @@ def _test_concepts(options: argparse.Namespace) -> None:
     tasks = read_tasks(options.concepts)
     for task in tasks:
         try:
-            tests[task.name] = concept_test(embedding, task, **given(options, CONCEPT))
+            tests[task.name] = concept_test(embedding, task, **passed(options, CONCEPT))
         except DataError as error:  # too few known pairs, which stops the others only if alone
             if len(tasks) == 1:
                 raise
@@ -250,7 +253,7 @@ def weat(options: argparse.Namespace) -> None:
         raise SettingError("Give two lists of --targets, or --words.")
     vectors = load_stability(options) or load_embedding(options)
     attributes = options.attributes[0], options.attributes[1]
-    settings = given(options, WEAT)
+    settings = passed(options, WEAT)
     if options.targets:
         first, second = options.targets
         emit_result(options, weat(vectors, first, second, attributes, **settings))
@@ -345,8 +348,8 @@ def compare(options: argparse.Namespace) -> None:
         **columns,
         between=options.between and tuple(options.between),
         preset=options.preset,
-        **given(options, COMPARING),
-        **given_settings(options),
+        **passed(options, COMPARING),
+        **passed_settings(options),
     )
     if options.path:
         path = found.path(options.path, *ends)
@@ -390,7 +393,7 @@ def _compare_models(options: argparse.Namespace) -> None:
     from qwem.interpretation import overlaps
 
     one, other = map(load_vectors, options.inputs)
-    found = overlaps(one, other, **given(options, ["dim"]))
+    found = overlaps(one, other, **passed(options, ["dim"]))
     dims = [*(d for d in SHOWN_DIMS if d < found.dim), found.dim]
     matches = (
         f"{k + 1}→{found.match[k] + 1} {found.matched[k]:.2f}"
@@ -462,11 +465,11 @@ def regression(options: argparse.Namespace) -> None:
     if isinstance(source, Corpus) and options.table is None:
         raise SettingError("An encoded corpus has no columns; name the files with them by --table.")
     names = [*options.covariates, *([options.clusters] if options.clusters else [])]
-    columns = read_columns(options.table or source, names, **given(options, ["encoding"]))
+    columns = read_columns(options.table or source, names, **passed(options, ["encoding"]))
     changes: dict[str, Any] = {
         **(PRESETS[options.preset] if options.preset else {}),
-        **given(options, REGRESSION),
-        **given_settings(options),
+        **passed(options, REGRESSION),
+        **passed_settings(options),
     }
     if options.model:
         changes["embedding"] = load_vectors(options.model)
