@@ -54,6 +54,19 @@ def test_the_name_decides_the_format(
     np.testing.assert_array_equal(found.vectors, qwem.Model.load(model).embedding().vectors)
 
 
+def test_fewer_words_and_smaller_numbers(model: Path, tmp_path: Path) -> None:
+    for name in ("v.npz", "hub"):
+        options = ["-o", str(tmp_path / name), "--prune", "3", "--dtype", "int8"]
+        options += ["--format", "hub"] * (name == "hub")
+        assert main(["export", str(model), *options]) == 0
+    words = qwem.Model.load(model).embedding().restrict(3)
+    found = read_vectors(tmp_path / "v.npz")
+    assert found.index_to_key == words.index_to_key
+    np.testing.assert_allclose(found.vectors, words.vectors, rtol=0.02, atol=0.02)
+    stored = load_file(tmp_path / "hub" / "model.safetensors")
+    assert (stored["embeddings"].shape, stored["embeddings"].dtype) == ((4, 2), np.int8)
+
+
 def test_half_precision(model: Path, tmp_path: Path) -> None:
     options = ["-o", str(tmp_path / "v"), "--format", "qwem", "--dtype", "float16"]
     assert main(["export", str(model), *options]) == 0

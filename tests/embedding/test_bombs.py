@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from qwem.embedding import read_vectors
-from qwem.embedding.formats import text
+from qwem.embedding import read_vectors, word2vec_files
 from qwem.errors import DataError, MemoryLimitError
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def test_a_great_many_blank_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["glove", "word2vec"])
 def test_a_line_without_an_end(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "_LONGEST_LINE", 1 << 23)
+    monkeypatch.setattr(word2vec_files, "_LONGEST_LINE", 1 << 23)
     file = tmp_path / "vectors.txt.gz"
     with gzip.open(file, "wb", compresslevel=1) as out:
         out.write(b"2 3\n" if form == "word2vec" else b"a 1 2\n")

@@ -93,8 +93,8 @@ def test_many_at_once_is_one_after_the_other(embedding: Embedding) -> None:
     assert embedding.analogy_each(questions, topn=3) == [
         embedding.analogy(*question, topn=3) for question in questions
     ]
-    assert embedding.nearest_each(embedding.vectors[:9]) == [
-        embedding.nearest(vector) for vector in embedding.vectors[:9]
+    assert embedding.most_similar_each(embedding.vectors[:9]) == [
+        embedding.similar_by_vector(vector) for vector in embedding.vectors[:9]
     ]
 
 
@@ -173,8 +173,8 @@ def test_an_unknown_word_is_met_with_close_spellings() -> None:
         (lambda e: e.most_similar(), "at least one word"),
         (lambda e: e.most_similar("a", topn=0), "topn must be at least 1, not 0"),
         (lambda e: e.most_similar("a", restrict_vocab=0), "restrict_vocab must be"),
-        (lambda e: e.nearest([1.0]), r"must have 2 numbers.*shape \(1, 1\)"),
-        (lambda e: e.nearest([1.0, np.nan]), "not finite"),
+        (lambda e: e.similar_by_vector([1.0]), r"must have 2 numbers.*shape \(1, 1\)"),
+        (lambda e: e.similar_by_vector([1.0, np.nan]), "not finite"),
         (lambda e: e.n_similarity([], ["a"]), "one of them is empty"),
         (lambda e: e.doesnt_match([]), "was given none"),
         (lambda e: e.restrict(3), "between 1 and 2"),

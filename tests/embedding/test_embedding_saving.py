@@ -46,12 +46,26 @@ def test_half_precision_is_half_as_large_and_comes_back_as_float32(tmp_path: Pat
     np.testing.assert_array_equal(back, vectors.astype(np.float16))
 
 
+def test_a_byte_per_number_is_a_quarter_as_large_and_nearly_as_good(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(0).normal(size=(200, 50)).astype(np.float32)
+    vectors[3] = 0
+    vectors[4] *= 1e6
+    embedding = Embedding([f"w{i}" for i in range(200)], vectors)
+    for dtype in ("float32", "int8"):
+        embedding.save(tmp_path / dtype, dtype=dtype)
+    size = {p.name: (p / "vectors.safetensors").stat().st_size for p in tmp_path.iterdir()}
+    assert size["int8"] < 0.3 * size["float32"]
+    back = Embedding.load(tmp_path / "int8").vectors
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    assert (np.abs(back - vectors) <= largest / 253).all()
+
+
 def test_numbers_beyond_half_precision_are_refused(tmp_path: Path) -> None:
     embedding = Embedding(["a"], [[7e4]])
     with pytest.raises(SettingError, match="float16 ends at 65504"):
         embedding.save(tmp_path / "e", dtype="float16")
-    with pytest.raises(SettingError, match="must be float32 or float16"):
-        embedding.save(tmp_path / "e", dtype="int8")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="must be one of float32, float16, int8, not int4"):
+        embedding.save(tmp_path / "e", dtype="int4")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 

@@ -81,8 +81,8 @@ def test_unseen_words_are_near_their_kin() -> None:
     spelled = spell(some_words(), ridge=1.0)
     assert "walkers" not in spelled
     assert spelled.most_similar("walkers", topn=1)[0][0].startswith("walk")
-    np.testing.assert_array_equal(spelled["walkers"], spelled.vector("walkers"))
-    np.testing.assert_array_equal(spelled[["walk", "walkers"]][1], spelled.vector("walkers"))
+    np.testing.assert_array_equal(spelled["walkers"], spelled.get_vector("walkers"))
+    np.testing.assert_array_equal(spelled[["walk", "walkers"]][1], spelled.get_vector("walkers"))
     assert spelled.similarity("walkers", "walker") > spelled.similarity("walkers", "fold")
     (neighbours,) = spelled.most_similar_each(["walkers"], topn=1)
     assert neighbours == spelled.most_similar("walkers", topn=1)
@@ -97,18 +97,20 @@ def test_frequent_words_hardly_move() -> None:
 
 def test_nothing_known_of_a_spelling() -> None:
     with pytest.raises(UnknownWordError, match="no part of its spelling"):
-        spell(some_words()).vector("zzzzzz")
+        spell(some_words()).get_vector("zzzzzz")
     with pytest.raises(UnknownWordError, match="close spellings"):
-        some_words().vector("walkers")
+        some_words().get_vector("walkers")
 
 
 def test_spelling_is_saved(tmp_path: Path) -> None:
     spelled = spell(some_words())
     spelled.save(tmp_path / "words")
     loaded = Embedding.load(tmp_path / "words")
-    np.testing.assert_array_equal(loaded.vector("walkers"), spelled.vector("walkers"))
+    np.testing.assert_array_equal(loaded.get_vector("walkers"), spelled.get_vector("walkers"))
     assert loaded.provenance["spelling"] == {"evidence": 100.0, "ridge": 10.0}
-    np.testing.assert_array_equal(loaded.restrict(3).vector("walkers"), spelled.vector("walkers"))
+    np.testing.assert_array_equal(
+        loaded.restrict(3).get_vector("walkers"), spelled.get_vector("walkers")
+    )
 
 
 def test_same_bits_for_any_number_of_threads() -> None:

@@ -22,6 +22,8 @@ from qwem.errors import ArtefactError, DataError, SettingError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from qwem.embedding.embedding import StoredType
+
 FORMATS = get_args(Format)
 FLAT_FORMATS: tuple[Format, ...] = ("word2vec", "word2vec-binary", "glove")
 
@@ -54,6 +56,41 @@ def same(one: Embedding, other: Embedding) -> bool:
 def file_for(directory: Path, file_format: str, gz: bool = False) -> Path:
     suffix = ".txt" if file_format in FLAT_FORMATS else f".{file_format}"
     return directory / f"vectors{suffix}{'.gz' if gz else ''}"
+
+
+@pytest.mark.parametrize(
+    ("file_format", "dtype"),
+    [("npz", "float16"), ("npy", "float16"), ("safetensors", "float16"), ("parquet", "float16"),
+     ("npz", "int8"), ("safetensors", "int8")],
+)  # fmt: skip
+def test_smaller_numbers_come_back_nearly_the_same(
+    tmp_path: Path, file_format: Format, dtype: StoredType
+) -> None:
+    file, embedding = file_for(tmp_path, file_format), odd_embedding()
+    write_vectors(embedding, file, file_format, dtype=dtype)
+    back = read_vectors(file)
+    assert back.index_to_key == embedding.index_to_key
+    np.testing.assert_allclose(back.vectors, embedding.vectors, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("file_format", "dtype"),
+    [("word2vec", "float16"), ("word2vec-binary", "int8"), ("csv", "int8"), ("npy", "int8"),
+     ("parquet", "int8")],
+)  # fmt: skip
+def test_formats_without_smaller_numbers_say_so(
+    tmp_path: Path, file_format: Format, dtype: StoredType
+) -> None:
+    with pytest.raises(SettingError, match="safetensors, qwem or hub"):
+        write_vectors(odd_embedding(), tmp_path / "v", file_format, dtype=dtype)
+    assert not list(tmp_path.iterdir())
+
+
+def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "v.npz"
+    np.savez(file, words=np.array(["a"]), vectors=np.ones((1, 2)), vectors_scale=np.ones(3))
+    with pytest.raises(DataError, match="one number in vectors_scale per word"):
+        read_vectors(file)
 
 
 @pytest.mark.parametrize("file_format", FORMATS)

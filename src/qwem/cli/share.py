@@ -129,9 +129,11 @@ EXPORT = {
         "model2vec and sentence-transformers",
     ),
     "dtype": Option(
-        ("float32", "float16"),
-        "float16 halves the size, for the formats qwem and hub (default: float32)",
+        ("float32", "float16", "int8"),
+        "float16 halves the size (not for text and word2vec-binary), int8 quarters it (npz, "
+        "safetensors, qwem, hub) (default: float32)",
     ),
+    "prune": Option(Whole(1), "write only the N most frequent words", "N"),
 }
 HUB = {
     "tokenizer": Option(
@@ -163,18 +165,16 @@ def export(options: argparse.Namespace) -> None:
 
     require_writable(options.output)
     chosen = options.format or format_of(options.output)
-    if chosen not in ("qwem", "hub") and options.dtype == "float16":
-        raise SettingError(f"The format {chosen} has no float16; use --format qwem or hub.")
     if chosen != "hub" and passed(options, HUB):
         raise SettingError("--tokenizer, --sif and --normalize need --format hub.")
     if chosen == "hub":
         embedding = _write_hub(options)
     else:
-        embedding = load_embedding(options)
+        embedding, dtype = _pruned(load_embedding(options), options), passed(options, ["dtype"])
         if chosen == "qwem":
-            embedding.save(options.output, **passed(options, ["dtype"]))
+            embedding.save(options.output, **dtype)
         else:
-            write_vectors(embedding, options.output, chosen)
+            write_vectors(embedding, options.output, chosen, **dtype)
     words, dim = embedding.vectors.shape
     report = {"output": options.output, "words": words, "dim": dim, "format": chosen}
     emit(options, report, [("written", f"{options.output}: {words:,} words × {dim}, {chosen}")])
@@ -189,11 +189,15 @@ def _write_hub(options: argparse.Namespace) -> Embedding:
     chosen = passed(options, [*HUB, "dtype"])
     if kind_of(options.model) == "model":
         model = Model.load(options.model)
-        model.save_hub(options.output, dim=options.dim, **chosen)
-        return model.embedding(options.dim)
-    embedding = load_embedding(options)
+        model.save_hub(options.output, dim=options.dim, vocab_size=options.prune, **chosen)
+        return _pruned(model.embedding(options.dim), options)
+    embedding = _pruned(load_embedding(options), options)
     write_hub(embedding, options.output, **chosen)
     return embedding
+
+
+def _pruned(embedding: Embedding, options: argparse.Namespace) -> Embedding:
+    return embedding if options.prune is None else embedding.restrict(options.prune)
 
 
 @command(

@@ -1,11 +1,20 @@
 """Words and vectors: lookup, neighbours, analogies, and file formats of other programs."""
 
+from typing import TYPE_CHECKING
+
+from qwem._internal import lazy_names
 from qwem.embedding.embedding import Embedding
-from qwem.embedding.formats import from_gensim, read_vectors, to_gensim, write_hub, write_vectors
-from qwem.embedding.spelling import spell
+
+if TYPE_CHECKING:
+    from qwem.embedding._keyed_vectors import from_gensim, to_gensim
+    from qwem.embedding.formats import read_vectors, write_vectors
+    from qwem.embedding.neighbours import NeighbourIndex
+    from qwem.embedding.spelling import spell
+    from qwem.embedding.texts import write_hub
 
 __all__ = [
     "Embedding",
+    "NeighbourIndex",
     "from_gensim",
     "read_vectors",
     "spell",
@@ -13,3 +22,14 @@ __all__ = [
     "write_hub",
     "write_vectors",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "formats": ("read_vectors", "write_vectors"),
+        "_keyed_vectors": ("from_gensim", "to_gensim"),
+        "neighbours": ("NeighbourIndex",),
+        "spelling": ("spell",),
+        "texts": ("write_hub",),
+    },
+)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from qwem._internal import artefact
 from qwem._internal.arrays import LONGEST, row_norms, unit_rows
 from qwem.corpus import Vocabulary
-from qwem.embedding import storage
-from qwem.embedding._gensim_methods import GensimMethods
-from qwem.embedding.neighbours import nearest_rows
+from qwem.embedding._keyed_vectors import KeyedVectorsMethods
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from qwem.embedding.neighbours import NeighbourIndex
     from qwem.embedding.spelling import Spelling
-    from qwem.embedding.storage import StoredType
 
     Key = str | NDArray[np.floating]
     Term = Key | tuple[Key, float]
@@ -29,8 +28,14 @@ if TYPE_CHECKING:
 Neighbours = list[tuple[str, float]]
 """Words and their cosines, the nearest first."""
 
+StoredType = Literal["float32", "float16", "int8"]
+"""The number format of stored vectors."""
 
-class Embedding(GensimMethods):
+KIND = "embedding"
+ARRAYS, WORDS, NGRAMS = "vectors.safetensors", "words.txt", "ngrams.txt"
+
+
+class Embedding(KeyedVectorsMethods):
     """Words and their vectors W, with the methods of gensim's `KeyedVectors`.
 
     Cosines are computed in float64, and words with equal cosines keep their order. So every answer
@@ -125,6 +130,17 @@ class Embedding(GensimMethods):
         more = " …" if len(self) > 5 else ""
         return f"Embedding({len(self):,} words × {self.vector_size}: {first}{more})"
 
+    def _repr_html_(self) -> str:
+        """Return a table of the first words and their neighbours, for a notebook."""
+        from qwem._internal.results import ShownTable
+
+        shown = self.index_to_key[: min(len(self), 1_000) : max(1, min(len(self), 1_000) // 8)][:8]
+        rows = [
+            {"word": word, "neighbours": " ".join(other for other, _ in found)}
+            for word, found in zip(shown, self.most_similar_each(shown, topn=6), strict=True)
+        ]
+        return ShownTable(f"{len(self):,} words × {self.vector_size} dimensions", rows).to_html()
+
     @property
     def vector_size(self) -> int:
         """The dimension d of the vectors."""
@@ -147,18 +163,18 @@ class Embedding(GensimMethods):
         array([[3., 4.],
                [1., 2.]], dtype=float32)
         """
-        return self.vector(words) if isinstance(words, str) else self._look_up(words)[1]
-
-    def vector(self, word: str) -> NDArray[np.float32]:
-        """Return the vector of `word`: by its spelling, if it is not here and there is one."""
-        if self.spelling is not None and word not in self.vocabulary:
-            return self.spelling.vector(word)
-        known: NDArray[np.float32] = self.vectors[self.vocabulary.index(word)]
-        return known
+        return self.get_vector(words) if isinstance(words, str) else self._look_up(words)[1]
 
     def get_vector(self, word: str, norm: bool = False) -> NDArray[np.float32]:
-        """Return the vector of `word`, scaled to length one if `norm` is true."""
-        vector = self.vector(word)
+        """Return the vector of `word`: by its spelling, if it is not here and there is one.
+
+        It is scaled to length one if `norm` is true.
+        """
+        vector: NDArray[np.float32]
+        if self.spelling is not None and word not in self.vocabulary:
+            vector = self.spelling.vector(word)
+        else:
+            vector = self.vectors[self.vocabulary.index(word)]
         return unit_rows(vector[None])[0].astype(np.float32) if norm else vector
 
     def similarity(self, first: str, second: str) -> float:
@@ -175,6 +191,7 @@ class Embedding(GensimMethods):
         negative: Key | Sequence[Term] | None = None,
         topn: int = 10,
         restrict_vocab: int | None = None,
+        indexer: NeighbourIndex | None = None,
     ) -> Neighbours:
         """Return the words nearest to the sum of some words minus the sum of others.
 
@@ -188,6 +205,8 @@ class Embedding(GensimMethods):
             How many words to return.
         restrict_vocab
             Search only this many of the first words.
+        indexer
+            Where to search instead of going through all words: see `NeighbourIndex`.
 
         >>> plane = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
         >>> [word for word, _ in plane.most_similar("a")]
@@ -206,19 +225,25 @@ class Embedding(GensimMethods):
             else:
                 query += weight * self._queries(np.asarray(key)[None])[0]
         exclude = np.array([used], dtype=np.int64)
-        return self._named(self.nearest_indices(query[None], topn, exclude, restrict_vocab))[0]
+        return self._find(query[None], topn, exclude, restrict_vocab, indexer)[0]
 
     def most_similar_each(
-        self, words: Sequence[str], topn: int = 10, restrict_vocab: int | None = None
+        self,
+        words: Sequence[str] | NDArray[np.floating],
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        indexer: NeighbourIndex | None = None,
     ) -> list[Neighbours]:
-        """Return the neighbours of each of `words`, computed together by matrix products.
+        """Return the neighbours of each word, or of each row of a matrix, found together.
 
         >>> plane = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
         >>> [found[0][0] for found in plane.most_similar_each(["a", "c"], topn=1)]
         ['b', 'b']
         """
-        rows, vectors = self._look_up(words)
-        return self._named(self.nearest_indices(vectors, topn, rows[:, None], restrict_vocab))
+        if isinstance(words, np.ndarray) and words.dtype.kind == "f":
+            return self._find(words, topn, None, restrict_vocab, indexer)
+        rows, vectors = self._look_up(list(map(str, words)))
+        return self._find(vectors, topn, rows[:, None], restrict_vocab, indexer)
 
     def analogy(self, a: str, b: str, c: str, topn: int = 10) -> Neighbours:
         """Return the words that are to `c` as `b` is to `a`, the best first.
@@ -239,19 +264,7 @@ class Embedding(GensimMethods):
         """Return the answers to each question (a, b, c), computed together by matrix products."""
         rows, vectors = self._look_up([word for question in questions for word in question])
         a, b, c = (unit_rows(vectors[side::3]) for side in range(3))
-        return self._named(self.nearest_indices(c + b - a, topn, rows.reshape(-1, 3)))
-
-    def nearest(self, vector: ArrayLike, topn: int = 10) -> Neighbours:
-        """Return the words nearest to a vector.
-
-        >>> Embedding(["a", "b"], [[1, 0], [0, 1]]).nearest([0.1, 2.0], topn=1)[0][0]
-        'b'
-        """
-        return self.nearest_each(np.asarray(vector)[None], topn)[0]
-
-    def nearest_each(self, vectors: ArrayLike, topn: int = 10) -> list[Neighbours]:
-        """Return the words nearest to each row of a matrix of vectors."""
-        return self._named(self.nearest_indices(vectors, topn))
+        return self._find(c + b - a, topn, rows.reshape(-1, 3))
 
     def nearest_indices(
         self,
@@ -268,6 +281,8 @@ class Embedding(GensimMethods):
         >>> Embedding(["a", "b"], [[1, 0], [0, 1]]).nearest_indices([[0.1, 2.0]], topn=1)[0]
         array([[1]])
         """
+        from qwem.embedding.neighbours import nearest_rows
+
         if topn < 1:
             raise SettingError(f"topn must be at least 1, not {topn}.")
         size = len(self) if restrict_vocab is None else min(restrict_vocab, len(self))
@@ -278,6 +293,36 @@ class Embedding(GensimMethods):
         return nearest_rows(
             self._queries(vectors), self.vectors[:size], self.norms[:size], topn, exclude
         )
+
+    def embed_texts(
+        self,
+        texts: Iterable[Any],
+        *,
+        tokenizer: Any = "letters",
+        phrases: Any = False,
+        smoothing: float | None = 1e-3,
+    ) -> NDArray[np.float32]:
+        """Return one vector per text: the weighted mean of the vectors of its words.
+
+        Parameters
+        ----------
+        texts
+            Texts, or lists of words. A text without any known word becomes zero.
+        tokenizer, phrases
+            What a word is, as in `qwem.Corpus.from_documents`.
+        smoothing
+            The a of SIF weights, a / (a + p) for a word of probability p, by which frequent words
+            count for less (Arora, Liang and Ma 2017). None weighs all words equally.
+
+        >>> from qwem import Vocabulary
+        >>> plane = Embedding(Vocabulary(("the", "cat"), np.array([9, 1])), [[1, 0], [0, 1]])
+        >>> plane.embed_texts(["the cat", "The dog"], smoothing=0.1).round(2)
+        array([[0.17, 0.83],
+               [1.  , 0.  ]], dtype=float32)
+        """
+        from qwem.embedding.texts import embed_texts
+
+        return embed_texts(self, texts, tokenizer, phrases, smoothing)
 
     def restrict(self, vocab_size: int) -> Embedding:
         """Return the embedding of the first `vocab_size` words."""
@@ -292,15 +337,46 @@ class Embedding(GensimMethods):
     def save(self, path: str | os.PathLike[str], *, dtype: StoredType = "float32") -> None:
         """Save to a directory: vectors in safetensors, words in text, the rest in JSON.
 
-        ``dtype="float16"`` halves the size of the vectors and rounds them to three digits; `load`
-        returns float32 in either case.
+        ``dtype="float16"`` halves the size of the vectors and rounds them to three digits;
+        ``"int8"`` quarters it, with one scale per word and a rounding of half a percent. `load`
+        returns float32 in every case.
         """
-        storage.save(self, path, dtype)
+        words, spelling = self.index_to_key, self.spelling
+        check_words(words, "\n", "a saved embedding, which has one word per line")
+        arrays = stored_vectors(self.vectors, dtype)
+        if self.vocabulary.counts.any():
+            arrays["counts"] = self.vocabulary.counts
+        if spelling is not None:
+            arrays |= stored_vectors(spelling.vectors, dtype, "ngrams")
+        metadata: dict[str, Any] = {"vocab_size": len(words), "dim": self.vector_size}
+        metadata["provenance"] = dict(self.provenance)
+        with artefact.writing(path, KIND) as directory:
+            artefact.write_arrays(directory / ARRAYS, arrays)
+            artefact.write_words(directory / WORDS, words)
+            if spelling is not None:
+                artefact.write_words(directory / NGRAMS, spelling.ngrams)
+            artefact.write_metadata(directory, KIND, metadata)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Embedding:
         """Load an embedding that `save` wrote."""
-        return storage.load(path, cls)
+
+        def build(saved: artefact.Saved) -> Embedding:
+            arrays, words = saved.arrays(ARRAYS), saved.words(WORDS)
+            counts = arrays.get("counts", np.zeros(len(words), dtype=np.int64))
+            spelling = None
+            if "ngrams" in arrays:
+                from qwem.embedding.spelling import Spelling
+
+                spelling = Spelling(saved.words(NGRAMS), restored_vectors(arrays, "ngrams"))
+            return cls(
+                Vocabulary(words, counts),
+                restored_vectors(arrays),
+                provenance=saved.metadata["provenance"],
+                spelling=spelling,
+            )
+
+        return artefact.load(path, KIND, build)
 
     def _look_up(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the rows of words, −1 for those that only spelling knows, and their vectors."""
@@ -325,11 +401,25 @@ class Embedding(GensimMethods):
             raise SettingError("A query vector contains numbers that are not finite.")
         return queries
 
-    def _named(self, found: tuple[NDArray[np.int64], NDArray[np.float64]]) -> list[Neighbours]:
+    def _find(
+        self,
+        vectors: NDArray[np.floating],
+        topn: int,
+        exclude: NDArray[np.integer] | None,
+        restrict_vocab: int | None = None,
+        indexer: NeighbourIndex | None = None,
+    ) -> list[Neighbours]:
+        """Return the words nearest to each vector, from all words or from an index of them."""
+        if indexer is None:
+            rows, cosines = self.nearest_indices(vectors, topn, exclude, restrict_vocab)
+        elif restrict_vocab is None:
+            rows, cosines = indexer.nearest_indices(self._queries(vectors), topn, exclude)
+        else:
+            raise SettingError("An index searches all words; leave restrict_vocab out.")
         words = self.index_to_key
         return [
-            [(words[row], cosine) for row, cosine in zip(rows, cosines, strict=True) if row >= 0]
-            for rows, cosines in zip(found[0].tolist(), found[1].tolist(), strict=True)
+            [(words[row], cosine) for row, cosine in zip(*found, strict=True) if row >= 0]
+            for found in zip(rows.tolist(), cosines.tolist(), strict=True)
         ]
 
 
@@ -349,3 +439,53 @@ def _terms(keys: Key | Sequence[Term] | None, sign: float) -> Iterator[tuple[Key
 def _cosine(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
     product = unit_rows(first[None])[0] @ unit_rows(second[None])[0]
     return float(np.clip(product, -1.0, 1.0))
+
+
+def stored_vectors(
+    vectors: NDArray[np.float32], dtype: StoredType, name: str = "vectors"
+) -> dict[str, NDArray[Any]]:
+    """Return the vectors in the number format `dtype`, as arrays by name.
+
+    For ``int8`` each row is divided by its own scale, which is an array beside it. The rows keep
+    their directions, up to rounding.
+
+    >>> kept = stored_vectors(np.array([[2.54, -1.0]], dtype=np.float32), "int8")
+    >>> kept["vectors"], kept["vectors_scale"].round(4)
+    (array([[127, -50]], dtype=int8), array([0.02], dtype=float32))
+    """
+    if dtype not in get_args(StoredType):
+        raise SettingError(f"dtype must be one of {', '.join(get_args(StoredType))}, not {dtype}.")
+    if dtype == "int8":
+        scale = np.abs(vectors).max(axis=1) / np.float32(127)
+        scale[scale == 0] = 1
+        return {name: np.rint(vectors / scale[:, None]).astype(np.int8), f"{name}_scale": scale}
+    largest = float(np.abs(vectors).max())
+    if dtype == "float16" and largest > float(np.finfo(np.float16).max):
+        raise SettingError(
+            f"The vectors contain numbers up to {largest:.3g}, and float16 ends at 65504; scale "
+            "the vectors or save them in float32."
+        )
+    return {name: vectors.astype(dtype, copy=False)}
+
+
+def restored_vectors(arrays: Mapping[str, NDArray[Any]], name: str = "vectors") -> NDArray[Any]:
+    """Return the vectors that `stored_vectors` stored, as float32."""
+    vectors = arrays[name].astype(np.float32, copy=False)
+    scale = arrays.get(f"{name}_scale")
+    return vectors if scale is None else vectors * scale[:, None]
+
+
+def check_words(words: Iterable[str], forbidden: str, where: str) -> None:
+    """Refuse words that contain a forbidden character or can't be encoded in UTF-8."""
+    barred = set(forbidden)
+    for word in words:
+        if not barred.isdisjoint(word):
+            raise SettingError(f"The word {word!r} can't be part of {where}; rename or drop it.")
+        if not word.isascii():
+            try:
+                word.encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise SettingError(
+                    f"The word {word!r} can't be written in UTF-8 ({error.reason}); "
+                    "rename or drop it."
+                ) from error

@@ -1,15 +1,23 @@
-"""The nearest rows of a matrix by cosine, for many queries at once."""
+"""The nearest rows of a matrix by cosine: exactly, and through an index for very many rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal import require
 from qwem._internal.arrays import blocks, unit_rows
+from qwem._internal.files import writing_file
+from qwem._internal.resources import progress
+from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
+
+    from qwem.embedding.embedding import Embedding
 
 # Size of the scores of one tile of queries: large enough for a matrix product at full speed.
 TILE_BYTES = 1 << 26
@@ -64,15 +72,21 @@ def nearest_rows(
             scores[query, exclude[tile][query, place]] = -np.inf
         query, row = _candidates(scores, topn)
         cosine = _exact_cosines(directions[tile], vectors, norms, query, row)
-        # Rounded to twelve digits, so that cosines that differ by rounding alone count as equal.
-        order = np.lexsort((row, -cosine.round(12), query))
-        query, row, cosine = query[order], row[order], cosine[order]
-        rank = np.arange(len(query)) - np.searchsorted(query, query)
-        kept = rank < topn
-        where = (tile.start + query[kept], rank[kept])
-        indices[where] = row[kept]
-        cosines[where] = cosine[kept]
+        where, kept = _ranked(query, row, cosine, topn)
+        indices[tile][where] = row[kept]
+        cosines[tile][where] = cosine[kept]
     return indices, cosines
+
+
+def _ranked(
+    query: NDArray[np.int64], row: NDArray[np.int64], cosine: NDArray[np.float64], topn: int
+) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
+    """Return where the best `topn` candidates of each query go (query and place), and which."""
+    # Rounded to twelve digits, so that cosines that differ by rounding alone count as equal.
+    order = np.lexsort((row, -cosine.round(12), query))
+    rank = np.arange(len(query)) - np.searchsorted(query[order], query[order])
+    best = rank < topn
+    return (query[order][best], rank[best]), order[best]
 
 
 def _candidates(
@@ -100,3 +114,98 @@ def _exact_cosines(
         rows = vectors[row[part]].astype(np.float64)
         cosine[part] = np.einsum("ij,ij->i", directions[query[part]], rows) / norms[row[part]]
     return np.clip(cosine, -1.0, 1.0)
+
+
+class NeighbourIndex:
+    """An index of words by direction, for the neighbours of very many words (usearch's HNSW).
+
+    Looking up a word takes a fraction of a millisecond however many words there are. The candidates
+    are found approximately and ordered by their exact cosines, so that what is returned is right
+    and a neighbour may be missing now and then.
+
+    Parameters
+    ----------
+    embedding
+        The words to look up; those whose vectors are zero are left out.
+    breadth
+        How many words are looked at per query; more find more of the true neighbours.
+    path
+        A file that `save` wrote for the same embedding, instead of building the index.
+
+    >>> from qwem import Embedding
+    >>> plane = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
+    >>> plane.most_similar("a", topn=1, indexer=NeighbourIndex(plane))[0][0]
+    'b'
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        *,
+        breadth: int = 128,
+        path: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.embedding, self.breadth = embedding, breadth
+        if not breadth >= 1:
+            raise SettingError(f"breadth must be at least 1, not {breadth}.")
+        rows = np.flatnonzero(embedding.norms > 0)
+        self._index: Any = require("usearch.index", "index").Index(
+            ndim=embedding.vector_size,
+            metric="cos",
+            dtype="f16",
+            expansion_add=breadth,
+            expansion_search=breadth,
+        )
+        if path is None:
+            with progress("index", len(rows), "word") as bar:
+                for part in blocks(len(rows), 4 * embedding.vector_size, most=TILE_BYTES // 8):
+                    directions = unit_rows(embedding.vectors[rows[part]]).astype(np.float32)
+                    self._index.add(rows[part], directions)
+                    bar.update(len(directions))
+            return
+        try:
+            self._index.load(str(path))
+        except Exception as error:  # usearch raises RuntimeError for whatever is wrong
+            raise DataError(
+                f"{path} can't be read as an index ({error}); build it anew."
+            ) from error
+        if (self._index.ndim, len(self._index)) != (embedding.vector_size, len(rows)):
+            raise DataError(
+                f"{path} is an index of {len(self._index):,} words of dimension "
+                f"{self._index.ndim}, not of this embedding; build it anew."
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file."""
+        with writing_file(path) as file:
+            file.write(self._index.save())
+
+    def nearest_indices(
+        self,
+        vectors: NDArray[np.floating],
+        topn: int = 10,
+        exclude: NDArray[np.integer] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return row numbers and cosines as `Embedding.nearest_indices` does."""
+        if topn < 1:
+            raise SettingError(f"topn must be at least 1, not {topn}.")
+        directions = unit_rows(vectors)
+        topn = min(topn, len(self.embedding))
+        indices = np.full((len(vectors), topn), -1, dtype=np.int64)
+        cosines = np.full((len(vectors), topn), -np.inf)
+        seen = topn + (0 if exclude is None else exclude.shape[1])
+        found = self._index.search(directions.astype(np.float32), max(seen, self.breadth))
+        keys: NDArray[np.int64] = np.atleast_2d(found.keys).astype(np.int64)
+        counts: Any = getattr(found, "counts", np.array([keys.shape[1]]))  # a batch has them
+        usable = np.less(np.arange(keys.shape[1])[None], counts[:, None])
+        usable &= np.any(directions, axis=1, keepdims=True)
+        if exclude is not None:
+            usable &= np.all(keys[:, :, None] != exclude[:, None, :], axis=2)
+        query, place = np.nonzero(usable)
+        row = keys[query, place]
+        cosine = _exact_cosines(
+            directions, self.embedding.vectors, self.embedding.norms, query, row
+        )
+        where, kept = _ranked(query, row, cosine, topn)
+        indices[where], cosines[where] = row[kept], cosine[kept]
+        return indices, cosines

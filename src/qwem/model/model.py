@@ -21,14 +21,14 @@ from qwem.spectrum import Spectrum
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Phrases, Vocabulary
     from qwem.corpus.reading import Documents, Errors
-    from qwem.embedding.embedding import Neighbours
-    from qwem.embedding.storage import StoredType
+    from qwem.embedding.embedding import Neighbours, StoredType
     from qwem.model.new_words import Counts, NewVectors, NewWord
     from qwem.model.settings import ResolvedSettings
     from qwem.model.updating import UpdateState
@@ -259,6 +259,27 @@ class Model:
         """
         return self.wv.most_similar(*words, **options)
 
+    def embed_texts(
+        self, texts: Iterable[Any], *, tokenizer: Any = None, smoothing: float | None = 1e-3
+    ) -> NDArray[np.float32]:
+        """Return one vector per text: the mean of its words, frequent ones counting for less.
+
+        Texts are split into words as the model's own text was, unless `tokenizer` says otherwise;
+        see `Embedding.embed_texts`.
+
+        >>> import qwem
+        >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
+        >>> model.embed_texts(["the queen", "a dog", "Cats?"]).shape
+        (3, 2)
+        """
+        from qwem.corpus.tokenizer import tokenizer_from_name
+
+        if tokenizer is None:
+            tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
+        return self.wv.embed_texts(
+            texts, tokenizer=tokenizer, phrases=self.phrases or False, smoothing=smoothing
+        )
+
     def embed_rows(
         self,
         counts: Counts,
@@ -445,6 +466,7 @@ class Model:
         path: str | os.PathLike[str],
         *,
         dim: int | None = None,
+        vocab_size: int | None = None,
         tokenizer: str | None = None,
         sif: float | None = None,
         normalize: bool = True,
@@ -453,10 +475,12 @@ class Model:
         """Write a folder that model2vec and sentence-transformers load as a model of sentences.
 
         Texts are split into words as the model's own text was, unless `tokenizer` says otherwise.
-        The other parameters are those of `embedding` and `qwem.embedding.write_hub`.
+        Only the `vocab_size` most frequent words are written, by default all. The other parameters
+        are those of `embedding` and `qwem.embedding.write_hub`.
         """
+        embedding = self.embedding(dim)
         write_hub(
-            self.embedding(dim),
+            embedding if vocab_size is None else embedding.restrict(vocab_size),
             path,
             tokenizer=tokenizer or self.settings.get("tokenizer"),
             sif=sif,

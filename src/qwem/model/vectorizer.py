@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import numpy as np
-
 from qwem._internal import require
-from qwem.corpus import Corpus
-from qwem.embedding.sif import sif_weights
+from qwem.embedding.texts import refuse_one_string
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from qwem.model.settings import Preset
@@ -90,7 +88,7 @@ class QwemVectorizer(
             raise SettingError(f"weighting must be mean or sif, not {self.weighting!r}.")
         if not self.smoothing > 0:
             raise SettingError(f"smoothing must be positive, not {self.smoothing}.")
-        _refuse_a_string(documents)
+        refuse_one_string(documents)
         chosen: Any = {"dim": self.dim, "window": self.window}
         self.model_ = fit(
             documents,
@@ -105,29 +103,13 @@ class QwemVectorizer(
 
     def transform(self, documents: Iterable[Any]) -> NDArray[np.float32]:
         """Return the weighted mean of the word vectors of each document, one row each."""
-        from scipy.sparse import csr_array
-
         check_is_fitted(self)
-        _refuse_a_string(documents)
-        corpus = Corpus.from_documents(
+        return self.embedding_.embed_texts(
             documents,
-            vocabulary=self.embedding_.vocabulary,
             tokenizer=self.tokenizer,
             phrases=self.model_.phrases or False,
+            smoothing=self.smoothing if self.weighting == "sif" else None,
         )
-        tokens = np.asarray(corpus.tokens).astype(np.int64)
-        weights = self._word_weights()
-        occurrences = csr_array(
-            (weights[tokens], tokens, corpus.offsets), shape=(len(corpus), len(weights))
-        )
-        sums = occurrences @ self.embedding_.vectors
-        totals = occurrences.sum(axis=1)[:, None]
-        return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
-
-    def _word_weights(self) -> NDArray[np.float32]:
-        if self.weighting == "mean":
-            return np.ones(len(self.embedding_), dtype=np.float32)
-        return sif_weights(self.embedding_.vocabulary, self.smoothing)
 
     @property
     def _n_features_out(self) -> int:
@@ -139,8 +121,3 @@ class QwemVectorizer(
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _refuse_a_string(documents: object) -> None:
-    if isinstance(documents, str):
-        raise SettingError("One string was given for the documents; pass a list of them.")

@@ -11,13 +11,11 @@ from qwem._internal.resources import blas_threads, progress, require_memory
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence.slots import slots_as_json
 from qwem.embedding import Embedding
-from qwem.embedding.spelling import Spelling
 from qwem.errors import CountError, SettingError
 from qwem.polish.balance import balanced
 from qwem.polish.contexts import ContextCounts, Contexts, Statistics
 from qwem.polish.loss import Word2vecLoss
 from qwem.polish.polished import Polished, Start, closed_sides, coupling_of
-from qwem.polish.spelling import SpellingPrior
 from qwem.polish.sweep import LocalStepper, gram, improve, transformed
 
 if TYPE_CHECKING:
@@ -125,6 +123,8 @@ def polish(
         )
     prior = None
     if ngrams or start.means is not None:
+        from qwem.polish.spelling import SpellingPrior
+
         prior = SpellingPrior(counts.vocabulary, evidence)
         if start.means is not None:
             prior.resume(start.means, start.spelling)
@@ -139,6 +139,8 @@ def polish(
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         spelling = None
         if prior is not None and prior.ngram_vectors is not None:
+            from qwem.embedding.spelling import Spelling
+
             settings["spelling"] = prior.settings
             vectors = transformed(prior.ngram_vectors, sides.transform)
             spelling = Spelling(prior.ngrams, vectors)

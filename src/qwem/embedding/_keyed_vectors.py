@@ -1,4 +1,4 @@
-"""The further methods of gensim's `KeyedVectors`, made of the few that `Embedding` has itself."""
+"""gensim's `KeyedVectors`: its methods for `Embedding`, and conversion to it and from it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from qwem._internal import require
 from qwem._internal.arrays import unit_rows
+from qwem.corpus import Vocabulary
 from qwem.errors import SettingError, UnknownWordError
 
 if TYPE_CHECKING:
@@ -15,14 +17,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from qwem.corpus import Vocabulary
     from qwem.embedding.embedding import Embedding, Key, Neighbours, Term
 
 _COSMUL_OFFSET = 1e-6
 """gensim's: keeps 3CosMul from dividing by zero."""
 
 
-class GensimMethods:
+class KeyedVectorsMethods:
     """Lookup, distances, means and benchmarks under the names that gensim gives them."""
 
     if TYPE_CHECKING:
@@ -344,3 +345,41 @@ def _as_list(keys: Key | Sequence[Key] | None) -> list[Key]:
     if isinstance(keys, str) or (isinstance(keys, np.ndarray) and keys.ndim == 1):
         return [keys]
     return list(keys)
+
+
+def to_gensim(embedding: Embedding) -> Any:
+    """Return the embedding as a gensim `KeyedVectors`, with counts if they are known.
+
+    >>> from qwem import Embedding
+    >>> keyed = to_gensim(Embedding(["king", "queen"], [[1.0, 0.0], [1.0, 1.0]]))
+    >>> keyed.index_to_key
+    ['king', 'queen']
+    """
+    keyed = require("gensim.models", "demo").KeyedVectors(embedding.vector_size, dtype=np.float32)
+    keyed.add_vectors(list(embedding.index_to_key), embedding.vectors)
+    if embedding.vocabulary.counts.any():
+        # The argument of add_vectors for this does not work in gensim 4.
+        keyed.expandos["count"] = embedding.vocabulary.counts.copy()
+    return keyed
+
+
+def from_gensim(keyed: Any) -> Embedding:
+    """Return a gensim `KeyedVectors` (a model's ``.wv``) as an embedding.
+
+    >>> from gensim.models import KeyedVectors
+    >>> keyed = KeyedVectors(2)
+    >>> keyed.add_vectors(["king", "queen"], np.eye(2, dtype=np.float32))
+    >>> from_gensim(keyed).similarity("king", "queen")
+    0.0
+    """
+    from qwem.embedding.embedding import Embedding
+
+    words = list(keyed.index_to_key)
+    odd = next((word for word in words if not isinstance(word, str)), None)
+    if odd is not None:
+        raise SettingError(
+            f"The words of an embedding are strings; these KeyedVectors have the key {odd!r}."
+        )
+    counts = keyed.expandos.get("count", np.zeros(len(words), dtype=np.int64))
+    # gensim may have more rows than words while a model is being built.
+    return Embedding(Vocabulary(tuple(words), counts), keyed.vectors[: len(words)])

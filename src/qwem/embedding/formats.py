@@ -6,34 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from qwem.embedding import array_files, word2vec_files
 from qwem.embedding.embedding import Embedding
-from qwem.embedding.formats.arrays import read_npy, read_npz, write_npy, write_npz
-from qwem.embedding.formats.binary import read_binary, write_binary
-from qwem.embedding.formats.files import header_of, reading
-from qwem.embedding.formats.hub import write_hub
-from qwem.embedding.formats.keyed_vectors import from_gensim, to_gensim
-from qwem.embedding.formats.tables import (
-    read_delimited,
-    read_parquet,
-    write_delimited,
-    write_parquet,
-)
-from qwem.embedding.formats.tensors import read_safetensors, write_safetensors
-from qwem.embedding.formats.text import is_number, read_text, write_text
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = [
-    "Format",
-    "format_of",
-    "from_gensim",
-    "read_vectors",
-    "to_gensim",
-    "write_hub",
-    "write_vectors",
-]
+    from qwem.embedding.embedding import StoredType
 
 Format = Literal[
     "word2vec", "word2vec-binary", "glove", "npz", "npy", "safetensors", "parquet", "tsv", "csv"
@@ -50,6 +28,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 """The formats that the name of a file tells."""
 _UNCOMPRESSED = tuple(dict.fromkeys(_SUFFIXES.values()))[1:]
+_DELIMITERS = {"tsv": "\t", "csv": ","}
 _PICKLES = (".kv", ".model", ".pkl", ".pickle")
 
 
@@ -72,6 +51,8 @@ def write_vectors(
     embedding: Embedding,
     path: str | os.PathLike[str],
     format: Format | None = None,  # noqa: A002
+    *,
+    dtype: StoredType = "float32",
 ) -> None:
     """Write words and vectors in a format that other programs read.
 
@@ -87,8 +68,11 @@ def write_vectors(
         (arrays ``words`` and ``vectors``), ``npy`` (the vectors, followed by the words, which NumPy
         passes over), ``safetensors`` (the tensor ``vectors``, with the words in its metadata),
         ``parquet`` (columns ``word`` and ``vector``), or ``tsv`` and ``csv`` (a header, and a
-        column per dimension). All of them keep the vectors exactly. If it is None, the name
-        decides: see `format_of`.
+        column per dimension). If it is None, the name decides: see `format_of`.
+    dtype
+        The format of numbers. ``float32`` keeps the vectors exactly; ``float16`` halves the size
+        (npz, npy, safetensors, parquet); ``int8`` quarters it (npz, safetensors), with the array
+        ``vectors_scale`` that the rows of ``vectors`` are multiplied by.
 
     >>> import tempfile
     >>> file = tempfile.mkdtemp() + "/vectors.txt"
@@ -98,22 +82,23 @@ def write_vectors(
     king 1 0.5
     queen 2 0
     """
-    writers: dict[str, Callable[[], None]] = {
-        "word2vec": lambda: write_text(embedding, path, header=True),
-        "word2vec-binary": lambda: write_binary(embedding, path),
-        "glove": lambda: write_text(embedding, path, header=False),
-        "npz": lambda: write_npz(embedding, path),
-        "npy": lambda: write_npy(embedding, path),
-        "safetensors": lambda: write_safetensors(embedding, path),
-        "parquet": lambda: write_parquet(embedding, path),
-        "tsv": lambda: write_delimited(embedding, path, "\t"),
-        "csv": lambda: write_delimited(embedding, path, ","),
-    }
     chosen = format or format_of(path)
     _check_format(chosen)
     if chosen in _UNCOMPRESSED and os.fspath(path).endswith(".gz"):
         raise SettingError(f"{path}: the format {chosen} is not compressed; leave out .gz.")
-    writers[chosen]()
+    if chosen in ("npz", "npy", "safetensors", "parquet"):
+        array_files.WRITERS[chosen](embedding, path, dtype)
+        return
+    if dtype != "float32":
+        raise SettingError(
+            f"The format {chosen} has no {dtype}; write npz, safetensors, qwem or hub."
+        )
+    if chosen == "word2vec-binary":
+        word2vec_files.write_binary(embedding, path)
+    elif chosen in ("tsv", "csv"):
+        array_files.write_delimited(embedding, path, _DELIMITERS[chosen])
+    else:
+        word2vec_files.write_text(embedding, path, header=chosen == "word2vec")
 
 
 def read_vectors(
@@ -149,19 +134,14 @@ def read_vectors(
     found = _guess(path) if format is None else format
     _check_format(found)
     if found == "word2vec-binary":
-        return read_binary(path, limit=limit, unicode_errors=unicode_errors)
+        return word2vec_files.read_binary(path, limit=limit, unicode_errors=unicode_errors)
     if found in ("word2vec", "glove"):
-        header = found == "word2vec"
-        return read_text(path, header=header, limit=limit, unicode_errors=unicode_errors)
-    readers: dict[str, Callable[[], Embedding]] = {
-        "npz": lambda: read_npz(path),
-        "npy": lambda: read_npy(path),
-        "safetensors": lambda: read_safetensors(path),
-        "parquet": lambda: read_parquet(path),
-        "tsv": lambda: read_delimited(path, "\t"),
-        "csv": lambda: read_delimited(path, ","),
-    }
-    return _limited(readers[found](), limit)
+        return word2vec_files.read_text(
+            path, header=found == "word2vec", limit=limit, unicode_errors=unicode_errors
+        )
+    if found in _DELIMITERS:
+        return _limited(array_files.read_delimited(path, _DELIMITERS[found]), limit)
+    return _limited(array_files.READERS[found](path), limit)
 
 
 def _check_format(name: str) -> None:
@@ -178,12 +158,12 @@ def _guess(path: str | os.PathLike[str]) -> Format:
     named = format_of(path)
     if named in _UNCOMPRESSED:
         return named
-    with reading(path) as file:
-        if header_of(file.readline(1 << 16)) is None:
+    with word2vec_files.reading(path) as file:
+        if word2vec_files.header_of(file.readline(1 << 16)) is None:
             return "glove"
         line = file.readline(1 << 20)
     try:
         numbers = line.decode().split()[1:]
     except UnicodeDecodeError:
         return "word2vec-binary"
-    return "word2vec" if any(map(is_number, numbers)) else "word2vec-binary"
+    return "word2vec" if any(map(word2vec_files.is_number, numbers)) else "word2vec-binary"

@@ -1,25 +1,30 @@
-"""Vectors as text, one word per line: word2vec's format, with a header, and GloVe's, without."""
+"""The file formats of word2vec, text and binary, and of GloVe, which is text without a header."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import gzip
+import logging
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
 from qwem._internal.arrays import blocks
-from qwem._internal.resources import progress
-from qwem.embedding.formats.files import assemble, parse_header, reading, writing
-from qwem.embedding.storage import check_words
+from qwem._internal.files import writing_file
+from qwem._internal.resources import progress, require_memory
+from qwem.embedding.embedding import Embedding, check_words
 from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
-    from typing import BinaryIO
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from qwem.embedding.embedding import Embedding
+_GZIP_MAGIC = b"\x1f\x8b"
+_logger = logging.getLogger(__name__)
 
 # Characters that end a word or a line in word2vec's C code or in gensim.
 WHITESPACE = " \t\n\r\v\f"
@@ -28,6 +33,93 @@ _BLOCK_NUMBERS = 1 << 21
 _BLOCK_BYTES = 1 << 22
 _LONGEST_LINE = 1 << 25
 _LONGEST_HEADER = 256
+_CHUNK_BYTES = 1 << 24
+_LONGEST_WORD = 1 << 16
+_FLOAT = np.dtype("<f4")
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, and decompress it if it is gzip."""
+    try:
+        with Path(path).open("rb") as raw:
+            compressed = raw.peek(2)[:2] == _GZIP_MAGIC
+            with gzip.open(raw) if compressed else raw as file:
+                yield cast("BinaryIO", file)
+    except OSError as error:
+        if isinstance(error, gzip.BadGzipFile):
+            raise DataError(f"{path} is damaged ({error}); fetch it again.") from error
+        raise DataError(f"{path} can't be read: {error.strerror or error}.") from error
+    except (EOFError, zlib.error) as error:
+        raise DataError(f"{path} is truncated or damaged ({error}); fetch it again.") from error
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes, atomically, and compress it if its name ends in ``.gz``."""
+    with writing_file(path) as raw:
+        if str(path).endswith(".gz"):
+            # Without a name and a time in the header, the same vectors give the same file.
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file:
+                yield cast("BinaryIO", file)
+        else:
+            yield raw
+
+
+def parse_header(path: str | os.PathLike[str], line: bytes) -> tuple[int, int]:
+    """Return the number of words and the dimension that a word2vec header states."""
+    header = header_of(line)
+    if header is None:
+        raise DataError(
+            f"{path}, line 1: a word2vec file starts with its number of words and dimension, "
+            f"not {line[:40]!r}."
+        )
+    return header
+
+
+def header_of(line: bytes) -> tuple[int, int] | None:
+    """Return the two positive numbers of a word2vec header, or None if the line is no header."""
+    fields = line.split()
+    if len(fields) != 2 or not all(field.isdigit() for field in fields):
+        return None
+    size, dim = int(fields[0]), int(fields[1])
+    return (size, dim) if size and dim else None
+
+
+def assemble(
+    path: str | os.PathLike[str],
+    file_format: str,
+    words: Sequence[str],
+    vectors: NDArray[np.float32],
+    place: str = "word",
+    places: Sequence[int] | None = None,
+) -> Embedding:
+    """Return the embedding of the words and vectors of a file.
+
+    `place` and `places` say where in the file each word is, for error messages: line 5, word 7. A
+    word that occurs twice keeps its first vector, as in gensim, and a warning is logged.
+    """
+    where = range(1, len(words) + 1) if places is None else places
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise DataError(
+            f"{path}, {place} {where[row]}: {words[row]!r} has a vector that is not finite."
+        )
+    first = {word: row for row, word in reversed(list(enumerate(words)))}
+    if len(first) < len(words):
+        kept = np.array(sorted(first.values()))
+        row = next(row for row, word in enumerate(words) if first[word] != row)
+        _logger.warning(
+            "%s contains %d words more than once (first %r, %s %d); their first vectors are used.",
+            path,
+            len(words) - len(first),
+            words[row],
+            place,
+            where[row],
+        )
+        words, vectors = [words[row] for row in kept], vectors[kept]
+    return Embedding(words, vectors, provenance={"file": Path(path).name, "format": file_format})
 
 
 def check_for_text(embedding: Embedding) -> None:
@@ -197,3 +289,69 @@ def _check_size(
             f"{path} is truncated: it ends on line {places[-1]} after {found:,} of "
             f"{wanted:,} words; fetch it again."
         )
+
+
+def write_binary(embedding: Embedding, path: str | os.PathLike[str]) -> None:
+    """Write as the C tool does, with a newline after each vector, which gensim reads too."""
+    check_for_text(embedding)
+    rows = embedding.vectors.astype(_FLOAT, copy=False)
+    with writing(path) as file, progress("write", total=len(rows), unit="word") as bar:
+        file.write(f"{len(rows)} {embedding.vector_size}\n".encode())
+        for word, row in zip(embedding, rows, strict=True):
+            file.write(word.encode() + b" " + row.tobytes() + b"\n")
+            bar.update()
+
+
+def read_binary(
+    path: str | os.PathLike[str], *, limit: int | None = None, unicode_errors: str = "strict"
+) -> Embedding:
+    """Read a word2vec binary file, or its first `limit` words."""
+    with reading(path) as file:
+        line = file.readline(256)
+        size, dim = parse_header(path, line)
+        size = size if limit is None else min(size, limit)
+        require_memory(4 * size * dim, f"Reading {path}", "read fewer of its words with limit")
+        vectors = np.empty((size, dim), dtype=np.float32)
+        words = _fill(path, file, vectors, len(line), unicode_errors)
+    return assemble(path, "word2vec-binary", words, vectors)
+
+
+def _fill(
+    path: Any, file: BinaryIO, vectors: NDArray[np.float32], offset: int, unicode_errors: str
+) -> list[str]:
+    """Read one word for each row of `vectors` and its numbers into that row."""
+    width = _FLOAT.itemsize * vectors.shape[1]
+    words: list[str] = []
+    buffer, start = b"", 0
+    with progress("read", total=len(vectors), unit="word") as bar:
+        while len(words) < len(vectors):
+            space = buffer.find(b" ", start)
+            if space < 0 or len(buffer) < space + 1 + width:
+                if space < 0 and len(buffer) - start > _LONGEST_WORD:
+                    raise DataError(
+                        f"{path}, byte {offset + start:,}: word {len(words) + 1:,} has no end; the "
+                        "file is damaged, or is not in word2vec's binary format."
+                    )
+                chunk = file.read(max(_CHUNK_BYTES, width))
+                if not chunk:
+                    raise DataError(
+                        f"{path} is truncated: it ends at byte {offset + len(buffer):,} after "
+                        f"{len(words):,} of {len(vectors):,} words; fetch it again."
+                    )
+                offset += start
+                buffer, start = buffer[start:] + chunk, 0
+                continue
+            # The C tool writes a newline after each vector, so before the next word.
+            word = buffer[start:space].lstrip(b"\n")
+            try:
+                words.append(word.decode("utf-8", unicode_errors))
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{path}, byte {offset + start:,}: word {len(words) + 1:,} is not UTF-8: "
+                    f"{word[:40]!r}; pass unicode_errors='replace' to read it anyway, unless the "
+                    "file is damaged."
+                ) from error
+            vectors[len(words) - 1] = np.frombuffer(buffer, _FLOAT, vectors.shape[1], space + 1)
+            start = space + 1 + width
+            bar.update()
+    return words

@@ -1,4 +1,4 @@
-"""Folders for the hub: other programs load them, split texts as we do, and agree on sentences."""
+"""Texts as vectors: weighted means of words, also in folders that other programs load."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from safetensors.numpy import load_file
 import qwem
 from qwem.corpus import Corpus, Vocabulary
 from qwem.embedding import Embedding, write_hub
-from qwem.embedding.formats.tokenizer_json import tokenizer_json
-from qwem.embedding.sif import sif_weights
+from qwem.embedding.texts import sif_weights, tokenizer_json
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -58,6 +57,41 @@ def split(text: str, tokenizer: str) -> list[str]:
     if tokenizer == "ascii":
         return "".join(c if c.isascii() and c.isalpha() else " " for c in text).lower().split()
     return text.split()
+
+
+@pytest.mark.parametrize("smoothing", [None, 1e-3, 0.5])
+def test_a_text_is_the_weighted_mean_of_its_words(
+    embedding: Embedding, smoothing: float | None
+) -> None:
+    choices = {} if smoothing is None else {"smoothing": smoothing}
+    found = embedding.embed_texts(TEXTS, smoothing=smoothing)
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    directions = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
+    np.testing.assert_allclose(directions, expected(embedding, TEXTS, **choices), atol=1e-6)
+    np.testing.assert_allclose(found[-1], embedding["king"], rtol=1e-5)
+    assert not found[2:4].any()
+
+
+def test_one_string_is_not_taken_for_texts(embedding: Embedding) -> None:
+    with pytest.raises(SettingError, match="One string was given for the texts"):
+        embedding.embed_texts("the king")
+
+
+def test_a_model_splits_texts_as_its_own() -> None:
+    documents = ["the king and the queen", "a cat and a dog"] * 20
+    model = qwem.fit(documents, dim=2, tokenizer="ascii", polish=False)
+    np.testing.assert_array_equal(
+        model.embed_texts(["Kingé, queen"], smoothing=None),
+        model.wv[["king", "queen"]].mean(axis=0, keepdims=True),
+    )
+
+
+def test_a_byte_per_number_is_enough_for_model2vec(embedding: Embedding, tmp_path: Path) -> None:
+    static = pytest.importorskip("model2vec", reason="model2vec is not installed").StaticModel
+    write_hub(embedding, tmp_path / "hub", tokenizer="letters", dtype="int8", normalize=False)
+    assert load_file(tmp_path / "hub" / "model.safetensors")["embeddings"].dtype == np.int8
+    found = static.from_pretrained(tmp_path / "hub").encode(["the king"])[0]
+    np.testing.assert_allclose(found, embedding[["the", "king"]].mean(axis=0), atol=0.02)
 
 
 @pytest.fixture(scope="module", params=["letters", "ascii", "whitespace"])

@@ -1,0 +1,288 @@
+"""Vectors as NumPy files, safetensors, Parquet, and text with a column per dimension."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from qwem._internal.files import writing_file
+from qwem._internal.resources import require_memory
+from qwem.embedding.embedding import check_words, restored_vectors, stored_vectors
+from qwem.embedding.word2vec_files import assemble, reading
+from qwem.errors import DataError, QwemError, SettingError
+
+if TYPE_CHECKING:
+    import os
+    from typing import BinaryIO
+
+    from numpy.typing import NDArray
+
+    from qwem.embedding.embedding import Embedding, StoredType
+
+_ZIP_MAGIC = b"PK"
+_BLOCK_BYTES = 1 << 26
+"""A row of a text table must fit into this."""
+
+
+def write_npz(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredType) -> None:
+    """Write the arrays `words` and `vectors`, without pickle, for `numpy.load`."""
+    check_words(embedding, "", "a NumPy file")
+    words = np.array(embedding.index_to_key)
+    if tuple(words.tolist()) != embedding.index_to_key:
+        raise SettingError("A word ends in a NUL character, which NumPy drops; rename or drop it.")
+    arrays: dict[str, Any] = stored_vectors(embedding.vectors, dtype)
+    with writing_file(path) as file:
+        np.savez(file, words=words, **arrays)
+
+
+def write_npy(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredType) -> None:
+    """Write the vectors as a .npy file, and after them the words, one per line.
+
+    `numpy.load` reads the vectors and passes over what follows, so that one file holds both.
+    """
+    check_words(embedding, "\n", "a list of one word per line")
+    with writing_file(path) as file:
+        np.save(file, _one_array(embedding, dtype, "npy"))
+        file.write("".join(f"{word}\n" for word in embedding).encode())
+
+
+def _one_array(embedding: Embedding, dtype: StoredType, file_format: str) -> NDArray[Any]:
+    """Return the vectors for a format that has no place for scales."""
+    arrays = stored_vectors(embedding.vectors, dtype)
+    if len(arrays) > 1:
+        raise SettingError(
+            f"The format {file_format} has no place for the scales of int8; write npz, "
+            "safetensors, qwem or hub."
+        )
+    return arrays["vectors"]
+
+
+def read_npz(path: str | os.PathLike[str]) -> Embedding:
+    """Read a file that `write_npz` wrote, or any .npz file with `words` and `vectors`."""
+    with reading(path) as file:
+        arrays = load_arrays(path, file)
+    if not isinstance(arrays, dict) or not {"words", "vectors"} <= set(arrays):
+        raise DataError(f"{path} needs two arrays named words and vectors.")
+    words = arrays["words"]
+    if words.dtype.kind != "U" or words.ndim != 1:
+        raise DataError(f"{path}: words must be a row of strings, not {words.dtype} {words.shape}.")
+    return checked(path, "npz", words.tolist(), arrays)
+
+
+def read_npy(path: str | os.PathLike[str]) -> Embedding:
+    """Read a file that `write_npy` wrote, or any .npy file with the words in `words_file(path)`."""
+    with reading(path) as file:
+        vectors = load_arrays(path, file)
+        if isinstance(vectors, dict):
+            raise DataError(f"{path} is an archive of arrays; read it with format='npz'.")
+        text = file.read()
+    source = Path(path)
+    if not text:
+        source = words_file(path)
+        with reading(source) as file:
+            text = file.read()
+    try:
+        words = text.decode().split("\n")[:-1]
+    except UnicodeDecodeError as error:
+        raise DataError(f"The words in {source} are not UTF-8 ({error}).") from error
+    return checked(path, "npy", words, {"vectors": vectors})
+
+
+def words_file(path: str | os.PathLike[str]) -> Path:
+    """Return the text file of words beside a .npy file: ``v.words.txt`` for ``v.npy``."""
+    return Path(path).with_suffix(".words.txt")
+
+
+def checked(
+    path: Any, file_format: str, words: list[str], arrays: dict[str, NDArray[Any]]
+) -> Embedding:
+    """Return the embedding of a file, after checking that it has one row of numbers per word."""
+    vectors, scale = arrays["vectors"], arrays.get("vectors_scale")
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or len(vectors) != len(words):
+        raise DataError(
+            f"{path} has {len(words):,} words and {vectors.dtype} vectors of shape "
+            f"{vectors.shape}; it needs one row of numbers per word."
+        )
+    if scale is not None and (scale.shape != (len(words),) or scale.dtype.kind != "f"):
+        raise DataError(f"{path} needs one number in vectors_scale per word.")
+    return assemble(path, file_format, words, restored_vectors(arrays))
+
+
+def load_arrays(
+    path: str | os.PathLike[str],
+    file: BinaryIO,
+    names: tuple[str, ...] = ("words", "vectors", "vectors_scale"),
+) -> NDArray[Any] | dict[str, NDArray[Any]]:
+    """Return the array of an open .npy file, or those arrays of a .npz file that have these names.
+
+    An array that is larger than its file says, or than memory, is refused before it is read.
+    """
+    try:
+        archive = file.read(2) == _ZIP_MAGIC
+        file.seek(0)
+        if archive:
+            with zipfile.ZipFile(file) as members:
+                return _load_members(path, members, names)
+        _require(path, _bytes_of_array(file))
+        file.seek(0)
+        array: NDArray[Any] = np.load(file, allow_pickle=False)
+    except (QwemError, MemoryError, OSError):
+        raise
+    except Exception as error:  # whatever NumPy and zipfile make of a damaged file
+        raise DataError(f"{path} is damaged or pickled ({error}); make it again.") from error
+    return array
+
+
+def _load_members(
+    path: str | os.PathLike[str], members: zipfile.ZipFile, names: tuple[str, ...]
+) -> dict[str, NDArray[Any]]:
+    present = {name: f"{name}.npy" for name in names if f"{name}.npy" in members.namelist()}
+    _require(path, sum(members.getinfo(member).file_size for member in present.values()))
+    arrays = {}
+    for name, member in present.items():
+        with members.open(member) as file:
+            if _bytes_of_array(file) > members.getinfo(member).file_size:
+                raise ValueError(f"{name} is cut short")
+        with members.open(member) as file:
+            arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
+    return arrays
+
+
+def _bytes_of_array(file: IO[bytes]) -> int:
+    """Return the size that the header of a .npy file states."""
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    else:
+        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+    return math.prod(shape) * int(dtype.itemsize)
+
+
+def _require(path: str | os.PathLike[str], size: int) -> None:
+    require_memory(size, f"Reading {path}", "make a smaller file, or use a larger machine")
+
+
+def write_safetensors(
+    embedding: Embedding, path: str | os.PathLike[str], dtype: StoredType
+) -> None:
+    """Write the tensor `vectors`, and the words as a JSON list in the metadata `words`."""
+    from safetensors.numpy import save
+
+    check_words(embedding, "", "a safetensors file")
+    words = json.dumps(embedding.index_to_key, ensure_ascii=False)
+    with writing_file(path) as file:
+        file.write(save(stored_vectors(embedding.vectors, dtype), metadata={"words": words}))
+
+
+def read_safetensors(path: str | os.PathLike[str]) -> Embedding:
+    """Read a file that `write_safetensors` wrote."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            if "vectors" not in file.keys() or "words" not in (file.metadata() or {}):  # noqa: SIM118
+                raise DataError(f"{path} needs the tensor vectors, and words in its metadata.")
+            names = {"vectors", "vectors_scale"} & set(file.keys())
+            arrays = {name: file.get_tensor(name) for name in sorted(names)}
+            words = json.loads(file.metadata()["words"])
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror or error}.") from error
+    except (SafetensorError, ValueError) as error:
+        raise DataError(f"{path} is damaged ({error}); make it again.") from error
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise DataError(f"{path}: the words in its metadata must be a JSON list of strings.")
+    return checked(path, "safetensors", words, arrays)
+
+
+def write_parquet(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredType) -> None:
+    """Write the columns ``word`` and ``vector``, and ``count`` where counts are known."""
+    from pyarrow import parquet
+
+    check_words(embedding, "", "a Parquet file")
+    numbers = pa.array(_one_array(embedding, dtype, "parquet").ravel())
+    columns: dict[str, Any] = {"word": pa.array(embedding.index_to_key, pa.string())}
+    if embedding.vocabulary.counts.any():
+        columns["count"] = pa.array(embedding.vocabulary.counts)
+    columns["vector"] = pa.FixedSizeListArray.from_arrays(numbers, embedding.vector_size)
+    with writing_file(path) as file:
+        parquet.write_table(pa.table(columns), file)
+
+
+def read_parquet(path: str | os.PathLike[str]) -> Embedding:
+    """Read a Parquet file with a column of words and one of vectors of equal length."""
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(path, columns=["word", "vector"])
+        words = table["word"].cast(pa.string()).to_pylist()
+        lists = table["vector"].combine_chunks()
+        numbers = np.asarray(lists.flatten()) if len(table) else np.empty(0)
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror or error}.") from error
+    except (pa.ArrowException, KeyError, AttributeError, ValueError) as error:
+        raise DataError(
+            f"{path} needs a column of strings named word and one of lists named vector ({error})."
+        ) from error
+    if not words or None in words or len(numbers) % len(words):
+        raise DataError(f"{path} needs one vector of the same length for every word.")
+    return checked(path, "parquet", words, {"vectors": numbers.reshape(len(words), -1)})
+
+
+def write_delimited(embedding: Embedding, path: str | os.PathLike[str], delimiter: str) -> None:
+    """Write a header and a line per word: the word, then its numbers, each in a column."""
+    from pyarrow import csv
+
+    check_words(embedding, "\r\n", "a table with a line per word")
+    names = ["word", *map(str, range(1, embedding.vector_size + 1))]
+    columns = [pa.array(embedding.index_to_key, pa.string()), *map(pa.array, embedding.vectors.T)]
+    with writing_file(path) as file:
+        csv.write_csv(pa.table(columns, names=names), file, csv.WriteOptions(delimiter=delimiter))
+
+
+def read_delimited(path: str | os.PathLike[str], delimiter: str) -> Embedding:
+    """Read a table with a header whose first column has words and the others numbers."""
+    from pyarrow import csv
+
+    convert = csv.ConvertOptions(strings_can_be_null=False, quoted_strings_can_be_null=False)
+    try:
+        with open(path, "rb") as file:
+            header = next(csv.open_csv(file, parse_options=csv.ParseOptions(delimiter=delimiter)))
+            convert.column_types = {
+                name: pa.float32() if place else pa.string()
+                for place, name in enumerate(header.schema.names)
+            }
+        table = csv.read_csv(
+            path,
+            csv.ReadOptions(block_size=_BLOCK_BYTES),
+            csv.ParseOptions(delimiter=delimiter),
+            convert,
+        )
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror or error}.") from error
+    except (pa.ArrowException, StopIteration) as error:
+        raise DataError(
+            f"{path} needs a header, and on each line a word and as many numbers ({error})."
+        ) from error
+    vectors = np.stack([np.asarray(column) for column in table.columns[1:]], axis=1)
+    file_format = "tsv" if delimiter == "\t" else "csv"
+    return checked(path, file_format, table[0].to_pylist(), {"vectors": vectors})
+
+
+WRITERS = {
+    "npz": write_npz,
+    "npy": write_npy,
+    "safetensors": write_safetensors,
+    "parquet": write_parquet,
+}
+READERS = {
+    "npz": read_npz,
+    "npy": read_npy,
+    "safetensors": read_safetensors,
+    "parquet": read_parquet,
+}
