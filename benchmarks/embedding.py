@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from qwem._internal.resources import peak_memory
-from qwem.embedding import Embedding, read_vectors, to_gensim, write_vectors
+from qwem.embedding import Embedding, read_vectors, write_vectors
 from qwem.evaluation import evaluate_analogies, read_analogies
 from qwem.evaluation.benchmarks import AnalogySet
 
@@ -54,7 +54,7 @@ def random_embedding(questions: AnalogySet, vocab_size: int, dim: int) -> Embedd
 def compare(vocab_size: int, dim: int, peer_questions: int) -> None:
     questions = read_analogies("google")
     embedding = random_embedding(questions, vocab_size, dim)
-    keyed = to_gensim(embedding)
+    keyed = embedding.to_gensim()
     words = embedding.index_to_key[:: vocab_size // 20]
     _, ours = timed(lambda: [embedding.most_similar(word) for word in words], repeats=3)
     _, theirs = timed(lambda: [keyed.most_similar(word) for word in words], repeats=3)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from qwem.corpus import Vocabulary
-from qwem.embedding import Embedding, to_gensim
+from qwem.embedding import Embedding
 from qwem.errors import SettingError, UnknownWordError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def embedding() -> Embedding:
 
 @pytest.fixture(scope="module")
 def keyed(embedding: Embedding) -> KeyedVectors:
-    return to_gensim(embedding)
+    return embedding.to_gensim()
 
 
 def same_neighbours(found: list[tuple[str, float]], expected: list[tuple[str, float]]) -> bool:

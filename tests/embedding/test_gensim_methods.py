@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from qwem.embedding import Embedding, to_gensim
+from qwem.embedding import Embedding
 from qwem.errors import SettingError, UnknownWordError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def embedding() -> Embedding:
 
 @pytest.fixture(scope="module")
 def keyed(embedding: Embedding) -> KeyedVectors:
-    return to_gensim(embedding)
+    return embedding.to_gensim()
 
 
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [

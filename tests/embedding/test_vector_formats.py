@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from safetensors.numpy import load_file, save_file
 
 from qwem.corpus import Vocabulary
-from qwem.embedding import Embedding, from_gensim, read_vectors, to_gensim, write_vectors
+from qwem.embedding import Embedding, read_vectors, write_vectors
 from qwem.embedding.formats import Format
 from qwem.errors import ArtefactError, DataError, SettingError
 
@@ -124,13 +124,13 @@ def test_gensim_reads_what_is_written(tmp_path: Path, file_format: Format, gz: b
     keyed = KeyedVectors.load_word2vec_format(
         str(path), binary=file_format == "word2vec-binary", no_header=file_format == "glove"
     )
-    assert same(from_gensim(keyed), odd_embedding())
+    assert same(Embedding.from_gensim(keyed), odd_embedding())
 
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_what_gensim_writes_is_read(tmp_path: Path, binary: bool) -> None:
     path = tmp_path / "vectors"
-    to_gensim(odd_embedding()).save_word2vec_format(str(path), binary=binary)
+    odd_embedding().to_gensim().save_word2vec_format(str(path), binary=binary)
     assert same(read_vectors(path), odd_embedding())
 
 
@@ -159,7 +159,7 @@ def test_gensim_reads_every_word_that_is_not_refused(
         keyed = KeyedVectors.load_word2vec_format(
             str(path), binary=file_format == "word2vec-binary", no_header=file_format == "glove"
         )
-        assert same(from_gensim(keyed), embedding)
+        assert same(Embedding.from_gensim(keyed), embedding)
         assert same(read_vectors(path, file_format), embedding)
 
 
@@ -198,9 +198,9 @@ def test_other_words_that_a_format_can_not_hold_are_refused(tmp_path: Path) -> N
 def test_keyed_vectors_keep_words_vectors_and_counts() -> None:
     vocabulary = Vocabulary.from_counts({"the": 9, "a\u00a0b": 3, "👑": 2})
     embedding = Embedding(vocabulary, np.random.default_rng(0).normal(size=(3, 4)))
-    keyed = to_gensim(embedding)
+    keyed = embedding.to_gensim()
     assert keyed.get_vecattr("the", "count") == 9
-    back = from_gensim(keyed)
+    back = Embedding.from_gensim(keyed)
     assert same(back, embedding)
     assert back.vocabulary == vocabulary
     keyed.vectors[0] = 0  # gensim may write to its own copy
@@ -211,7 +211,7 @@ def test_keyed_vectors_need_words() -> None:
     keyed = KeyedVectors(2)
     keyed.add_vectors([7], np.eye(2, dtype=np.float32)[:1])
     with pytest.raises(SettingError, match="have the key 7"):
-        from_gensim(keyed)
+        Embedding.from_gensim(keyed)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from in_threads import in_threads
 from qwem._internal.arrays import unit_rows
-from qwem.embedding import Embedding, to_gensim
+from qwem.embedding import Embedding
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import evaluate_analogies, read_analogies
 from qwem.evaluation.answers import answer_questions
@@ -237,7 +237,7 @@ def test_gensim_gives_the_same_accuracy() -> None:
     vectors = np.random.default_rng(0).normal(size=(len(words), 3))
     embedding = Embedding(words, vectors)
     result = evaluate_analogies(embedding, asked)
-    accuracy, sections = to_gensim(embedding).evaluate_word_analogies(
+    accuracy, sections = embedding.to_gensim().evaluate_word_analogies(
         datapath("questions-words.txt"), restrict_vocab=len(words)
     )
     assert result.questions == 19_544

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from qwem.embedding import Embedding, to_gensim
+from qwem.embedding import Embedding
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import evaluate_similarity, read_similarity
 from qwem.evaluation.benchmarks import RatedPair, SimilaritySet, benchmark_file
@@ -24,7 +24,7 @@ def embedding() -> Embedding:
 
 
 def test_cosines_correlate_as_in_gensim(embedding: Embedding) -> None:
-    _, expected, _ = to_gensim(embedding).evaluate_word_pairs(
+    _, expected, _ = embedding.to_gensim().evaluate_word_pairs(
         str(benchmark_file("wordsim353")), case_insensitive=True, restrict_vocab=len(embedding)
     )
     result = evaluate_similarity(embedding, "wordsim353")

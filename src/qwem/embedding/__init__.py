@@ -6,7 +6,6 @@ from qwem._internal import lazy_names
 from qwem.embedding.embedding import Embedding
 
 if TYPE_CHECKING:
-    from qwem.embedding._keyed_vectors import from_gensim, to_gensim
     from qwem.embedding.formats import read_vectors, write_vectors
     from qwem.embedding.neighbours import NeighbourIndex
     from qwem.embedding.spelling import spell
@@ -15,10 +14,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Embedding",
     "NeighbourIndex",
-    "from_gensim",
     "read_vectors",
     "spell",
-    "to_gensim",
     "write_hub",
     "write_vectors",
 ]
@@ -27,7 +24,6 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "formats": ("read_vectors", "write_vectors"),
-        "_keyed_vectors": ("from_gensim", "to_gensim"),
         "neighbours": ("NeighbourIndex",),
         "spelling": ("spell",),
         "texts": ("write_hub",),

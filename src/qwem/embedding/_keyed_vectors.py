@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qwem._internal import require
 from qwem._internal.arrays import unit_rows
 from qwem.corpus import Vocabulary
-from qwem.errors import SettingError, UnknownWordError
+from qwem.errors import MissingExtraError, SettingError, UnknownWordError
 
 if TYPE_CHECKING:
     import os
@@ -335,6 +334,49 @@ class KeyedVectorsMethods:
         found: Any = read_vectors(path, kind, limit=limit, unicode_errors=unicode_errors)
         return found
 
+    def to_gensim(self) -> Any:
+        """Return a gensim `KeyedVectors`, with counts if they are known.
+
+        >>> from qwem import Embedding
+        >>> Embedding(["king", "queen"], [[1.0, 0.0], [1.0, 1.0]]).to_gensim().index_to_key
+        ['king', 'queen']
+        """
+        try:
+            from gensim.models import KeyedVectors
+        except ImportError as error:
+            raise MissingExtraError(
+                "to_gensim needs gensim, which is not installed: pip install gensim."
+            ) from error
+        keyed = KeyedVectors(self.vector_size, dtype=np.float32)
+        keyed.add_vectors(list(self.vocabulary.words), self.vectors)
+        if self.vocabulary.counts.any():
+            # The argument of add_vectors for this does not work in gensim 4.
+            keyed.expandos["count"] = self.vocabulary.counts.copy()
+        return keyed
+
+    @classmethod
+    def from_gensim(cls, keyed: Any) -> Embedding:
+        """Return a gensim `KeyedVectors` (a model's ``.wv``) as an embedding.
+
+        >>> from gensim.models import KeyedVectors
+        >>> from qwem import Embedding
+        >>> keyed = KeyedVectors(2)
+        >>> keyed.add_vectors(["king", "queen"], np.eye(2, dtype=np.float32))
+        >>> Embedding.from_gensim(keyed).similarity("king", "queen")
+        0.0
+        """
+        from qwem.embedding.embedding import Embedding
+
+        words = list(keyed.index_to_key)
+        odd = next((word for word in words if not isinstance(word, str)), None)
+        if odd is not None:
+            raise SettingError(
+                f"The words of an embedding are strings; these KeyedVectors have the key {odd!r}."
+            )
+        counts = keyed.expandos.get("count", np.zeros(len(words), dtype=np.int64))
+        # gensim may have more rows than words while a model is being built.
+        return Embedding(Vocabulary(tuple(words), counts), keyed.vectors[: len(words)])
+
     def _vector_of(self, key: Key) -> NDArray[np.floating]:
         return self.get_vector(key) if isinstance(key, str) else np.asarray(key, dtype=np.float64)
 
@@ -345,41 +387,3 @@ def _as_list(keys: Key | Sequence[Key] | None) -> list[Key]:
     if isinstance(keys, str) or (isinstance(keys, np.ndarray) and keys.ndim == 1):
         return [keys]
     return list(keys)
-
-
-def to_gensim(embedding: Embedding) -> Any:
-    """Return the embedding as a gensim `KeyedVectors`, with counts if they are known.
-
-    >>> from qwem import Embedding
-    >>> keyed = to_gensim(Embedding(["king", "queen"], [[1.0, 0.0], [1.0, 1.0]]))
-    >>> keyed.index_to_key
-    ['king', 'queen']
-    """
-    keyed = require("gensim.models", "demo").KeyedVectors(embedding.vector_size, dtype=np.float32)
-    keyed.add_vectors(list(embedding.index_to_key), embedding.vectors)
-    if embedding.vocabulary.counts.any():
-        # The argument of add_vectors for this does not work in gensim 4.
-        keyed.expandos["count"] = embedding.vocabulary.counts.copy()
-    return keyed
-
-
-def from_gensim(keyed: Any) -> Embedding:
-    """Return a gensim `KeyedVectors` (a model's ``.wv``) as an embedding.
-
-    >>> from gensim.models import KeyedVectors
-    >>> keyed = KeyedVectors(2)
-    >>> keyed.add_vectors(["king", "queen"], np.eye(2, dtype=np.float32))
-    >>> from_gensim(keyed).similarity("king", "queen")
-    0.0
-    """
-    from qwem.embedding.embedding import Embedding
-
-    words = list(keyed.index_to_key)
-    odd = next((word for word in words if not isinstance(word, str)), None)
-    if odd is not None:
-        raise SettingError(
-            f"The words of an embedding are strings; these KeyedVectors have the key {odd!r}."
-        )
-    counts = keyed.expandos.get("count", np.zeros(len(words), dtype=np.int64))
-    # gensim may have more rows than words while a model is being built.
-    return Embedding(Vocabulary(tuple(words), counts), keyed.vectors[: len(words)])

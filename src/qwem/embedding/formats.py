@@ -42,7 +42,7 @@ def format_of(path: str | os.PathLike[str]) -> Format:
         raise SettingError(
             f"{path} would be a pickle, which can run code when it is loaded and is not written "
             "here; write .bin, which gensim's KeyedVectors.load_word2vec_format reads, or save "
-            "what qwem.embedding.to_gensim returns."
+            "what Embedding.to_gensim() returns."
         )
     return _SUFFIXES.get(Path(os.fspath(path).removesuffix(".gz")).suffix, "word2vec")
 
