@@ -28,6 +28,11 @@ hypothesis.settings.register_profile("same", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("same")
 
+# Most of a test with JAX is compilation: two thirds of the time with light optimization.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true"
+)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_blas_thread() -> Iterator[None]:
