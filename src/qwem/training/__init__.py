@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from qwem.training.exact import population, stable_rate
     from qwem.training.losses import LOGISTIC, QUARTIC, contrastive
     from qwem.training.minibatch import stochastic
-    from qwem.training.noise import gradient_noise
+    from qwem.training.noise import MinibatchNoise
     from qwem.training.run import train
     from qwem.training.trace import Trace
     from qwem.training.weighting import word2vec_reweighting
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = [
     "LOGISTIC",
     "QUARTIC",
+    "MinibatchNoise",
     "Trace",
     "contrastive",
-    "gradient_noise",
     "population",
     "stable_rate",
     "stochastic",
@@ -38,7 +38,7 @@ _get, __dir__ = lazy_names(
             "contrastive",
         ),
         "minibatch": ("stochastic",),
-        "noise": ("gradient_noise",),
+        "noise": ("MinibatchNoise",),
         "run": ("train",),
         "trace": ("Trace",),
         "weighting": ("word2vec_reweighting",),

@@ -1,8 +1,10 @@
-"""Noise of minibatch gradients, and the plateau that it leads to."""
+"""Noise of minibatch gradients, and what it does: plateaus, critical batch size, early learning."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,99 +12,260 @@ import numpy as np
 
 from qwem._internal.resources import require_memory
 from qwem.errors import SettingError
-from qwem.target import setting31
+from qwem.target import mstar, setting31
 from qwem.training.losses import QUARTIC, Loss
-from qwem.training.weighting import pair_weights
+from qwem.training.weighting import pair_weights, time_per_rate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.target import Reweighting
+    from qwem.training.weighting import PairWeights
 
     Array = NDArray[np.float64]
 
 
-def gradient_noise(
-    counts: Cooccurrence,
-    loss: Loss = QUARTIC,
-    reweighting: Reweighting | None = None,
-    *,
-    vectors: ArrayLike,
-    directions: ArrayLike,
-    context_vectors: ArrayLike | None = None,
-    context_directions: ArrayLike | None = None,
-    batch_size: int = 100_000,
-    flatten: float = 0.0,
-) -> NDArray[np.float64]:
-    """Return the covariance of the minibatch gradient along some directions.
+class _Draw(NamedTuple):
+    """Positive or negative pairs: the probability of a draw, and the weight Ψ±P in the loss."""
+
+    chance: Array
+    mass: Array
+
+    def weighed(self, slope: Array) -> tuple[Array, Array]:
+        """Return c_ij, its importance weight times f±′, and E c_ij over draws."""
+        # Pairs that are never drawn have no mass.
+        weight = np.divide(
+            self.mass, self.chance, out=np.zeros_like(self.mass), where=self.chance > 0
+        )
+        return weight * slope, self.mass * slope
+
+
+@dataclass(frozen=True, eq=False)
+class MinibatchNoise:
+    """Noise of the gradient of minibatches, computed exactly over all pairs.
 
     A batch has n = `batch_size`/2 positive and n negative pairs, drawn independently. A pair (i, j)
-    contributes c_ij (A_i·w′_j + A′_j·w_i) to the gradient along (A, A′), where c is its importance
-    weight times f±′(w_i·w′_j); in a tied model W′ = W and A′ = A. The covariance of two directions
-    is that of the two contributions of one pair, over n, for positive and negative pairs added. It
-    is computed exactly, over all pairs.
+    contributes c_ij w′_j to the gradient in w_i and c_ij w_i to that in w′_j, where c is its
+    importance weight times f±′(w_i·w′_j); in a tied model W′ = W. Formulas and their derivation:
+    ``docs/theory/minibatch-noise.md``.
 
     Parameters
     ----------
     counts, loss, reweighting, batch_size, flatten
         As in `stochastic`.
-    vectors
-        W, the point at which the gradient is taken.
-    directions
-        Matrices A of the shape of W, stacked.
-    context_vectors, context_directions
-        W′ and the matrices A′ of an untied model. A is then a direction in W, A′ in W′, and the
-        gradient along both is the sum of the two.
 
     >>> from qwem import Cooccurrence
-    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
-    >>> noise = gradient_noise(counts, vectors=[[1.0], [0.0]], directions=np.eye(2)[:, :, None])
-    >>> noise.shape
-    (2, 2)
+    >>> noise = MinibatchNoise(Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]]))
+    >>> covariance = noise.covariance([[1.0], [0.0]], directions=np.eye(2)[:, :, None])
+    >>> bool(np.isclose(np.trace(covariance), noise.total([[1.0], [0.0]])))
+    True
     """
-    if (context_vectors is None) != (context_directions is None):
-        raise SettingError("An untied model needs both context_vectors and context_directions.")
-    size = len(counts.vocabulary)
-    w, along = _checked(size, vectors, directions)
-    context, context_along = w, along
-    if context_vectors is not None and context_directions is not None:
-        context, context_along = _checked(size, context_vectors, context_directions)
-        if context_along.shape != along.shape:
+
+    counts: Cooccurrence
+    loss: Loss = QUARTIC
+    reweighting: Reweighting | None = None
+    batch_size: int = 100_000
+    flatten: float = 0.0
+
+    def covariance(
+        self,
+        vectors: ArrayLike,
+        directions: ArrayLike,
+        context_vectors: ArrayLike | None = None,
+        context_directions: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the covariance of the minibatch gradient along some directions.
+
+        Parameters
+        ----------
+        vectors
+            W, the point at which the gradient is taken.
+        directions
+            Matrices A of the shape of W, stacked.
+        context_vectors, context_directions
+            W′ and the matrices A′ of an untied model. A is then a direction in W, A′ in W′, and the
+            gradient along both is the sum of the two.
+        """
+        if (context_vectors is None) != (context_directions is None):
+            raise SettingError("An untied model needs both context_vectors and context_directions.")
+        w, along = self._point(vectors), self._directions(directions)
+        context, context_along = w, along
+        if context_vectors is not None and context_directions is not None:
+            context = self._point(context_vectors)
+            context_along = self._directions(context_directions)
+        if along.shape[1:] != w.shape or context_along.shape != along.shape:
             raise SettingError(
-                "directions and context_directions must have the same shape, not "
-                f"{along.shape} and {context_along.shape}."
+                f"Directions must be stacks of matrices of the same shape as vectors, {w.shape}, "
+                f"not {along.shape} and {context_along.shape}."
             )
-    require_memory(
-        (len(along) + 6) * 8 * size**2,
-        f"The gradient noise of {size:,} words",
-        "restrict the vocabulary, or ask for fewer directions",
-    )
-    weights = pair_weights(counts, setting31() if reweighting is None else reweighting, loss)
-    seen: Any = (
-        weights.counts if isinstance(weights.counts, np.ndarray) else weights.counts.toarray()
-    )
-    positive, negative = seen / weights.total, weights.left @ weights.right
-    shared = np.outer(weights.shared, weights.shared)
-    if weights.curvature is not None:
-        a, b = weights.curvature
-        shared = shared / (a * positive + b * negative)
-    words = counts.word_counts.astype(np.float64)
-    accept, drawn = (words.min() / words) ** flatten, words ** (1 - flatten)
-    pairs: Any = np.asarray(counts.symmetric.toarray(), dtype=np.float64) * np.outer(accept, accept)
-    contributions = along @ context.T + w @ context_along.swapaxes(1, 2)
-    slopes = _slopes(loss, w @ context.T)
-    total = np.zeros((len(along), len(along)))
-    for mass, chance, slope in (
-        (positive * shared, pairs / pairs.sum(), slopes[0]),
-        (negative * shared, np.outer(drawn, drawn) / drawn.sum() ** 2, slopes[1]),
-    ):
-        # Mass over chance is the importance weight; pairs that are never drawn have no mass.
-        single = np.divide(mass, chance, out=np.zeros_like(mass), where=chance > 0) * slope
-        values = (contributions * single).reshape(len(along), -1)
-        means = values @ chance.ravel()
-        total += (values * chance.ravel()) @ values.T - np.outer(means, means)
-    return total / (batch_size / 2)
+        contributions = along @ context.T + w @ context_along.swapaxes(1, 2)
+        total = np.zeros((len(along), len(along)))
+        for draw, slope in zip(self._draws, self._slopes(w @ context.T), strict=True):
+            values = (contributions * draw.weighed(slope)[0]).reshape(len(along), -1)
+            means = values @ draw.chance.ravel()
+            total += (values * draw.chance.ravel()) @ values.T - np.outer(means, means)
+        return total / (self.batch_size / 2)
+
+    def total(self, vectors: ArrayLike, context_vectors: ArrayLike | None = None) -> float:
+        """Return Tr C, the expected squared distance of a minibatch's gradient from the exact one.
+
+        It is the trace of `covariance` over an orthonormal basis of all directions.
+        """
+        return self._moments(vectors, context_vectors)[0]
+
+    def critical_batch_size(
+        self, vectors: ArrayLike, context_vectors: ArrayLike | None = None
+    ) -> float:
+        """Return the batch size at which the noise is as large as the gradient: Tr C = |∇L|².
+
+        Smaller batches mostly follow noise, and larger ones mostly repeat what they know
+        (McCandlish and others, 2018, "simple noise scale"). It grows as training proceeds and the
+        gradient gets small.
+        """
+        noise, gradient = self._moments(vectors, context_vectors)
+        return self.batch_size * noise / gradient if gradient > 0 else np.inf
+
+    def excess_loss(self, vectors: ArrayLike, rate: float) -> float:
+        """Return ¼ η Tr C, how far above its minimum W the loss of a tied model levels off.
+
+        Near a minimum with the Hessian H, steps of rate η have the stationary covariance Σ with
+        HΣ + ΣH = ηC, to first order in η, and the excess ½ Tr HΣ = ¼η Tr C does not depend on H.
+        Rotations of W have no curvature, but they have no noise either. `mode_plateau` is the part
+        of it that lies along learned modes, usually a small one.
+        """
+        return rate * self.total(vectors) / 4
+
+    def seeded_start(self, vectors: ArrayLike, rate: float) -> NDArray[np.float64]:
+        """Return from which value each mode grows under minibatches, to be used for R_kk(0).
+
+        Noise moves what other modes have into mode k. While W is small, the mean square of R_kk is
+
+            e^{λ_k t} (R_kk²(0) + (η/2) ∫ e^{−λ_k s} ν_k(s) ds),
+
+        where ν_k is the noise of the gradient along v_k uᵀ, summed over the directions u that no
+        larger mode uses. The root of the bracket is returned, for ``closed_form(spectrum,
+        initial_singular_values=…)``. Setting 3.1 and tied weights.
+
+        Parameters
+        ----------
+        vectors
+            W(0), a small start.
+        rate
+            The learning rate η.
+        """
+        if self._weights.curvature is None:
+            raise SettingError("Modes grow apart from each other under Setting 3.1 only.")
+        start = self._point(vectors)
+        target = mstar(self.counts, reweighting=self.reweighting, dtype=np.float64).toarray()
+        values, basis = (part[..., ::-1] for part in np.linalg.eigh(target))
+        overlaps = start.T @ basis
+        per_time = rate / time_per_rate(self._weights, self.loss)
+        moments = [
+            (draw.chance * np.square(single), mean)
+            for draw, slope in zip(self._draws, self._slopes(np.zeros_like(target)), strict=True)
+            for single, mean in (draw.weighed(slope),)
+        ]
+        found = np.empty(start.shape[1])
+        for k in range(len(found)):
+            free = np.linalg.qr(overlaps[:, :k], mode="complete")[0][:, k:]
+            parts = (overlaps.T @ free)[k:]  # of modes k, k + 1, … along each free direction
+            rates = values[k] - (values[k:, None] + values[k:]) / 2
+            rates[0, 0] = np.inf  # what mode k itself has is no seed
+            noise = _mode_noise(moments, basis[:, k], basis[:, k:]) / (self.batch_size / 2)
+            seed = np.einsum("ma,na,mn->", parts, parts, noise / rates)
+            found[k] = np.sqrt(np.sum(parts[0] ** 2) + per_time * max(seed, 0.0))
+        return found
+
+    @cached_property
+    def _weights(self) -> PairWeights:
+        reweighting = setting31() if self.reweighting is None else self.reweighting
+        return pair_weights(self.counts, reweighting, self.loss)
+
+    @cached_property
+    def _draws(self) -> tuple[_Draw, _Draw]:
+        """How positive and negative pairs are drawn."""
+        size, weights = len(self.counts.vocabulary), self._weights
+        require_memory(
+            10 * 8 * size**2, f"The gradient noise of {size:,} words", "restrict the vocabulary"
+        )
+        seen: Any = weights.counts
+        positive = (seen if isinstance(seen, np.ndarray) else seen.toarray()) / weights.total
+        negative = weights.left @ weights.right
+        shared = np.outer(weights.shared, weights.shared)
+        if weights.curvature is not None:
+            a, b = weights.curvature
+            shared = shared / (a * positive + b * negative)
+        words = self.counts.word_counts.astype(np.float64)
+        accept, drawn = (words.min() / words) ** self.flatten, words ** (1 - self.flatten)
+        pairs: Any = self.counts.symmetric.toarray() * np.outer(accept, accept)
+        return (
+            _Draw(pairs / pairs.sum(), positive * shared),
+            _Draw(np.outer(drawn, drawn) / drawn.sum() ** 2, negative * shared),
+        )
+
+    def _moments(self, vectors: ArrayLike, context: ArrayLike | None) -> tuple[float, float]:
+        """Return Tr C and |∇L|²."""
+        w = self._point(vectors)
+        other = w if context is None else self._point(context)
+        # A pair adds c w′_j to the gradient of w_i and c w_i to that of w′_j; in a tied model a
+        # word with itself adds both to the same row.
+        lengths = np.add.outer(*(np.sum(side**2, axis=1) for side in (w, other)))
+        if context is None:
+            lengths[np.diag_indices(len(lengths))] *= 2
+        noise, gradients = 0.0, []
+        for draw, slope in zip(self._draws, self._slopes(w @ other.T), strict=True):
+            single, mean = draw.weighed(slope)
+            sides = np.stack([mean @ other, mean.T @ w])
+            gradients.append(sides.sum(axis=0) if context is None else sides)
+            noise += np.sum(draw.chance * single**2 * lengths) - np.sum(gradients[-1] ** 2)
+        return float(noise) / (self.batch_size / 2), float(np.sum(sum(gradients) ** 2))
+
+    def _slopes(self, x: Array) -> tuple[Array, Array]:
+        """Return f⁺′ and f⁻′."""
+        with jax.enable_x64(True):
+            one, zero = jnp.ones_like(x), jnp.zeros_like(x)
+            plus, minus = (
+                np.asarray(self.loss.costs(jnp.asarray(x), *sides)[1], dtype=np.float64)
+                for sides in ((one, zero), (zero, one))
+            )
+        return plus, minus
+
+    def _point(self, vectors: ArrayLike) -> Array:
+        w = np.asarray(vectors, dtype=np.float64)
+        if w.ndim != 2 or len(w) != len(self.counts.vocabulary):
+            raise SettingError(
+                f"vectors must have {len(self.counts.vocabulary):,} rows, not shape {w.shape}."
+            )
+        return w
+
+    def _directions(self, directions: ArrayLike) -> Array:
+        along = np.asarray(directions, dtype=np.float64)
+        if along.ndim != 3:
+            raise SettingError(
+                f"directions must be a stack of matrices of the shape of vectors, not {along.shape}"
+            )
+        size = len(self.counts.vocabulary)
+        require_memory(
+            (len(along) + 6) * 8 * size**2,
+            f"The gradient noise of {size:,} words",
+            "restrict the vocabulary, or ask for fewer directions",
+        )
+        return along
+
+
+def _mode_noise(moments: list[tuple[Array, Array]], mode: Array, others: Array) -> Array:
+    """Return the covariance over modes m of v_kᵀ(c + cᵀ)v_m, for the random weights c of one pair.
+
+    `moments` has E c_ij² and E c_ij of positive and of negative pairs.
+    """
+    total = np.zeros((others.shape[1], others.shape[1]))
+    for squares, mean in moments:
+        both = squares + squares.T
+        inner = np.diag(both @ mode**2) + both * np.outer(mode, mode)
+        expected = others.T @ ((mean + mean.T) @ mode)
+        total += others.T @ inner @ others - np.outer(expected, expected)
+    return total
 
 
 def mode_plateau(
@@ -117,7 +280,8 @@ def mode_plateau(
 
         η ν_k / (4λ_k (1 − ηλ_k)),   and η ν_k / (2λ_k (2 − ηλ_k)) in an untied model,
 
-    and the loss of the mode at λ_k times that above its minimum.
+    and the loss of the mode at λ_k times that above its minimum. The loss of all directions
+    together is `MinibatchNoise.excess_loss`.
 
     >>> mode_plateau([4.0], [1.0], rate=0.05).round(6)
     array([0.003906])
@@ -131,26 +295,3 @@ def mode_plateau(
         )
     # An untied mode is s_k times a unit vector on each side, so it deviates by √2 times as much.
     return rate * variance / (curvature * (2 - rate * curvature) * (1 if tied else 2))
-
-
-def _checked(size: int, vectors: ArrayLike, directions: ArrayLike) -> tuple[Array, Array]:
-    """Return vectors and directions as arrays, after checking their shapes."""
-    w = np.asarray(vectors, dtype=np.float64)
-    along = np.asarray(directions, dtype=np.float64)
-    if w.ndim != 2 or len(w) != size or along.ndim != 3 or along.shape[1:] != w.shape:
-        raise SettingError(
-            f"vectors must have {size:,} rows, and directions be a stack of matrices of their "
-            f"shape, not {w.shape} and {along.shape}."
-        )
-    return w, along
-
-
-def _slopes(loss: Loss, x: Array) -> tuple[Array, Array]:
-    """Return f⁺′ and f⁻′."""
-    with jax.enable_x64(True):
-        one, zero = jnp.ones_like(x), jnp.zeros_like(x)
-        plus, minus = (
-            np.asarray(loss.costs(jnp.asarray(x), *sides)[1], dtype=np.float64)
-            for sides in ((one, zero), (zero, one))
-        )
-    return plus, minus
