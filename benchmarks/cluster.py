@@ -28,13 +28,15 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from qwem import threads
+from qwem import factorize, threads
 from qwem.cluster import connected, count_files
-from qwem.cluster.factorizing import factorize
-from qwem.cluster.polishing import polish
+from qwem.cluster._counts import SavedRows, gather_counts
+from qwem.cluster.counting import _build_target
+from qwem.cooccurrence._saved_rows import save_rows
 from qwem.model import Settings
-from qwem.model.fitting import build_target, count, read
+from qwem.model.fitting import count, read
 from qwem.model.settings import resolve_auto
+from qwem.polish import polish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +65,7 @@ class Stages(logging.Handler):
 @contextmanager
 def stages() -> Iterator[Stages]:
     """Yield the stages of what is done in the block."""
-    logger = logging.getLogger("qwem.cluster.tasks")
+    logger = logging.getLogger("qwem.cluster")
     handler = Stages()
     logger.setLevel(logging.INFO)
     logger.addHandler(handler)
@@ -74,7 +76,7 @@ def stages() -> Iterator[Stages]:
 
 
 def copied(corpus: str, times: int, directory: str) -> list[Path]:
-    """Return as many copies of the text as it is to be read: links would be one piece to qwem."""
+    """Return as many copies of the text as it is to be read: links would be one shard to qwem."""
     files = [Path(directory, f"text-{number}.parquet") for number in range(times)]
     for file in files:
         if not file.exists():
@@ -182,20 +184,23 @@ def constants(options: argparse.Namespace, settings: Settings, directory: str) -
 
 
 def _solve(client: Any, counts: Cooccurrence, settings: Settings, work: Path, workers: int) -> None:
-    settled = resolve_auto(settings, counts.vocabulary)
-    target = build_target(counts, settled)
+    resolved = resolve_auto(settings, counts.vocabulary)
     pairs = counts.symmetric.nnz
-    start = time.perf_counter()
-    spectrum = factorize(client, target, work, settled.dim, signed=settled.signed)
-    seconds = time.perf_counter() - start
-    rate = pairs * spectrum.products / seconds / workers
-    kind = "dense" if target.is_dense else "sparse"
-    print(f"factorizing ({kind}): {seconds:.1f} s, {spectrum.products:,} products")
-    print(f"    {rate / 1e9:.2f} billion pairs times vectors/s per worker, all included")
-    start = time.perf_counter()
-    polish(client, spectrum, counts, work, sweeps=SWEEPS, tol=0)
-    seconds = time.perf_counter() - start
-    rate = 2 * SWEEPS * pairs * settled.dim / seconds / workers
+    save_rows(counts, work / "whole")
+    saved = [SavedRows(0, len(counts.vocabulary), [work / "whole"])]
+    with gather_counts(client, work, counts.vocabulary, saved) as there:
+        target = _build_target(there, resolved)
+        start = time.perf_counter()
+        spectrum = factorize(target, resolved.dim, signed=resolved.signed)
+        seconds = time.perf_counter() - start
+        rate = pairs * spectrum.products / seconds / workers
+        print(f"factorizing: {seconds:.1f} s, {spectrum.products:,} products")
+        print(f"    {rate / 1e9:.2f} billion pairs times vectors/s per worker, all included")
+        start = time.perf_counter()
+        both: Any = there
+        polish(spectrum, both, sweeps=SWEEPS, tol=0, stepper=there.stepper)
+        seconds = time.perf_counter() - start
+    rate = 2 * SWEEPS * pairs * resolved.dim / seconds / workers
     print(f"polishing: {seconds / SWEEPS:.1f} s a sweep")
     print(f"    {rate / 1e9:.2f} billion pairs times dimensions/s per worker, all included")
 

@@ -13,7 +13,7 @@ import pytest
 
 from cluster.processes import kill_workers, served
 from qwem import Cooccurrence, Corpus
-from qwem.cluster import _results, connected, connecting, count_files, counting, fit_files
+from qwem.cluster import _tasks, connected, connecting, count_files, counting, fit_files
 from qwem.cluster._tasks import run_all, thread_total
 from qwem.errors import (
     ClusterError,
@@ -83,7 +83,7 @@ def test_many_tasks_are_added_in_trees_of_rows(
     """Several levels of them, and no more than two files at a time."""
     monkeypatch.setattr(counting, "TASKS", 4)
     monkeypatch.setattr(counting, "FAN_IN", 2)
-    monkeypatch.setattr(_results, "FAN_IN", 2)
+    monkeypatch.setattr(_tasks, "FAN_IN", 2)
     settings = Settings(subsample=0.01)
     found = count_files(client, text, tmp_path, settings, shard_bytes=SHARD)
     expected = count(read(str(text), settings), settings)
@@ -201,8 +201,8 @@ def test_workers_that_share_no_directory(
         tasks[0][0].unlink()  # what this process wrote is not there for workers
         return run_all(client, work, tasks, description)
 
-    monkeypatch.setattr(_results, "PATIENCE", 0.2)
-    monkeypatch.setattr(_results, "run_all", hide)
+    monkeypatch.setattr(_tasks, "PATIENCE", 0.2)
+    monkeypatch.setattr(_tasks, "run_all", hide)
     with pytest.raises(ClusterError, match=r"Workers don't see what is written to .*/work, where"):
         count_files(client, text, tmp_path / "work")
     assert not (tmp_path / "work").exists()

@@ -1,4 +1,4 @@
-"""Counts whose pairs stay on workers: targets and vectors are those of one machine."""
+"""Counts whose pairs stay on workers: vectors are those of one machine, whatever happens."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from cluster.processes import kill_workers, served
 from polish.statistics import some_counts
-from qwem import Cooccurrence, factorize, mstar, pmi, ppmi
+from qwem import Cooccurrence, Settings, factorize, fit, mstar, pmi, ppmi
+from qwem.cluster import _rows, _tasks, connected, connecting, fit_files, remove_results
 from qwem.cluster._counts import ClusterCounts, SavedRows, block_runs, gather_counts
-from qwem.cluster.polishing import ClusterStepper
+from qwem.cluster._rows import gather_rows
+from qwem.cluster._tasks import run_each
 from qwem.cooccurrence._saved_rows import save_rows
-from qwem.errors import CountError, SettingError
+from qwem.errors import ClusterError, CountError, SettingError
 from qwem.polish import polish
 from qwem.polish.sweep import BLOCK_ROWS
 from qwem.target import negative_sampling, setting31
@@ -21,14 +24,16 @@ from qwem.target.building import TargetPlan
 from qwem.target.targets import PMI_FLOOR, formula_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from qwem import Target
+    from qwem.polish import Polished
 
 pytest.importorskip("distributed", reason="needs Dask's distributed")
 PARTS = [some_counts(400), some_counts(400)]
 WHOLE = Cooccurrence.merge(PARTS)
+PLAIN = {"target": "mstar", "negatives": 1.0, "shrinkage": 0.0}
 
 
 def test_a_sum_beyond_63_bits_is_refused(client: Any, tmp_path: Path) -> None:
@@ -85,7 +90,7 @@ def target_of(counts: Any, settings: dict[str, Any], *, dense: bool) -> Target:
     ("build", "settings"),
     [
         (mstar, {"target": "mstar", "negatives": 2.0, "shrinkage": 3.0}),
-        (mstar, {"target": "mstar", "negatives": 1.0, "shrinkage": 0.0}),
+        (mstar, PLAIN),
         (pmi, {"target": "pmi", "floor": PMI_FLOOR}),
         (ppmi, {"target": "ppmi", "shift": 0.5}),
     ],
@@ -114,16 +119,100 @@ def test_targets_are_those_of_one_machine(
 
 
 def test_vectors_are_those_of_one_machine(counts: Any) -> None:
-    settings = {"target": "mstar", "negatives": 1.0, "shrinkage": 0.0}
     found, expected = (
         factorize(target, 12, signed=True, method="krylov")
-        for target in (target_of(counts, settings, dense=False), mstar(WHOLE, dense=False))
+        for target in (target_of(counts, PLAIN, dense=False), mstar(WHOLE, dense=False))
     )
     assert np.array_equal(found.eigenvectors, expected.eigenvectors)
-    stepper = ClusterStepper(counts.rows, counts.lengths.sum(axis=1))
-    polished = polish(found, counts, sweeps=2, stepper=stepper)
-    here = polish(expected, WHOLE, sweeps=2)
-    assert np.array_equal(polished.words.vectors, here.words.vectors)
+    assert np.array_equal(found.eigenvalues, expected.eigenvalues)
+    assert np.array_equal(found.embedding().vectors, expected.embedding().vectors)
+    polished = polish(found, counts, sweeps=2, stepper=counts.stepper)
+    assert_same_vectors(polished, polish(expected, WHOLE, sweeps=2))
+
+
+def assert_same_vectors(found: Polished, expected: Polished) -> None:
+    assert np.array_equal(found.losses, expected.losses)
+    assert np.array_equal(found.words.vectors, expected.words.vectors)
+    assert np.array_equal(found.contexts.vectors, expected.contexts.vectors)
+    assert np.array_equal(found.contexts.bias, expected.contexts.bias)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_eigenvalues_of_a_dense_target(counts: ClusterCounts, tol: float) -> None:
+    """In float32, and in float64 with entries that are widened."""
+    found = factorize(target_of(counts, PLAIN, dense=True), 12, method="krylov", tol=tol)
+    expected = factorize(mstar(WHOLE, dense=True), 12, method="krylov", tol=tol)
+    np.testing.assert_allclose(found.eigenvalues, expected.eigenvalues, rtol=1e-5)
+    assert found.converged
+
+
+def test_killed_workers_change_nothing(
+    client: Any, counts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are killed when a block of the second product is done, and one in a half sweep."""
+    target = target_of(counts, PLAIN, dense=False)
+    kills = [2, 0]
+
+    def killing(
+        client: Any, work: Any, tasks: Sequence[Any], done: Callable[[int], object]
+    ) -> None:
+        left = kills.pop() if kills else 0
+
+        def kill_and_tell(number: int) -> None:
+            nonlocal left
+            kill_workers(client, left)
+            left = 0
+            done(number)
+
+        run_each(client, work, tasks, kill_and_tell)
+
+    monkeypatch.setattr(_rows, "run_each", killing)
+    found = factorize(target, 12, signed=True, method="krylov")
+    assert not kills
+    expected = factorize(mstar(WHOLE, dense=False), 12, signed=True, method="krylov")
+    assert np.array_equal(found.eigenvectors, expected.eigenvectors)
+    kills += [1, 0]
+    polished = polish(found, counts, sweeps=2, stepper=counts.stepper)
+    assert not kills
+    assert_same_vectors(polished, polish(expected, WHOLE, sweeps=2))
+
+
+def test_the_last_worker_and_then_the_scheduler_are_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "PATIENCE", 5.0)
+    monkeypatch.setattr(_tasks, "LOOKS_WITHOUT_WORKERS", 1)
+    save_rows(WHOLE, tmp_path / "counts")
+    saved = [SavedRows(0, len(WHOLE.vocabulary), [tmp_path / "counts"])]
+    with (
+        served(tmp_path) as (address, scheduler, worker),
+        connected(address) as client,
+        gather_counts(client, tmp_path, WHOLE.vocabulary, saved) as counts,
+    ):
+        target = target_of(counts, PLAIN, dense=False)
+        worker.kill()
+        worker.wait()
+        with pytest.raises(ClusterError, match=r"no workers .* run the same command again"):
+            factorize(target, 12, method="krylov")
+
+        def lose(*arguments: Any) -> None:
+            scheduler.kill()
+            scheduler.wait()
+            run_each(*arguments)
+
+        monkeypatch.setattr(_rows, "run_each", lose)
+        with pytest.raises(ClusterError, match=r"The scheduler at tcp.* was lost"):
+            factorize(target, 12, method="krylov")
+    assert not list(tmp_path.glob("rows-*"))
+
+
+def test_what_a_killed_run_leaves_is_removed(client: Any, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    tasks = [(0, 2), (2, 3)]
+    with gather_rows(client, work, lambda *run: {"run": np.array(run)}, tasks, "gathering"):
+        assert [entry.name[:5] for entry in work.iterdir()] == ["rows-"]
+        remove_results(work)
+        assert not work.exists()
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 50])
@@ -137,3 +226,28 @@ def test_runs_are_cut_between_blocks(parts: int, rows: int) -> None:
     for (_, last), (first, _) in pairwise(runs):
         assert last == first
         assert first % BLOCK_ROWS == 0
+
+
+@pytest.mark.parametrize("phrases", [False, True])
+def test_a_whole_fit_is_that_of_one_machine(client: Any, tmp_path: Path, phrases: bool) -> None:
+    """Also what it says of itself: settings that were chosen for the text, and what was read."""
+    rng = np.random.default_rng(3)
+    words = np.array([f"{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(400)])
+    chances = 1 / np.arange(1, 401)
+    lines = [" ".join(rng.choice(words, 40, p=chances / chances.sum())) for _ in range(300)]
+    text = tmp_path / "text"
+    text.mkdir()
+    (text / "a.txt").write_text("\n".join([*lines[:200], "short"]))
+    (text / "b.txt").write_text("\n".join(["", *lines[200:]]))
+    settings = Settings(
+        min_tokens=5, subsample=0.005, slots="symmetric", errors="replace", phrases=phrases
+    )
+    found = fit_files(client, text, tmp_path / "work", settings, shard_bytes=4_000)
+    expected = fit(str(text), settings)
+    assert np.array_equal(found.embedding().vectors, expected.embedding().vectors)
+    assert found.settings == expected.settings
+    assert found.chosen == expected.chosen
+    read = {name: value for name, value in expected.corpus.items() if name in found.corpus}
+    assert {**found.corpus, "counts": None} == {**read, "counts": None}
+    assert expected.corpus.keys() - read.keys() == {"fingerprint"}, "it has no corpus of its own"
+    assert list(found.seconds) == ["count", "target", "factorize", "polish"]

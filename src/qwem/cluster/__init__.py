@@ -1,8 +1,7 @@
 """The same work on a Dask cluster: text in shards, matrices in rows, each where there is room."""
 
-from qwem.cluster._results import remove_results
+from qwem.cluster._tasks import remove_results
 from qwem.cluster.connecting import connected
-from qwem.cluster.counting import count_files
-from qwem.cluster.fitting import fit_files
+from qwem.cluster.counting import count_files, fit_files
 
 __all__ = ["connected", "count_files", "fit_files", "remove_results"]

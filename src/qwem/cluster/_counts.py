@@ -13,30 +13,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
 
-from qwem._internal.arrays import cut_evenly
+from qwem._internal.arrays import blocks, cut_evenly
+from qwem._internal.kernels import multiply_rows
 from qwem._internal.resources import threads
 from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total
-from qwem.cluster.factorizing import RowMatrix
 from qwem.cooccurrence._estimates import expected_row_pairs
 from qwem.cooccurrence._rows import Rows, too_large
 from qwem.cooccurrence._saved_rows import saved_rows, saved_sources
 from qwem.cooccurrence.contexts import interleaved, stacked
 from qwem.cooccurrence.slots import sum_of_weights
 from qwem.corpus import Vocabulary
-from qwem.polish.sweep import BLOCK_ROWS
+from qwem.polish.sweep import BLOCK_ROWS, cached_rows, row_cuts, step_rows
 from qwem.target.building import row_entries
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from qwem.cluster._rows import Arrays, Block, RowBlocks
     from qwem.cooccurrence import Slot
+    from qwem.polish.loss import RowProblem
     from qwem.target import Target
     from qwem.target.building import TargetPlan
     from qwem.target.targets import Formula
@@ -190,6 +192,105 @@ class ClusterCounts:
             {"left": plan.expected[0], "right": plan.expected[1]},
         )
         return plan.target(RowMatrix(rows, plan.dtype))
+
+    @property
+    def stepper(self) -> ClusterStepper:
+        """What takes the steps of polishing on the workers."""
+        return ClusterStepper(self.rows, self.lengths.sum(axis=1))
+
+
+class RowMatrix(LinearOperator):  # type: ignore[misc]
+    """A square matrix whose rows are on workers: the arrays ``dense`` or ``entries.…``."""
+
+    def __init__(self, rows: RowBlocks, dtype: np.dtype[Any]) -> None:
+        size = rows.runs[-1][-1]
+        super().__init__(dtype, (size, size))
+        self._rows = rows
+
+    def _matmat(self, vectors: NDArray[Any]) -> NDArray[Any]:
+        product = np.empty(vectors.shape, vectors.dtype)
+        for rows, found in self._rows.run(_multiply, {"vectors": vectors}):
+            product[rows] = found["product"]
+        return product
+
+
+def _multiply(block: Block, sent: Arrays) -> Arrays:
+    """Return the rows of a block times the vectors that were sent."""
+    vectors = np.array(sent["vectors"])
+    if "dense" in block.arrays:
+        entries = block.arrays["dense"]
+        product = np.empty((len(entries), vectors.shape[1]), vectors.dtype)
+        for rows in blocks(*entries.shape):
+            np.matmul(entries[rows].astype(vectors.dtype, copy=False), vectors, out=product[rows])
+        return {"product": product}
+    indptr, indices, data = block.csr("entries")
+    product = np.zeros((len(indptr) - 1, vectors.shape[1]), vectors.dtype)
+    multiply_rows(indptr, indices, data, vectors, product)
+    return {"product": product}
+
+
+class ClusterStepper:
+    """Steps that workers take; a `qwem.polish.sweep.Stepper`.
+
+    `rows` have the arrays of `context_arrays`, and `lengths` is how many pairs of each word were
+    seen in all contexts.
+    """
+
+    def __init__(self, rows: RowBlocks, lengths: NDArray[np.int64]) -> None:
+        self._rows = rows
+        self._lengths = lengths
+
+    def __call__(
+        self,
+        problem: RowProblem,
+        there: NDArray[np.float32],
+        constant: NDArray[np.float32],
+        here: NDArray[np.float32],
+        done: Callable[[int], object],
+    ) -> NDArray[np.float64]:
+        """Take one step for every row of `here`."""
+        losses = np.empty((len(here), 2))
+        per_word = len(here) // len(self._lengths)
+        sent = {
+            "there": there,
+            "constant": constant,
+            "here": here,
+            "rows": problem.rows,
+            "columns": problem.columns,
+            "means": problem.means,
+        }
+
+        def count(words: slice) -> None:
+            done(int(self._lengths[words].sum()))
+
+        work = partial(_step, side=problem.side, per_word=per_word)
+        for words, found in self._rows.run(work, sent, count):
+            rows = _contexts_of(words, per_word)
+            here[rows], losses[rows] = found["here"], found["losses"]
+        return losses
+
+
+def _contexts_of(words: slice, per_word: int) -> slice:
+    return slice(per_word * words.start, per_word * words.stop)
+
+
+def _step(block: Block, sent: Arrays, *, side: str, per_word: int) -> Arrays:
+    """Take one step for the words of a block, or for their contexts."""
+    pairs = block.csr(side)
+    rows = _contexts_of(block.rows, per_word)
+    tasks = row_cuts(pairs[0], cached_rows(sent["there"].shape[1]))
+    here = np.array(sent["here"][rows])
+    losses = np.empty((len(here), 2))
+    weights = (
+        np.array(sent["there"]),
+        np.array(sent["constant"]),
+        np.array(sent["rows"][rows]),
+        np.array(sent["columns"]),
+        np.array(sent["means"][rows]),  # there may be none
+    )
+    with threads(1):
+        step_rows(tasks, pairs, weights, here, losses, lambda _: None)
+    return {"here": here, "losses": losses}
 
 
 def context_arrays(sides: Sequence[sparse.csr_array[Any]], slots: Sequence[Slot]) -> Arrays:

@@ -50,13 +50,13 @@ class RowBlocks:
     """
 
     def __init__(
-        self, client: Any, folder: Path, runs: Sequence[tuple[int, int]], layers: Sequence[Path]
+        self, client: Any, folder: Path, runs: Sequence[tuple[int, int]], folders: Sequence[Path]
     ) -> None:
         self.runs = list(runs)
         """The first row of each block, and the row after its last."""
         self._client = client
         self._folder = folder
-        self._layers = list(layers)
+        self._folders = list(folders)
 
     def run(
         self,
@@ -79,9 +79,9 @@ class RowBlocks:
 
     def extended(self, work: Callable[[Block, Arrays], Arrays], sent: Arrays) -> RowBlocks:
         """Return the same blocks with what `work` makes of each as more of its arrays."""
-        layer = self._new_folder("layer")
-        self._answer(work, sent, layer, lambda _: None)
-        return RowBlocks(self._client, self._folder, self.runs, [*self._layers, layer])
+        more = self._new_folder("more")
+        self._answer(work, sent, more, lambda _: None)
+        return RowBlocks(self._client, self._folder, self.runs, [*self._folders, more])
 
     def arrays(self, name: str) -> Iterator[NDArray[Any]]:
         """Yield the array of this name of every block, mapped by this process."""
@@ -104,7 +104,7 @@ class RowBlocks:
         shutil.rmtree(place / _SENT, ignore_errors=True)
 
     def _places(self, number: int) -> tuple[Path, ...]:
-        return tuple(layer / _block(number) for layer in self._layers)
+        return tuple(folder / _block(number) for folder in self._folders)
 
     def _new_folder(self, name: str) -> Path:
         place = self._folder / f"{name}-{uuid.uuid4().hex}"
@@ -114,26 +114,14 @@ class RowBlocks:
 
 
 @contextmanager
-def rows_folder(directory: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a new folder for blocks of rows, which is removed at the end."""
-    folder = Path(directory).absolute() / f"rows-{uuid.uuid4().hex[:20]}"
-    folder.mkdir(parents=True)
-    try:
-        # Known as ours from the start, so that `remove_results` removes what a killed run left.
-        write_metadata(folder, KIND, {"files": {}})
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def send_rows(
+def gather_rows(
     client: Any,
     directory: str | os.PathLike[str],
-    runs: Sequence[tuple[int, int]],
-    arrays: Callable[[int, int], Arrays],
+    work: Callable[..., Arrays],
+    tasks: Sequence[tuple[Any, ...]],
+    description: str,
 ) -> Iterator[RowBlocks]:
-    """Write the arrays of each block of rows to files, and remove them at the end.
+    """Have workers write blocks of rows to files, which are removed at the end.
 
     Parameters
     ----------
@@ -141,34 +129,24 @@ def send_rows(
         A `dask.distributed.Client`.
     directory
         Where to write, which every worker can reach.
-    runs
-        The first row of each block, and the row after its last.
-    arrays
-        Returns the arrays of a block, given these two.
+    work
+        Returns the arrays of a block: ``work(*task)``.
+    tasks
+        The first row of each block, the row after its last, and what else the work needs.
+    description
+        What is done, for people.
     """
-    with rows_folder(directory) as folder:
-        for number, run in enumerate(runs):
-            write_arrays(folder / _FIRST / _block(number), arrays(*run))
-        yield RowBlocks(client, folder, runs, [folder / _FIRST])
-
-
-@contextmanager
-def gather_rows(
-    client: Any,
-    directory: str | os.PathLike[str],
-    work: Callable[..., Arrays],
-    parts: Sequence[tuple[Any, ...]],
-    description: str,
-) -> Iterator[RowBlocks]:
-    """Have workers write the arrays ``work(first, last, …)`` of each part, as `send_rows` does.
-
-    A part has its first row, the row after its last, and what else the work needs.
-    """
-    with rows_folder(directory) as folder:
-        layer = folder / _FIRST
-        tasks = [(work, part, layer / _block(number)) for number, part in enumerate(parts)]
-        run_all(client, _gather, tasks, description)
-        yield RowBlocks(client, folder, [(part[0], part[1]) for part in parts], [layer])
+    folder = Path(directory).absolute() / f"rows-{uuid.uuid4().hex[:20]}"
+    folder.mkdir(parents=True)
+    try:
+        # Known as ours from the start, so that `remove_results` removes what a killed run left.
+        write_metadata(folder, KIND, {"files": {}})
+        place = folder / _FIRST
+        calls = [(work, task, place / _block(number)) for number, task in enumerate(tasks)]
+        run_all(client, _gather, calls, description)
+        yield RowBlocks(client, folder, [(task[0], task[1]) for task in tasks], [place])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def csr_arrays(matrix: sparse.csr_array[Any], first: int, last: int, name: str) -> Arrays:
@@ -182,8 +160,8 @@ def csr_arrays(matrix: sparse.csr_array[Any], first: int, last: int, name: str) 
     }
 
 
-def _gather(work: Callable[..., Arrays], part: tuple[Any, ...], output: Path) -> None:
-    write_arrays(output, work(*part))
+def _gather(work: Callable[..., Arrays], task: tuple[Any, ...], output: Path) -> None:
+    write_arrays(output, work(*task))
 
 
 def _answer(

@@ -1,9 +1,10 @@
-"""Counting on a cluster: text files to `Cooccurrence`, with the bits of a single machine."""
+"""Text files to counts or to a model on a cluster, with the bits of a single machine."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,19 +13,20 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.arrays import cut_evenly
-from qwem._internal.resources import threads
-from qwem.cluster._counts import SavedRows, even_runs
-from qwem.cluster._phrases import learn_phrases
-from qwem.cluster._results import (
+from qwem._internal.resources import Stopwatch, threads
+from qwem.cluster._counts import SavedRows, even_runs, gather_counts
+from qwem.cluster._tasks import (
     FAN_IN,
     add_up,
     groups_of,
     key_of,
+    logging_time,
     once,
     require_shared,
+    run_all,
+    thread_total,
 )
-from qwem.cluster._tasks import logging_time, run_all, thread_total
-from qwem.cluster._words import choose_from, merge_words, save_words
+from qwem.cluster._words import choose_from, learn_phrases, merge_words, save_words
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence._saved_rows import (
     add_rows,
@@ -40,7 +42,10 @@ from qwem.corpus.corpus import encode_shard
 from qwem.corpus.reading import Reading
 from qwem.errors import EmptyCorpusError
 from qwem.model import Settings
+from qwem.model.fitting import assemble, learn, require_enough, target_settings
 from qwem.model.settings import resolve_auto
+from qwem.target.building import TargetPlan
+from qwem.target.targets import formula_of
 
 if TYPE_CHECKING:
     import os
@@ -48,6 +53,9 @@ if TYPE_CHECKING:
 
     from qwem.corpus import Vocabulary
     from qwem.corpus._files import InputFile
+    from qwem.model import Model
+    from qwem.model.settings import ResolvedSettings
+    from qwem.target import Target
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -107,6 +115,56 @@ def count_files(
         return counts_of_rows(rows, corpus.vocabulary.words, *saved_sources(saved[0].paths))
 
 
+def fit_files(
+    client: Any,
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    directory: str | os.PathLike[str],
+    settings: Settings | None = None,
+    *,
+    shard_bytes: int = SHARD_BYTES,
+) -> Model:
+    """Learn word embeddings from text files on a cluster, as `qwem.fit` does on one machine.
+
+    Reading and counting, the target and products with it, and steps of polishing are done by
+    workers; what lies between is done here. This process never holds the pairs, only vectors. The
+    counts have the bits of one machine. So have the vectors, if all machines have the same kind of
+    processor and the target is sparse; where it is dense, BLAS adds in another order.
+
+    Parameters
+    ----------
+    client
+        A `dask.distributed.Client`; see `connected`.
+    paths
+        Files, directories, patterns or URLs, by names that every worker knows.
+    directory
+        Where workers and this process exchange files, which all of them can reach; `remove_results`
+        removes them afterwards.
+    settings
+        All settings; by default the practical ones.
+    shard_bytes
+        How large the shards of text are.
+    """
+    settings = Settings() if settings is None else settings
+    watch = Stopwatch()
+    with ExitStack() as files:
+        with watch.stage("count"):
+            saved, corpus = count_text(client, paths, directory, settings, shard_bytes)
+            vocabulary = corpus.vocabulary
+            counts: Any = files.enter_context(gather_counts(client, directory, vocabulary, saved))
+        resolved = resolve_auto(settings, vocabulary)
+        require_enough(resolved, vocabulary)
+        solution = learn(counts, resolved, watch, build=_build_target, stepper=counts.stepper)
+        return assemble(solution, counts, corpus, resolved, watch, vocabulary)
+
+
+def _build_target(counts: Any, settings: ResolvedSettings) -> Target:
+    """Build the target of counts whose rows are on workers, as `build_target` does of others."""
+    made, reweighting = target_settings(counts, settings)
+    plan = TargetPlan.of(counts, formula_of(made), made, reweighting=reweighting)
+    target: Target = counts.target(plan)
+    return target
+
+
 def count_text(
     client: Any,
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
@@ -142,14 +200,14 @@ def count_text(
 
     once(chosen, choose)
     corpus = Corpus.load(chosen)
-    settled = resolve_auto(settings, corpus.vocabulary)
+    resolved = resolve_auto(settings, corpus.vocabulary)
     counting = {
-        "window": settled.window,
-        "weights": settled.weights,
-        "slots": settled.slots,
-        "subsample": settled.subsample,
-        "draws": settled.draws,
-        "seed": settled.seed,
+        "window": resolved.window,
+        "weights": resolved.weights,
+        "slots": resolved.slots,
+        "subsample": resolved.subsample,
+        "draws": resolved.draws,
+        "seed": resolved.seed,
     }
     counting_tasks = [
         (group, chosen, reading.oov, first, counting, place / f"counts-{key}")
@@ -158,7 +216,7 @@ def count_text(
         for key in (key_of(names, chosen.name, reading.oov, first, counting),)
     ]
     counted = run_all(client, _count, counting_tasks, "counting")
-    return Counted(_summed(client, counted, corpus.vocabulary, settled.window, place), corpus)
+    return Counted(_summed(client, counted, corpus.vocabulary, resolved.window, place), corpus)
 
 
 def _summed(

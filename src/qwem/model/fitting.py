@@ -31,9 +31,12 @@ from qwem.polish.polished import shared_rows
 from qwem.spectrum import factorize
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from qwem.corpus import Vocabulary
     from qwem.model.model import Solution
     from qwem.model.settings import Preset, ResolvedSettings
+    from qwem.polish.sweep import Stepper
     from qwem.spectrum import Spectrum
     from qwem.target import Reweighting, Target
 
@@ -223,6 +226,8 @@ def learn(
     watch: Stopwatch,
     *,
     earlier: Solution | None = None,
+    build: Callable[[Any, ResolvedSettings], Target] | None = None,
+    stepper: Stepper | None = None,
 ) -> Solution:
     """Return the closed form of counts, or its polished vectors.
 
@@ -236,10 +241,14 @@ def learn(
         What was learned from similar counts. The work starts from there, and features keep their
         signs. If that is polished, its vectors move as the closed form does, and are polished from
         there.
+    build
+        Builds the target; by default `build_target`.
+    stepper
+        Takes the steps of polishing; by default they are taken here.
     """
     before = earlier if settings.polish and isinstance(earlier, Polished) else None
     with watch.stage("target"):
-        target = build_target(counts, settings)
+        target = (build or build_target)(counts, settings)
     with watch.stage("factorize"), blas_threads():
         spectrum = factorize(
             target,
@@ -255,7 +264,7 @@ def learn(
         return ClosedForm(spectrum)
     with watch.stage("polish"), blas_threads():
         start = None if before is None else before.warm_start(spectrum)
-        return polish(spectrum, counts, ngrams=settings.ngrams, start=start)
+        return polish(spectrum, counts, ngrams=settings.ngrams, start=start, stepper=stepper)
 
 
 def build_target(counts: Cooccurrence, settings: ResolvedSettings) -> Target:
