@@ -14,9 +14,9 @@ from pages.page import watched
 from qwem.comparison import stability
 from qwem.dynamics import closed_form
 from qwem.pages import load_models, write_page
+from qwem.pages.concordance import Concordance
 from qwem.pages.data import PageData
 from qwem.pages.models import page_model
-from qwem.pages.sentences import Sentences
 from qwem.pages.server import build_app, listen, server_of
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def opened(
     stability(texts, folds=4, dim=2).save(directory / "stable")
     models = [directory / name for name in ("polished", "closed", "stable")]
     found = load_models(models, trace=directory / "run")
-    found[0].sentences = Sentences([" ".join(words) + "." for words in documents()])
+    found[0].concordance = Concordance([" ".join(words) + "." for words in documents()])
     return found
 
 
@@ -155,9 +155,14 @@ def served(browser: Chrome, address: str) -> Iterator[Page]:
         yield page
 
 
-@pytest.fixture(params=["served", "exported"])
-def page(request: pytest.FixtureRequest, browser: Chrome) -> Iterator[Page]:
+@pytest.fixture(scope="session", params=["served", "exported"])
+def place(request: pytest.FixtureRequest) -> str:
+    """Where the page is: on the server, and in a file. Tests of each come one after another."""
+    return request.getfixturevalue("address" if request.param == "served" else "exported")
+
+
+@pytest.fixture
+def page(place: str, browser: Chrome) -> Iterator[Page]:
     """The page from the server, and the page in a file."""
-    which = "address" if request.param == "served" else "exported"
-    with watched(browser, request.getfixturevalue(which)) as opened_page:
+    with watched(browser, place) as opened_page:
         yield opened_page

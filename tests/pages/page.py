@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from selenium.webdriver import Chrome
 
+TOPICS = "document.querySelector('.map .words').dataset.shown === '[\"topics\"]'"
+"""Whether the map shows words by topic."""
+
 
 class Page:
     """The pages in a browser."""

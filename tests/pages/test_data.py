@@ -16,14 +16,14 @@ from qwem._internal.arrays import unit_rows
 from qwem.comparison import Stability, stability
 from qwem.errors import CoverageError, SettingError
 from qwem.interpretation import features
+from qwem.interpretation.shapes import built_in_shapes
 from qwem.model import Settings
 from qwem.pages import load_models
-from qwem.pages.comparison import distances, matched_features
-from qwem.pages.concepts import concept
+from qwem.pages.analyses import concept, distances, matched_features, shapes
+from qwem.pages.concordance import Concordance
 from qwem.pages.data import PageData, encoded, packed, rounded
 from qwem.pages.models import page_model
-from qwem.pages.sentences import Sentences
-from qwem.pages.summary import MEANINGS
+from qwem.pages.overview import MEANINGS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,7 +196,7 @@ def test_passages_are_found_in_any_kind_of_text(tmp_path: Path) -> None:
         "The King spoke.\nThe kings of old; a queen and her King.\n"
     )
     (tmp_path / "lines.jsonl").write_text('{"text": "A king, too."}\n{"text": ""}\n')
-    text = Sentences.read([tmp_path / "plain.txt", tmp_path / "lines.jsonl"])
+    text = Concordance.read([tmp_path / "plain.txt", tmp_path / "lines.jsonl"])
     found = text.find("king")
     assert sorted(line["before"] + line["word"] + line["after"] for line in found) == [
         "A king, too.",
@@ -205,8 +205,36 @@ def test_passages_are_found_in_any_kind_of_text(tmp_path: Path) -> None:
     ]
     assert len(text.find("king", "queen")) == 1
     assert text.find("new_york") == []
-    assert Sentences(["in New York now"]).find("new_york")[0]["word"] == "New York"
+    assert Concordance(["in New York now"]).find("new_york")[0]["word"] == "New York"
 
 
 def test_numbers_that_are_not_finite_are_null() -> None:
     assert encoded([np.nan, np.inf, 1.5, "\ud800"]) == b'[null,null,1.5,"\\ud800"]'
+
+
+def test_a_file_has_a_passage_for_every_word_of_the_text() -> None:
+    texts = [" ".join(words) + "." for words in documents()]
+    passages = Concordance(texts).sample(["word1", "word2", "New_York", "absent"], each=2)
+    assert all(any(word in line for line in passages) for word in ("word1", "word2"))
+    assert len(passages) <= 4
+    assert Concordance(["He left. In New York it rained."]).sample(["new_york"]) == [
+        "In New York it rained."
+    ]
+
+
+def test_a_map_for_a_file_has_the_words_of_the_file(polished: Model) -> None:
+    model = page_model(polished, "polished")
+    some = model.make_topics(40)
+    assert some.places.shape == (40, 2)
+    assert len(some.labels) == len(polished.vocabulary)
+    assert model.make_topics().places.shape == (len(polished.vocabulary), 2)
+
+
+def test_words_on_a_circle_lie_where_theory_puts_them() -> None:
+    words = built_in_shapes()["months"].words
+    angle = 2 * np.pi * np.arange(12) / 12
+    (found,) = shapes(Embedding(words, np.c_[np.cos(angle), np.sin(angle)]))
+    assert found["name"] == "months"
+    assert found["words"] == list(words)
+    assert found["disparity"] == pytest.approx(0, abs=1e-6)
+    assert found["found"] == pytest.approx(found["predicted"], abs=1e-5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def parts_of(page: str) -> dict[str, bytes]:
     found = re.findall(r'id="part-([^"]+)">([^<]*)<', page)
-    return {name: base64.b64decode(content) for name, content in found}
+    return {name: zlib.decompress(base64.b64decode(content)) for name, content in found}
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from in_browser import WIDE, resize
+from pages.page import TOPICS
 from qwem.comparison import axis
 from qwem.dynamics import closed_form
 
@@ -76,7 +77,7 @@ def test_labels_never_overlap_and_grow_in_number(served: Page) -> None:
 
 
 def test_a_search_leaves_the_words_it_found(page: Page) -> None:
-    page.show("map", "document.querySelector('.map .words').dataset.shown")
+    page.show("map", TOPICS)
     page.enter(".map input[type=search]", "WORD1", "input")
     labels = {each["word"] for each in page.drawn("map")["labels"]}
     assert labels
@@ -89,7 +90,7 @@ def test_a_search_leaves_the_words_it_found(page: Page) -> None:
 def test_a_word_is_chosen_by_a_click_and_several_by_a_loop(served: Page, polished: Model) -> None:
     from selenium.webdriver import ActionChains
 
-    served.show("map", "document.querySelector('.map .words').dataset.shown")
+    served.show("map", TOPICS)
     drawn = served.drawn("map")
     row = drawn["words"].index("word7")
     box = served.browser.find_element("css selector", ".map .words")
@@ -118,7 +119,7 @@ def test_a_word_is_chosen_by_a_click_and_several_by_a_loop(served: Page, polishe
 
 
 def test_topics_are_named_on_the_map_in_colours(page: Page, opened: list[PageModel]) -> None:
-    page.show("map", "document.querySelector('.map .words').dataset.shown === '[\"topics\"]'")
+    page.show("map", TOPICS)
     labels = page.drawn("map")["labels"]
     titles = {topic["title"] for topic in opened[0].make_topics().topics}
     assert {each["word"] for each in labels if "row" not in each} == titles
@@ -206,7 +207,7 @@ def test_play_moves_words_from_any_state(page: Page, view: str, start: str) -> N
         f" return t > {0.7 if start == 'the middle' else 0.05} && t < 2 ? t : 0; }})()"
     )
     before = moving(page, box)
-    page.wait(f"Number(document.querySelector('{box}').dataset.time) > {first + 0.3}")
+    page.wait(f"Number(document.querySelector('{box}').dataset.time) > {first + 0.05}")
     assert np.abs(moving(page, box) - before).max() > 0
     page.press("❚❚ Pause", f".{view} .replay")
     stopped = page.run(f"return document.querySelector('{box}').dataset.time")

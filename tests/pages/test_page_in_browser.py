@@ -11,7 +11,7 @@ import pytest
 
 from in_browser import PHONE, WIDE, resize
 from pages.conftest import HOSTILE
-from pages.page import watched
+from pages.page import TOPICS, watched
 from qwem import Model
 from qwem.cli import main
 from qwem.comparison import axis
@@ -151,15 +151,18 @@ def test_a_word_has_collocates_features_and_sentences(page: Page) -> None:
     ready = "document.querySelectorAll('#word-collocates .word').length > 2"
     page.show("word", ready, word="word7")
     page.wait("document.querySelector('.word .chart svg')")
+    page.wait("document.querySelector('#word-sentences').dataset.shown === 'word7'")
     rows = page.saved("Save table", "word").splitlines()
-    shares = [row.split(",") for row in rows[rows.index("feature,coordinate,share") + 1 :]]
+    first, last = (rows.index(head) for head in ("feature,coordinate,share", "before,word,after"))
+    shares = [row.split(",") for row in rows[first + 1 : last]]
+    assert len(rows) > last + 1
     assert sum(float(row[2]) for row in shares) == pytest.approx(1)
     assert "<svg" in page.saved("Save SVG", "word")
-    if page.address.startswith("http"):
-        page.wait("document.querySelector('#word-sentences').dataset.shown === 'word7'")
-        assert set(page.texts("#word-sentences b")) == {"word7"}
-    else:
-        assert "qwem explore" in page.text("#word-sentences")
+    assert set(page.texts("#word-sentences b")) == {"word7"}
+    ready = "document.querySelector('#word-sentences').dataset.shown === 'word7 word8'"
+    page.show("word", ready, **{"word": "word7", "with": "word8"})
+    for line in page.texts("#word-sentences li"):
+        assert "word7" in line
 
 
 def test_an_unknown_word_has_close_spellings_to_press(page: Page) -> None:
@@ -322,7 +325,7 @@ def test_a_view_is_found_as_it_was_left(page: Page) -> None:
 
 
 def test_a_search_can_be_followed_by_enter(page: Page) -> None:
-    page.show("map", "document.querySelector('.map .words').dataset.shown")
+    page.show("map", TOPICS)
     field = page.browser.find_element("css selector", ".map input[type=search]")
     field.send_keys("word33\ue007")
     page.wait("document.querySelector('.map .aside h2')")
@@ -330,7 +333,7 @@ def test_a_search_can_be_followed_by_enter(page: Page) -> None:
 
 
 def test_pictures_are_saved_with_their_labels(page: Page) -> None:
-    page.show("map", "document.querySelector('.map .words').dataset.shown")
+    page.show("map", TOPICS)
     assert "<image" in page.saved("Save SVG", "map")
     kind, size = page.saved("Save PNG", "map").split()
     assert kind == "png"
@@ -340,7 +343,7 @@ def test_pictures_are_saved_with_their_labels(page: Page) -> None:
 
 
 def test_a_fine_screen_gets_a_fine_picture(served: Page) -> None:
-    served.show("map", "document.querySelector('.map .words').dataset.shown")
+    served.show("map", TOPICS)
     wide, tall = WIDE
     screen = {"width": wide, "height": tall, "deviceScaleFactor": 2, "mobile": False}
     served.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
@@ -357,7 +360,7 @@ def test_a_fine_screen_gets_a_fine_picture(served: Page) -> None:
 def test_dark_and_light(browser: Chrome, exported: str) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
     with watched(browser, exported, dark=True) as page:
-        page.show("map", "document.querySelector('.map .words').dataset.shown")
+        page.show("map", TOPICS)
         dark = page.run(paper)
         assert page.text("#theme") == "Light"
         page.run("document.getElementById('theme').click()")

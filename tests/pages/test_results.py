@@ -12,7 +12,7 @@ from qwem._internal.results import ShownTable, as_plain
 from qwem.comparison.changes import AxisPath
 from qwem.comparison.estimates import Estimates
 from qwem.errors import DataError
-from qwem.pages.results import SHOWN_ROWS, read_results, results_data
+from qwem.pages.overview import SHOWN_ROWS, read_results, results_data
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -82,7 +82,7 @@ def report(options: argparse.Namespace) -> None:
     """Write what a model knows to one HTML page that needs no network."""
     from qwem._internal.files import require_writable_file
     from qwem.pages import load_models, write_page
-    from qwem.pages.results import read_results
+    from qwem.pages.overview import read_results
 
     require_writable_file(options.output)
     results = read_results(options.results or ())
@@ -102,7 +102,7 @@ def report(options: argparse.Namespace) -> None:
 def explore(options: argparse.Namespace) -> None:
     """Look around in models in the browser: the page of qwem report, served live."""
     from qwem.pages import load_models, serve
-    from qwem.pages.results import read_results
+    from qwem.pages.overview import read_results
 
     def ready(address: str) -> None:
         rows = [("open", address), ("stop", "Ctrl-C")]

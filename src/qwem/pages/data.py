@@ -12,10 +12,8 @@ from qwem import __version__
 from qwem._internal.results import as_plain
 from qwem.errors import DataError
 from qwem.evaluation.scores import evaluate_available
-from qwem.pages import comparison, concepts
-from qwem.pages.results import results_data
-from qwem.pages.stability import stability_data
-from qwem.pages.summary import about_text, training_note
+from qwem.pages import analyses
+from qwem.pages.overview import about_text, results_data, training_note
 
 if TYPE_CHECKING:
     import os
@@ -123,10 +121,11 @@ class PageData:
         parts: dict[str, Callable[[], bytes]] = {
             "words": lambda: encoded(list(model.vocabulary.words[kept])),
             "counts": lambda: packed([model.frequencies[kept, None].astype(np.float32)]),
-            "map": lambda: packed([rounded(model.make_topics().places[kept], 16)]),
-            "topics": lambda: packed([model.make_topics().labels[kept, None]]),
+            "map": lambda: packed([rounded(model.make_topics(kept.stop).places[kept], 16)]),
+            "topics": lambda: packed([model.make_topics(kept.stop).labels[kept, None]]),
             "features": lambda: encoded(self._features(model)),
-            "relations": lambda: encoded(concepts.relations(model.featured, self._tasks)),
+            "relations": lambda: encoded(analyses.relations(model.featured, self._tasks)),
+            "shapes": lambda: encoded(analyses.shapes(model.source())),
             "scores": lambda: encoded(self._scores(model)),
         }
         for space in model.spaces.values():
@@ -136,7 +135,11 @@ class PageData:
             parts["learned"] = lambda: packed([rounded(closed.learned()[kept, None], 16)])
         if model.stability is not None:
             stability = model.stability
-            parts["stability"] = lambda: encoded(stability_data(stability, kept.stop))
+            parts["stability"] = lambda: encoded(analyses.stability_data(stability, kept.stop))
+        if not self.live and model.concordance is not None:
+            concordance = model.concordance
+            words = model.vocabulary.words[kept]
+            parts["sentences"] = lambda: encoded(concordance.sample(words))
         if model.trace is not None:
             parts["trace"] = lambda: encoded(self._trace(model))
         if model.usage is not None and model.usage.words.size:
@@ -162,7 +165,7 @@ class PageData:
         )
 
     def _model(self, number: int, model: PageModel) -> Json:
-        topics = model.make_topics()
+        topics = model.make_topics(self._words)
         prefix = f"{number}/"
         return {
             "name": model.name,
@@ -181,7 +184,7 @@ class PageData:
             "words": len(model.vocabulary),
             "can_name": self.live and model.can_name,
             "directed": model.usage is not None and model.usage.directed,
-            "sentences": self.live and model.sentences is not None,
+            "sentences": model.concordance is not None,
             "replicates": 0 if model.stability is None else len(model.stability.replicates),
         }
 
@@ -228,7 +231,7 @@ class PageData:
 
     def _features(self, model: PageModel) -> list[Json]:
         named = model.names.get(model.featured.name, {})
-        quiet = set(model.vocabulary.words[: model.make_topics().quiet])
+        quiet = set(model.vocabulary.words[: model.make_topics(self._words).quiet])
         run = model.featured.run
         found = []
         for feature in model.features():
@@ -245,9 +248,7 @@ class PageData:
         return found
 
     def _scores(self, model: PageModel) -> Json:
-        found = evaluate_available(
-            model.first.embedding(len(model.vocabulary), model.first.dials()), *self._benchmarks
-        )
+        found = evaluate_available(model.embedding(), *self._benchmarks)
         analogies = None if found is None else found.analogies
         tested = {} if found is None else found.similarity
         scores = {}
@@ -277,12 +278,12 @@ class PageData:
 
     def _comparison(self, number: int) -> Callable[[], bytes]:
         one, other = self.models[0].featured, self.models[number].featured
-        return lambda: encoded(comparison.matched_features(one, other, COMPARED_FEATURES))
+        return lambda: encoded(analyses.matched_features(one, other, COMPARED_FEATURES))
 
     def _distances(self, number: int) -> Callable[[], bytes]:
         one, other = self.models[0].first, self.models[number].first
         kept = slice(self._words)
-        return lambda: packed([comparison.distances(one, other)[kept, None].astype(np.float32)])
+        return lambda: packed([analyses.distances(one, other)[kept, None].astype(np.float32)])
 
 
 def rounded(matrix: NDArray[np.floating[Any]], bits: int) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -27,9 +27,9 @@ from qwem.model.naming import (
     state_without_added,
     write_added,
 )
-from qwem.pages.sentences import Sentences
+from qwem.pages.concordance import Concordance
+from qwem.pages.overview import headline_numbers, paragraphs, settings_rows
 from qwem.pages.spaces import Space
-from qwem.pages.summary import headline_numbers, paragraphs, settings_rows
 from qwem.pages.topics import Topics, find_topics
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class PageModel:
     model: Model | None = None
     stability: Stability | None = None
     usage: Usage | None = None
-    sentences: Sentences | None = None
+    concordance: Concordance | None = None
     trace: Trace | None = None
     corpus: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
@@ -101,9 +101,15 @@ class PageModel:
 
     def features(self, topn: int = 10) -> tuple[Feature, ...]:
         """Return the features: those of `qwem.interpretation.features`."""
-        source = self.first.embedding(len(self.vocabulary), self.first.dials())
-        shown = source if self.model is None else self.model
-        return features(shown, min(FEATURES, self.featured.dim), topn=topn).features
+        return features(self.source(), min(FEATURES, self.featured.dim), topn=topn).features
+
+    def embedding(self) -> Embedding:
+        """Return the vectors of all words."""
+        return self.first.embedding(len(self.vocabulary), self.first.dials())
+
+    def source(self) -> Model | Embedding:
+        """Return the model, or its vectors where there are only these."""
+        return self.embedding() if self.model is None else self.model
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the numbers that say how large the model and its text are."""
@@ -141,11 +147,15 @@ class PageModel:
             self._require_same()
             self.names = name_feature(self.path, space.name, rank, name)
 
-    def make_topics(self) -> Topics:
-        """Return the map of topics, made now if it was not before, and kept with the model."""
+    def make_topics(self, words: int | None = None) -> Topics:
+        """Return the map of topics, made now if it was not before, and kept with the model.
+
+        A model that is not on disk can have a map of its most frequent `words` only.
+        """
         with self._lock:
-            if self.topics is None:
-                self.topics = find_topics(self.first, self.frequencies)
+            placed = len(self.vocabulary) if self.path is not None or words is None else words
+            if self.topics is None or len(self.topics.places) < min(placed, len(self.vocabulary)):
+                self.topics = find_topics(self.first, self.frequencies, words=placed)
                 self._keep_topics(self.topics)
             return self.topics
 
@@ -212,8 +222,9 @@ def load_models(
             raise SettingError("A trace is compared with a closed form, and this model has none.")
         first.trace = Trace.load(trace)
     if text:
-        column = None if first.model is None else first.model.settings.get("text_column")
-        first.sentences = Sentences.read(text, column or "text")
+        settings = {} if first.model is None else first.model.settings
+        given = {name: settings[name] for name in ("text_column", "encoding") if name in settings}
+        first.concordance = Concordance.read(text, **given)
     if corpus is not None:
         from qwem.corpus import Corpus
 

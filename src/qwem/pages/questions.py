@@ -10,8 +10,7 @@ import numpy as np
 from qwem import __version__
 from qwem.errors import ArtefactError, DataError, SettingError
 from qwem.model.naming import LONGEST, checked_name
-from qwem.pages import concepts
-from qwem.pages.stability import stable_neighbours
+from qwem.pages import analyses
 
 if TYPE_CHECKING:
     from qwem.pages.data import PageData
@@ -87,7 +86,7 @@ class Stable(Question, kw_only=True):
         stability = self.of(data).stability
         if stability is None:
             raise DataError("This model has no replicates; fit it with them for intervals.")
-        return stable_neighbours(stability, self.word, self.count)
+        return analyses.stable_neighbours(stability, self.word, self.count)
 
 
 class Passages(Question, kw_only=True):
@@ -100,9 +99,9 @@ class Passages(Question, kw_only=True):
     def answer(self, data: PageData) -> Any:
         """Return the text before, the word and the text after, for each passage."""
         model = self.of(data)
-        if model.sentences is None:
+        if model.concordance is None:
             raise DataError(f"The text of {model.name} is not at hand; give it with --text.")
-        return model.sentences.find(self.word, self.near, self.count)
+        return model.concordance.find(self.word, self.near, self.count)
 
 
 class Concept(Question, kw_only=True):
@@ -115,7 +114,7 @@ class Concept(Question, kw_only=True):
 
     def answer(self, data: PageData) -> Any:
         """Return the test and the spectrum of the differences."""
-        return concepts.concept(self.of(data).featured, self.name, self.pairs, self.draws)
+        return analyses.concept(self.of(data).featured, self.name, self.pairs, self.draws)
 
 
 class Name(Question, kw_only=True):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 QUICK_THREADS, QUICK_QUEUE = 4, 512
 HEAVY_THREADS, HEAVY_QUEUE = 2, 16
-HEAVY_PARTS = ("relations", "scores", "stability", "compare", "distances")
+HEAVY_PARTS = ("relations", "shapes", "scores", "stability", "compare", "distances")
 """Parts that take seconds to make."""
 
 

@@ -13,7 +13,6 @@ from qwem._internal.arrays import blocks, principal_axes
 from qwem.dynamics import ClosedFormDynamics, closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.pages.kernels import products_and_squares
 from qwem.spectrum.selection import fix_signs
 
 if TYPE_CHECKING:
@@ -204,13 +203,15 @@ class Space:
         return found
 
     def _products(self, direction: Array, dials: Dials) -> tuple[Column, Column]:
-        products = np.empty(len(self.rows), dtype=np.float32)
-        squares = np.empty_like(products)
+        """Return Σ_k r_ik w_k u_k and Σ_k r_ik² w_k² of every word, in float32."""
         weights = self.weights_at(dials)
         # Early in training all weights are tiny; a common factor changes no cosine but the length.
         largest = float(weights.max(initial=0.0)) or 1.0
-        relative = (weights / largest).astype(np.float32)
-        products_and_squares(
-            self.rows, (direction / largest).astype(np.float32), relative**2, products, squares
-        )
+        along = (direction / largest).astype(np.float32)
+        squared = ((weights / largest) ** 2).astype(np.float32)
+        products = np.empty(len(self.rows), dtype=np.float32)
+        squares = np.empty_like(products)
+        for part in blocks(len(self.rows), dials.dim, most=_BLOCK_NUMBERS):
+            rows = self.rows[part, : dials.dim].astype(np.float32)
+            products[part], squares[part] = rows @ along, np.square(rows) @ squared
         return products * np.float32(largest), squares * np.float32(largest**2)

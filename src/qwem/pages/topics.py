@@ -41,7 +41,7 @@ class Topics:
     """Places of all words, the topic of each, and what is known of each topic."""
 
     places: NDArray[np.float32] = field(repr=False)
-    """One row per word, within about ±1."""
+    """One row per word of the map, within about ±1."""
     labels: NDArray[np.uint8] = field(repr=False)
     """The number of each word's topic."""
     topics: list[Json]
@@ -55,6 +55,7 @@ def find_topics(
     frequencies: NDArray[np.integer[Any]],
     *,
     seed: int = 0,
+    words: int | None = None,
     landmarks: int = LANDMARKS,
 ) -> Topics:
     """Return the map of topics of a space; a seed has one result.
@@ -67,11 +68,13 @@ def find_topics(
         How often each word occurs.
     seed
         The seed of the first centres and places.
+    words
+        How many words have places, the most frequent ones; all by default.
     landmarks
         How many words are laid out; the others are placed among them.
     """
     quiet = quiet_words(frequencies)
-    places = neighbour_map(space, seed=seed, landmarks=landmarks)
+    places = neighbour_map(space, seed=seed, words=words, landmarks=landmarks)
     centres, labels = _clusters(space, quiet, seed)
     topics, order = _described(space, centres, labels, frequencies, quiet)
     renamed = np.zeros(len(centres), dtype=np.uint8)
@@ -97,7 +100,7 @@ def quiet_words(frequencies: NDArray[np.integer[Any]]) -> int:
 
 
 def neighbour_map(
-    space: Space, *, seed: int = 0, landmarks: int = LANDMARKS
+    space: Space, *, seed: int = 0, words: int | None = None, landmarks: int = LANDMARKS
 ) -> NDArray[np.float32]:
     """Return a place in the plane for each word, the words that are near in the space together.
 
@@ -105,11 +108,12 @@ def neighbour_map(
     random words, from the first two features on. Each other word is placed at the mean of its
     nearest ones among them.
     """
-    embedding = space.embedding(landmarks, space.dials())
+    size = len(space.vocabulary) if words is None else min(words, len(space.vocabulary))
+    embedding = space.embedding(min(size, landmarks), space.dials())
     count = len(embedding)
     near = min(NEIGHBOURS, count - 1)
     if near < 1:
-        return np.zeros((len(space.vocabulary), 2), dtype=np.float32)
+        return np.zeros((size, 2), dtype=np.float32)
     itself = np.arange(count)[:, None]
     rows, cosines = embedding.nearest_indices(embedding.vectors, near, itself)
     heads, tails, chances = _links(rows, cosines)
@@ -118,16 +122,15 @@ def neighbour_map(
         start = np.column_stack([start, np.zeros(count)])
     spread = np.abs(start).max(axis=0)
     noise = np.random.default_rng(seed).normal(scale=0.1, size=start.shape)
-    places = 10 * start / np.where(spread > 0, spread, 1) + noise
+    places = (10 * start / np.where(spread > 0, spread, 1) + noise).astype(np.float32)
     with progress("Map of topics", total=100, unit="%") as bar:
         for done in range(0, 100, 5):
             improve_layout(places, heads, tails, chances, done / 100, (done + 5) / 100, seed + done)
             bar.update(5)
-    whole = np.empty((len(space.vocabulary), 2), dtype=np.float32)
+    whole = np.empty((size, 2), dtype=np.float32)
     whole[:count] = _filling(places)
     rng = np.random.default_rng([seed, 1])
-    rest = len(space.vocabulary) - count
-    for part in blocks(rest, max(count, space.dim), most=_BLOCK_NUMBERS):
+    for part in blocks(size - count, max(count, space.dim), most=_BLOCK_NUMBERS):
         chosen = slice(count + part.start, count + part.stop)
         rows, cosines = embedding.nearest_indices(space.vectors(chosen, space.dials()), near)
         weights = np.where(rows >= 0, np.maximum(cosines, 0.0) ** 4, 0.0)
@@ -139,7 +142,7 @@ def neighbour_map(
     return whole
 
 
-def _filling(places: Array) -> Array:
+def _filling(places: NDArray[np.float32]) -> Array:
     """Return places within ±1, with those far out moved inwards so that the others fill it."""
     centred = places - np.median(places, axis=0)
     radius = np.linalg.norm(centred, axis=1, keepdims=True)
@@ -153,7 +156,7 @@ def _filling(places: Array) -> Array:
 
 def _links(
     rows: NDArray[np.int64], cosines: Array
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
     """Return the links of the graph of neighbours, and how strong each is.
 
     As in UMAP: the nearest neighbour of a point has a chance of 1, and the chances fall off with
@@ -173,9 +176,9 @@ def _links(
     found = sparse.coo_array(graph + graph.T - graph * graph.T)
     kept = (found.row != found.col) & (found.data > 0.005)
     return (
-        found.row[kept].astype(np.int64),
-        found.col[kept].astype(np.int64),
-        found.data[kept].astype(np.float64),
+        found.row[kept].astype(np.int32),
+        found.col[kept].astype(np.int32),
+        found.data[kept].astype(np.float32),
     )
 
 
@@ -258,7 +261,8 @@ def _placed(
 ) -> list[int]:
     """Put each topic at the densest of its words, and return colours that differ nearby."""
     for number, topic in enumerate(topics):
-        own = places[quiet:CENTRED_WORDS][labels[quiet:CENTRED_WORDS] == number]
+        last = min(CENTRED_WORDS, len(places))
+        own = places[quiet:last][labels[quiet:last] == number]
         own = own if len(own) else np.zeros((1, 2), dtype=np.float32)
         middle = np.median(own, axis=0)
         for _ in range(10):  # mean shift

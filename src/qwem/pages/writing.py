@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import zlib
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -95,17 +96,19 @@ def app_file(name: str) -> bytes | None:
 def assembled(data: PageData) -> str:
     """Return the page with its style, its modules and its data inside.
 
-    The Content Security Policy allows the script and the style by their checksums and nothing else.
-    So no word can run as a script, whatever it contains, and nothing can be fetched or sent.
+    Data is compressed. The Content Security Policy allows the script and the style by their
+    checksums and nothing else. So no word can run as a script, whatever it contains, and nothing
+    can be fetched or sent.
     """
     page, style, script = _text("index.html"), _text("style.css"), join_modules("main.js")
     policy = (
         f"default-src 'none'; script-src {_checksum(script)}; style-src {_checksum(style)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
+    packed = {name: _base64(zlib.compress(data.get(name))) for name in data.names()}
     parts = "".join(
-        f'<script type="text/plain" id="part-{name}">{_base64(data.get(name))}</script>\n'
-        for name in data.names()
+        f'<script type="text/plain" id="part-{name}">{content}</script>\n'
+        for name, content in packed.items()
     )
     for before, after in (
         (_TITLE, f"<title>{escape(data.title)}</title>"),

@@ -21,6 +21,12 @@ import { featureTitle } from "./features.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const EXAMPLES = 4;
+const MEANINGS = {
+  relation: "The pairs share a direction, and right partners fit it better than wrong ones.",
+  groups: "Two kinds of words differ by a shared direction, whichever is paired with which.",
+  association: "Partners are near each other, but the pairs share no direction.",
+  none: "The pairs have no more in common than random words of similar frequency.",
+};
 const VERDICTS = {
   relation: "Yes: the model knows this relation.",
   groups: "In part: the model tells the two groups of words apart, but not who belongs to whom.",
@@ -37,7 +43,7 @@ export function examplePairs(relation) {
   return `${relation.pairs.length} pairs${relation.pairs.length > EXAMPLES ? ", such as" : ":"} ${some}.`;
 }
 
-export const verdict = ({ test }) => VERDICTS[test.verdict] ?? test.meaning;
+export const verdict = ({ test }) => VERDICTS[test.verdict];
 
 export function conceptView(element, app) {
   const { model, page } = app;
@@ -111,7 +117,7 @@ export function conceptView(element, app) {
     output.replaceChildren(
       ...[
         text("p", verdict(found), "verdict"),
-        text("p", test.meaning),
+        text("p", MEANINGS[test.verdict]),
         note(
           `${examplePairs(found)} The pairs have ${percent(test.share[best] ?? 0)} of their differences in common in ${test.best_dim} dimensions, where this is clearest; chance would give ${percent(test.expected_share[best] ?? 0)}. p = ${showP(test.p_value)} for a shared direction${sure}`,
         ),

@@ -13,15 +13,14 @@ const NUMBERS = {
 };
 const kept = new Map();
 
-// The bytes of a part.
-function bytesOf(name) {
+// The bytes of a part; a file has them compressed.
+async function bytesOf(name) {
   const element = document.getElementById(`part-${name}`);
-  if (!element) return request(`/data/${name}`).then((answer) => answer.arrayBuffer());
-  const binary = atob(element.textContent);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  if (!element) return (await request(`/data/${name}`)).arrayBuffer();
+  const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
   element.remove(); // it is needed once
-  return Promise.resolve(bytes.buffer);
+  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(plain).arrayBuffer();
 }
 
 // A part, read once: `read` makes it from its bytes.

@@ -28,6 +28,7 @@ import { endTitle } from "./features.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const NEIGHBOURS = 12;
+const PASSAGES = 30;
 const SHARED = 8; // words that explain a similarity
 const SEARCHED = 60; // among so many of the nearest to both
 const RIDGE = 0.2; // keeps the shares of words that are much alike from growing against each other
@@ -89,7 +90,8 @@ export function wordView(element, app) {
   const { model, space, page, words } = app;
   const end = space.run ? lastTime(space) : 0;
   const state = { word: startingWord(model), other: "", d: space.dim, t: end };
-  let found = { neighbours: [], collocates: [], features: [], why: null };
+  const nothing = { neighbours: [], collocates: [], features: [], sentences: [], why: null };
+  let found = { ...nothing };
 
   const field = wordField(state.word, { name: "word", "aria-label": "Word" });
   const dim = make("input", {
@@ -160,6 +162,8 @@ export function wordView(element, app) {
         ...found.collocates.map((one) => [one.word, one.side, one.ratio]),
         ["feature", "coordinate", "share"],
         ...found.features.map(({ rank, value, share }) => [rank, value, share]),
+        ["before", "word", "after"],
+        ...found.sentences.map(({ before, word, after }) => [before, word, after]),
       ],
     }),
   );
@@ -195,7 +199,7 @@ export function wordView(element, app) {
     now.textContent = `${state.d} dimensions${space.run ? `, ${moment}` : ""}`;
     time.setAttribute("aria-valuetext", moment);
     if (row === undefined) {
-      found = { neighbours: [], collocates: [], features: [], why: null };
+      found = { ...nothing };
       for (const each of [heading, facts, collocates, strongest, sentences, why, parts])
         each.replaceChildren();
       try {
@@ -324,24 +328,31 @@ export function wordView(element, app) {
     });
   }
 
+  async function findSentences() {
+    const near = state.other.trim() || undefined;
+    if (page.live) return ask("passages", { model: model.number, word: state.word, near });
+    return passagesIn(await model.json("sentences"), state.word, near);
+  }
+
   function showSentences() {
     if (!model.sentences) {
       return sentences.replaceChildren(
-        note("Open the model with qwem explore and its text (--text) to read where the word occurs."),
+        note("To read where the word occurs, give the text to qwem explore or qwem report with --text."),
       );
     }
-    const asked = { model: model.number, word: state.word, near: state.other.trim() || undefined };
     return useSentences(
-      ask("passages", asked),
+      findSentences(),
       (lines) => {
         const cells = ({ before, word, after }) =>
           make("li", {}, text("span", before, "before"), text("b", word), text("span", after));
+        found.sentences = lines;
         sentences.replaceChildren(
           lines.length
             ? make("ol", { className: "passages" }, ...lines.map(cells))
             : note("The text at hand has no such passage."),
+          page.live ? "" : note("This file has a few passages for each word; qwem explore finds all."),
         );
-        sentences.dataset.shown = state.word;
+        sentences.dataset.shown = [state.word, state.other.trim()].filter(Boolean).join(" ");
       },
       fail(sentences),
     );
@@ -398,6 +409,22 @@ export function wordView(element, app) {
       if (found.why) drawWhy();
     },
   };
+}
+
+// Passages with a word, and with another one if it is given: the text before it, the word, and the
+// text after it. The parts of a phrase may be divided by any one character.
+export function passagesIn(lines, word, near) {
+  const [pattern, other] = [word, near ?? word].map((each) => {
+    const parts = each.split(/[_ ]/).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+    return new RegExp(`(?<![\\p{L}\\p{N}_])${parts.join("[^\\p{L}\\p{N}]")}(?![\\p{L}\\p{N}_])`, "iu");
+  });
+  return lines
+    .filter((line) => other.test(line) && pattern.test(line))
+    .slice(0, PASSAGES)
+    .map((line) => {
+      const { 0: found, index } = pattern.exec(line);
+      return { before: line.slice(0, index), word: found, after: line.slice(index + found.length) };
+    });
 }
 
 // A time at which all features are learned.
