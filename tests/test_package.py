@@ -99,6 +99,28 @@ def test_training_is_there_without_jax() -> None:
     assert error.endswith("pip install 'qwem[train]'.")
 
 
+def test_notebooks_show_tables_and_short_lines() -> None:
+    texts = ["the king and the queen", "a cat <and> a dog"] * 30
+    model = qwem.fit(texts, dim=2, tokenizer=str.split, polish=False)
+    for shown in (model, model.wv):
+        page = shown._repr_html_()
+        assert "<table" in page
+        assert "<and>" not in page
+    for short in (model, model.spectrum, model.wv, model.vocabulary):
+        assert len(repr(short)) < 120
+
+
+def test_help_and_completion_work_without_extras() -> None:
+    program = (
+        "import sys, pydoc\n"
+        "for name in ('jax', 'matplotlib', 'starlette', 'distributed', 'sklearn', 'usearch'):\n"
+        "    sys.modules[name] = None\n"
+        "import qwem; print(len(pydoc.render_doc(qwem)), all(hasattr(qwem, n) for n in dir(qwem)))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout.split()[1:] == ["True"], result.stderr
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'qwem' has no attribute 'word2vec'"):
         qwem.word2vec  # noqa: B018

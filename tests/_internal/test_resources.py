@@ -6,6 +6,8 @@ import os
 import platform
 import subprocess
 import sys
+import types
+from typing import ClassVar
 
 import pytest
 
@@ -66,3 +68,49 @@ def test_freed_memory_is_returned() -> None:
         "assert before - resident() > 50_000_000, (before, resident())"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+class Kernel:
+    """What `get_ipython` returns in a notebook."""
+
+    config: ClassVar[dict[str, object]] = {"IPKernelApp": {}}
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("IPython")
+    module.get_ipython = Kernel  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", module)
+
+
+@pytest.mark.usefixtures("notebook")
+def test_a_notebook_shows_bars_and_sentences(capsys: pytest.CaptureFixture[str]) -> None:
+    with resources.progress("count", total=2) as bar:
+        bar.update()
+    resources.announce("Compiling.")
+    shown = capsys.readouterr().err
+    assert "count" in shown
+    assert "Compiling." in shown
+
+
+def test_a_log_file_shows_no_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    with resources.progress("count", total=2) as bar:
+        bar.update()
+    resources.announce("Compiling.")
+    assert capsys.readouterr().err == ""
+
+
+def test_bars_are_switched_off_as_those_of_tqdm_are() -> None:
+    program = (
+        "import sys; sys.stderr.isatty = lambda: True\n"
+        "from qwem._internal.resources import progress\n"
+        "with progress('count', total=2) as bar: bar.update()"
+    )
+    for switch, shown in (("0", True), ("1", False)):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "TQDM_DISABLE": switch} if switch == "1" else None,
+        )
+        assert ("count" in done.stderr) == shown, done.stderr

@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from qwem._internal.arrays import for_each, stored_blocks
-from qwem._internal.resources import STAGES
+from qwem._internal.resources import announce
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ class _Forgiving:
 
 @once
 def _announce() -> None:
-    STAGES.info("compile")
+    announce("Compiling kernels as they are first used: about a minute in all, once.")
 
 
 @once

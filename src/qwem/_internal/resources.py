@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -177,19 +178,43 @@ class Progress(Protocol):
 
 
 def progress(description: str, total: float | None = None, unit: str = "it") -> Progress:
-    """Return a progress bar on standard error, silent where that is not a terminal."""
-    from tqdm import tqdm
+    """Return a progress bar on a terminal or in a notebook, and a silent one elsewhere.
 
+    tqdm's own switch is the user's: with TQDM_DISABLE=1 in the environment there are no bars.
+    """
+    if _in_notebook():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # without ipywidgets the bar is text, which will do
+            from tqdm.auto import tqdm
+        shown = {}
+    else:
+        from tqdm import tqdm
+
+        shown = {} if sys.stderr.isatty() else {"disable": True}
     bar: Progress = tqdm(
         desc=description,
         total=total,
         unit=unit,
         unit_scale=True,
-        disable=not sys.stderr.isatty(),
         leave=False,
         dynamic_ncols=True,
+        **shown,
     )
     return bar
+
+
+def announce(sentence: str) -> None:
+    """Write a sentence on standard error where progress bars are shown."""
+    if _in_notebook() or sys.stderr.isatty():
+        from tqdm import tqdm  # which does not tear a bar
+
+        tqdm.write(sentence, file=sys.stderr)
+
+
+def _in_notebook() -> bool:
+    """Return whether this runs in a kernel of Jupyter."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and "IPKernelApp" in getattr(shell, "config", {})
 
 
 class Stopwatch:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.resources import STAGES, Stopwatch
-from qwem.cli.io import cost_rows, costs, emit, program
+from qwem.cli.io import cost_rows, costs, emit, program, words_to_try
 from qwem.cli.options import THREADS, argument, command, output
 from qwem.errors import MissingExtraError, QwemError
 
@@ -30,10 +30,8 @@ SENTENCES = {
     "save": "saving the model",
     "report": "laying out the map of words and writing the page",
     "score": "scoring the embedding on the benchmarks that are here",
-    "compile": "compiling kernels as they are first used, once per installation",
 }
 """What a stage does, by its name."""
-WORDS = ("king", "love", "science", "paris", "happy", "music", "war")
 
 
 @command(
@@ -56,12 +54,13 @@ def demo(options: argparse.Namespace) -> None:
     directory = Path(options.output)
     model_path, report_path = directory / "model", directory / "report.html"
     watch = Stopwatch()
+    files = list(map(Path, options.inputs))
     with _stages_shown():
-        model, reused = _fitted(list(map(Path, options.inputs)), directory, watch)
+        model, reused = _fitted(files, directory, watch)
         embedding = model.embedding()
         with watch.stage("score"):
             evaluation = evaluate_available(embedding)
-    shown = [word for word in WORDS if word in embedding] or embedding.index_to_key[50:57]
+    shown = words_to_try(embedding)
     neighbours = {
         word: [other for other, _ in found]
         for word, found in zip(shown, embedding.most_similar_each(shown, topn=8), strict=True)
@@ -82,9 +81,9 @@ def demo(options: argparse.Namespace) -> None:
         ("model", f"{model_path}{'  (made before, from the same text)' * reused}"),
         ("report", f"{report_path}  (open it in a browser)"),
         ("", ""),
-        ("try next", f"{program()} similar {model_path} freedom"),
-        ("", f"{program()} similar {model_path} --analogy man king woman"),
+        ("try next", f"{program()} similar {model_path} {shown[-1]}"),
         ("", f"{program()} features {model_path}"),
+        ("", f"{program()} explore {model_path}"),
     ]
     emit(options, report, rows)
 
@@ -106,10 +105,13 @@ def _fitted(files: list[Path], directory: Path, watch: Stopwatch) -> tuple[Model
             if report_path.exists() and made_of == json.loads(
                 (directory / "demo.json").read_text("utf-8")
             ):
+                say(f"{model_path} was made from the same text before, and is used again.")
                 return Model.load(model_path), True
         except (OSError, ValueError, QwemError):
             pass  # missing or damaged, so it is made again
     require_replaceable(model_path, "model")
+    text = ", ".join(map(str, files)) or "13 million words of English quotations"
+    say(f"The plan: read {text}; count, factorize, polish; save {model_path}; write {report_path}.")
     model = fit(files or demo_documents())
     watch.seconds |= model.seconds
     with watch.stage("save"):
@@ -142,6 +144,13 @@ def _database() -> Path:
     return Path(package.origin).with_name("db.sqlite3")
 
 
+def say(sentence: str) -> None:
+    """Print a sentence on standard error, where it does not tear a progress bar."""
+    from tqdm import tqdm
+
+    tqdm.write(sentence, file=sys.stderr)
+
+
 class _StagePrinter(logging.Handler):
     """Prints a sentence on standard error as each stage starts."""
 
@@ -150,10 +159,8 @@ class _StagePrinter(logging.Handler):
         self._start = time.monotonic()
 
     def emit(self, record: logging.LogRecord) -> None:
-        from tqdm import tqdm  # so that the sentence does not tear a progress bar
-
         if sentence := SENTENCES.get(record.getMessage()):
-            tqdm.write(f"{time.monotonic() - self._start:4.0f} s  {sentence}", file=sys.stderr)
+            say(f"{time.monotonic() - self._start:4.0f} s  {sentence}")
 
 
 @contextmanager

@@ -271,3 +271,26 @@ def draw(options: argparse.Namespace, result: Any, *arguments: str) -> None:
         from qwem._internal.figures import write_figure
 
         write_figure(result.plot(*arguments), options.figure)
+
+
+def words_to_try(embedding: Embedding, count: int = 7) -> list[str]:
+    """Return words of the text that have clear neighbours, from frequent ones to rarer ones.
+
+    The most frequent words are passed over, since they have none. In each range of frequencies one
+    word is taken: not the one with the nearest neighbours, which would be a number or a month, but
+    the one at nine tenths, and none that is close to one taken before.
+    """
+    size = min(len(embedding), 2000)
+    words = embedding.index_to_key[min(size // 20, 100) : size] or embedding.index_to_key
+    near = embedding.most_similar_each(words, topn=30, restrict_vocab=size)
+    closeness = [sum(cosine for _, cosine in found[:5]) for found in near]
+    chosen: list[str] = []
+    seen: set[str] = set()
+    for n in range(count):
+        rows = range(n * len(words) // count, (n + 1) * len(words) // count)
+        fresh = sorted((row for row in rows if words[row] not in seen), key=closeness.__getitem__)
+        if fresh:
+            row = fresh[len(fresh) * 9 // 10]
+            chosen.append(words[row])
+            seen |= {words[row], *(word for word, _ in near[row])}
+    return chosen

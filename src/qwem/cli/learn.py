@@ -18,6 +18,7 @@ from qwem.cli.io import (
     text_of,
     text_paths,
     wants_cluster,
+    words_to_try,
 )
 from qwem.cli.options import (
     CLUSTER,
@@ -116,7 +117,8 @@ def fit(options: argparse.Namespace) -> None:
     ]
     if replicates:
         rows.append(("replicates", f"{replicates['replicates']} ({replicates['method']})"))
-    emit_run(options, report, rows, model.seconds, next_step=f"similar {options.output} WORD")
+    word = words_to_try(model.embedding(), 1)[0]
+    emit_run(options, report, rows, model.seconds, next_step=f"similar {options.output} {word}")
 
 
 def _fit_folds(options: argparse.Namespace) -> tuple[Model, dict[str, Any]]:

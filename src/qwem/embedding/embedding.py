@@ -300,7 +300,7 @@ class Embedding(KeyedVectorsMethods):
         *,
         tokenizer: Any = "letters",
         phrases: Any = False,
-        smoothing: float | None = 1e-3,
+        smoothing: float | None = 1e-4,
     ) -> NDArray[np.float32]:
         """Return one vector per text: the weighted mean of the vectors of its words.
 

@@ -338,6 +338,11 @@ def evaluate(
     return Evaluation(answered, scored)
 
 
+def _is_english(embedding: Embedding) -> bool:
+    """Say whether the most frequent words are English ones."""
+    return len({"the", "of", "and", "to"} & set(embedding.index_to_key[:200])) >= 2
+
+
 def evaluate_available(
     embedding: Embedding,
     analogies: Benchmark | None = "google",
@@ -345,14 +350,17 @@ def evaluate_available(
 ) -> Evaluation:
     """Evaluate an embedding on those benchmarks that are on this machine, without the network.
 
-    A benchmark that was given by name is left out if its file is absent, or if it asks about words
-    that the embedding does not have. A damaged file is an error, and so is a path that leads to no
-    file or to other words.
+    A benchmark that was given by name is left out if its file is absent, if it asks about words
+    that the embedding does not have, or if the text was not English, as the benchmarks are. A
+    damaged file is an error, and so is a path that leads to no file or to other words.
 
     >>> from qwem.embedding import Embedding
     >>> evaluate_available(Embedding(["ein", "wort"], [[1.0], [2.0]])).to_dict()
     {'analogies': None, 'similarity': {}}
     """
+    if not _is_english(embedding):
+        analogies = None if str(analogies) in BENCHMARKS else analogies
+        similarity = [name for name in similarity if str(name) not in BENCHMARKS]
     answered = None
     if analogies is not None and (file := available_benchmark(analogies)) is not None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -260,7 +261,7 @@ class Model:
         return self.wv.most_similar(*words, **options)
 
     def embed_texts(
-        self, texts: Iterable[Any], *, tokenizer: Any = None, smoothing: float | None = 1e-3
+        self, texts: Iterable[Any], *, tokenizer: Any = None, smoothing: float | None = 1e-4
     ) -> NDArray[np.float32]:
         """Return one vector per text: the mean of its words, frequent ones counting for less.
 
@@ -431,6 +432,10 @@ class Model:
     def __repr__(self) -> str:
         words, dim = self.spectrum.eigenvectors.shape
         return f"Model({words:,} words, dimension {dim}, target {self.settings['target']})"
+
+    def _repr_html_(self) -> str:
+        """Return what was learned from what, for a notebook."""
+        return f"<p>{escape(repr(self))}<br>{escape(self.chosen)}</p>{self.wv._repr_html_()}"
 
     def save(
         self, path: str | os.PathLike[str], *, names_from: str | os.PathLike[str] | None = None

@@ -69,7 +69,7 @@ class QwemVectorizer(
         tokenizer: Any = "letters",
         min_tokens: int = 0,
         weighting: WordWeighting = "mean",
-        smoothing: float = 1e-3,
+        smoothing: float = 1e-4,
     ) -> None:
         self.preset = preset
         self.vocab_size = vocab_size

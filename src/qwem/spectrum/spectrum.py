@@ -59,6 +59,14 @@ class Spectrum:
     target_name: str = ""
     target_settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    def __repr__(self) -> str:
+        first, last = self.eigenvalues[0], self.eigenvalues[-1]
+        target = f" of {self.target_name}" if self.target_name else ""
+        return (
+            f"Spectrum({len(self.eigenvalues)} eigenvalues{target}, {first:.4g} to {last:.4g}, "
+            f"{len(self.vocabulary):,} words{'' if self.converged else ', not converged'})"
+        )
+
     def __post_init__(self) -> None:
         for name in ("eigenvalues", "residuals", "row_scale"):
             if getattr(self, name) is not None:
