@@ -221,7 +221,7 @@ def test_info_says_what_a_thing_is_and_how_it_was_made(
     kinds = ["model", "corpus", "cooccurrence", "word vectors", "result"]
     assert [facts[str(path)]["kind"] for path in paths] == kinds
     assert facts[str(model)]["intact"]
-    assert facts[str(model)]["tokenizer"] == "letters"
+    assert facts[str(model)]["tokenizer"] == "words"
     assert facts[str(vectors)]["dim"] == Model.load(model).wv.vector_size
     assert main(["info", str(model)]) == 0
     assert capsys.readouterr().out.splitlines()[0].endswith(" MB, intact")

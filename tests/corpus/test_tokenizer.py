@@ -15,6 +15,7 @@ from in_threads import in_threads
 from qwem import Corpus
 from qwem.corpus.tokenizer import resolve
 from qwem.errors import CorpusError, SettingError
+from unicode_words import unicode_words
 
 
 def letters(text: str) -> list[str]:
@@ -23,6 +24,9 @@ def letters(text: str) -> list[str]:
 
 def ascii_letters(text: str) -> list[str]:
     return re.findall("[a-z]+", re.sub("[^A-Za-z]", " ", text).lower())
+
+
+TWINS = {"words": unicode_words, "letters": letters, "ascii": ascii_letters}
 
 
 def words_of(corpus: Corpus) -> list[list[str]]:
@@ -35,40 +39,55 @@ def words_of(corpus: Corpus) -> list[list[str]]:
 # Text in which the hard cases are common: Greek capitals, letters that Unicode calls cased,
 # case-ignorable (ʰ, ͺ) or neither (漢), a letter whose lower case is two code points, letters whose
 # lower case has more bytes, letters beyond the first plane, words longer than 15 bytes.
-TRICKY = st.text("ΣσςΑΒİıIiȺⱥaBzZ ʰͺ漢字éßЯ'’-.\n0²Ⅷ𝐀𐐀𞤀", max_size=60)
+# Combining marks, apostrophes, soft hyphens, joiners, Hangul and Devanagari that compose.
+TRICKY = st.text("ΣσςΑΒİıIiȺⱥaBzZ ʰͺ漢字éßЯ'’-.\n0²Ⅷ𝐀𐐀𞤀·\u0301\u0307\u00ad\u200d각ᆨनि़", max_size=60)
 ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 LATIN = st.text("abcXYZ é", max_size=80)
 DOCUMENTS = st.lists(TRICKY | ANY | LATIN, max_size=8)
 
 
+@pytest.mark.parametrize("tokenizer", TWINS)
 @settings(deadline=None)
-@given(DOCUMENTS)
+@given(documents=DOCUMENTS)
 @example(["ΟΔΥΣΣΕΥΣ ΣΑΣ Σ ΣʰΣ aΣʰ aΣʰb aΣ漢 漢Σ İΣ Σ’", "İstanbul", "x" * 15, "x" * 16, "y" * 17])
 @example(["abcdefgh", "ijklmnop", "é", "", "q"])
-def test_letters_equals_python(documents: list[str]) -> None:
-    expected = [letters(text) for text in documents]
+@example(["don't x'" + "y" * 17 + "'z", "'tis dogs' it''s a'\u00adb", "e\u0301", "é"])
+def test_compiled_tokenizers_equal_python(tokenizer: str, documents: list[str]) -> None:
+    expected = [TWINS[tokenizer](text) for text in documents]
+
+    def read() -> Corpus:
+        return Corpus.from_documents(documents, tokenizer=tokenizer, min_count=1)
+
     if any(expected):
-        assert words_of(in_threads(1, lambda: Corpus.from_documents(documents))) == expected
+        assert words_of(in_threads(1, read)) == expected
     else:
         with pytest.raises(CorpusError, match=r"no words|no documents"):
-            in_threads(1, lambda: Corpus.from_documents(documents))
+            in_threads(1, read)
 
 
-@settings(deadline=None)
-@given(DOCUMENTS)
-def test_ascii_equals_python(documents: list[str]) -> None:
-    documents = [*documents, "word"]
-    corpus = in_threads(1, lambda: Corpus.from_documents(documents, tokenizer="ascii"))
-    assert words_of(corpus) == [ascii_letters(text) for text in documents]
-
-
-@pytest.mark.parametrize("pattern", ["{}", "{}Σ", "Σ{}", "a{}Σ", "aΣ{}", "aΣ{}b"])
-def test_letters_equals_python_on_every_code_point(pattern: str) -> None:
+@pytest.mark.parametrize("tokenizer", ["words", "letters"])
+@pytest.mark.parametrize("pattern", ["{}", "Σ{}", "a{}Σ", "aΣ{}b"])
+def test_every_code_point_is_split_as_python_does(pattern: str, tokenizer: str) -> None:
     characters = (chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c <= 0xDFFF)
     if pattern != "{}":  # nine of ten are unassigned or private, and letters in no context
         characters = (c for c in characters if unicodedata.category(c) not in ("Cn", "Co"))
     text = " ".join(map(pattern.format, characters))
-    assert words_of(Corpus.from_documents([text], min_count=1)) == [letters(text)]
+    corpus = Corpus.from_documents([text], min_count=1, tokenizer=tokenizer)
+    assert words_of(corpus) == [TWINS[tokenizer](text)]
+
+
+def test_contractions_are_one_word_however_they_are_written() -> None:
+    corpus = Corpus.from_documents(["Don't! don’t", "aujourd'hui", "L\u2019e\u0301te\u0301"])
+    assert words_of(corpus) == [["don't", "don't"], ["aujourd'hui"], ["l'été"]]
+
+
+def test_spellings_that_are_equal_are_one_word_in_all_threads() -> None:
+    documents = ["cafe\u0301 bar", "café"] * 500
+    corpora = [in_threads(threads, lambda: Corpus.from_documents(documents)) for threads in (1, 2)]
+    for corpus in corpora:
+        assert corpus.vocabulary.words == ("café", "bar")
+        assert corpus.vocabulary.counts.tolist() == [1000, 500]
+    assert corpora[0].fingerprint == corpora[1].fingerprint
 
 
 def test_regular_expressions_match_the_text_as_it_is() -> None:
@@ -115,7 +134,7 @@ def test_a_function_that_gives_no_text_is_refused() -> None:
         ("letter", "There is no tokenizer 'letter'"),
         ("[a-", "is not a regular expression"),
         (re.compile(b"a"), "must match text, not bytes"),
-        (3, "tokenizer must be 'letters', 'ascii'"),
+        (3, "tokenizer must be 'words', 'letters', 'ascii'"),
     ],
 )
 def test_bad_tokenizers_are_refused(tokenizer: object, message: str) -> None:

@@ -19,6 +19,7 @@ from qwem.corpus import Corpus, Vocabulary
 from qwem.embedding import Embedding, write_hub
 from qwem.embedding.texts import sif_weights, tokenizer_json
 from qwem.errors import SettingError
+from unicode_words import unicode_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ WORDS = ("the", "king", "queen", "straße", "ναός", "i̇stanbul")
 TEXTS = ("The KING, and the Queen.", "İSTANBUL ΝΑΌΣ Straße", "", "dragons", "king " * 2_000)
 
 # Letters that change with their neighbours or into several characters, and what surrounds letters.
-ODD = "aBΣσςʰʼİıßẞǅΑΩ1.- _é\u0301\u0307ﬁⅨⓐ\u1c8a中أ\x1c\u2028"
+ODD = "aBΣσςʰʼİıßẞǅΑΩ1.- _é\u0301\u0307ﬁⅨⓐ\u1c8a中أ\x1c\u2028'’·\u00ad\u200dनि"
 
 
 @pytest.fixture
@@ -52,6 +53,8 @@ def expected(embedding: Embedding, texts: tuple[str, ...], **choices: Any) -> np
 
 def split(text: str, tokenizer: str) -> list[str]:
     """What each tokenizer promises, in a line of Python."""
+    if tokenizer == "words":
+        return unicode_words(text)
     if tokenizer == "letters":
         return "".join(c if c.isalpha() else " " for c in text).lower().split()
     if tokenizer == "ascii":
@@ -94,7 +97,7 @@ def test_a_byte_per_number_is_enough_for_model2vec(embedding: Embedding, tmp_pat
     np.testing.assert_allclose(found, embedding[["the", "king"]].mean(axis=0), atol=0.02)
 
 
-@pytest.fixture(scope="module", params=["letters", "ascii", "whitespace"])
+@pytest.fixture(scope="module", params=["words", "letters", "ascii", "whitespace"])
 def tokenizer(request: pytest.FixtureRequest) -> tuple[str, Any]:
     """The name of a tokenizer, and the tokenizer of `tokenizers` that should equal it."""
     tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")

@@ -22,7 +22,7 @@ def corpus() -> Corpus:
 
 def test_a_fit_from_text_records_what_was_read() -> None:
     settings = qwem.fit(DOCUMENTS, dim=2, vocab_size=50, window=7).settings
-    assert settings["tokenizer"] == "letters"
+    assert settings["tokenizer"] == "words"
     assert settings["vocab_size"] == 50
     assert settings["window"] == 7
     assert "documents" not in settings  # no file, no line

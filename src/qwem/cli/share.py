@@ -137,7 +137,7 @@ EXPORT = {
 }
 HUB = {
     "tokenizer": Option(
-        ("letters", "ascii", "whitespace"),
+        ("words", "letters", "ascii", "whitespace"),
         "how texts are split into words (default: as the model's own text was)",
     ),
     "sif": Option(

@@ -10,6 +10,7 @@ of batches, and only the distinct words need to fit in memory.
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from dataclasses import dataclass
 from queue import LifoQueue
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -83,7 +84,8 @@ def encode(
         if not allow_empty and vocabulary is None:
             _check_documents(lengths, kept, reading.min_tokens)
         kept_of = split_by_batch(kept, spooled)
-        found = FoundWords(spools, count_kept(spools, spooled, kept_of))
+        counts = count_kept(spools, spooled, kept_of)
+        found = FoundWords(spools, counts, composed=source.tokenizer.composed)
         if vocabulary is None:
             chosen, min_count = choose_words(
                 found.counts, found.spell, reading, allow_empty=allow_empty
@@ -288,17 +290,24 @@ def count_kept(
 class FoundWords:
     """The words of all spools together, each with a number and a count."""
 
-    def __init__(self, spools: list[Spool], counts: list[NDArray[np.int64]]) -> None:
-        first, *others = spools
-        self._interner = first.interner
-        self._numbers = {first: np.arange(len(self._interner))}
-        for other in others:
-            spelled = other.interner.spellings, other.interner.ends
-            self._numbers[other] = self._interner.intern(*spelled, amount=0).astype(np.int64)
+    def __init__(
+        self, spools: list[Spool], counts: list[NDArray[np.int64]], *, composed: bool
+    ) -> None:
+        self._interner = spools[0].interner
+        self._numbers = {}
+        for spool in spools:
+            spelled = spool.interner.spellings, spool.interner.ends
+            if composed and not _is_composed(spelled[0]):
+                words = "\n".join(spool.interner.words(np.arange(len(spool.interner))))
+                spelled = packed(unicodedata.normalize("NFC", words).split("\n"))
+            elif spool is spools[0]:
+                self._numbers[spool] = np.arange(len(self._interner))
+                continue
+            self._numbers[spool] = self._interner.intern(*spelled, amount=0).astype(np.int64)
         self.counts = np.zeros(len(self._interner), dtype=np.int64)
         """How often each word occurs in documents that are kept."""
         for numbers, found in zip(self._numbers.values(), counts, strict=True):
-            self.counts[numbers] += found
+            np.add.at(self.counts, numbers, found)
 
     def spell(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the words with these numbers."""
@@ -446,6 +455,11 @@ class Interner:
         self._entries = entries
         self._table = np.zeros(2 * len(entries), dtype=np.uint64)
         _word_table.rehash(entries, words, self._table)
+
+
+def _is_composed(text: NDArray[np.uint8]) -> bool:
+    """Return whether UTF-8 is in normal form C, as each part of it is then."""
+    return bool((text < 0x80).all()) or unicodedata.is_normalized("NFC", text.tobytes().decode())
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:

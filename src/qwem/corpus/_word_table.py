@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
     Integers = NDArray[np.int64]
 
-# An entry of the letter table: the lower case in the low bits; above them what the letter does to a
-# capital sigma next to it (Unicode's "cased", or passed over as "case-ignorable", or neither).
+# An entry of the letter table: the lower case in the low bits, 0 for what is left out; above them
+# what the letter does to a capital sigma next to it (Unicode's "cased", or passed over as
+# "case-ignorable", or neither), and whether it is no letter but can follow one in a word (a
+# combining mark), or can do so only if a letter comes after it (an apostrophe).
 CODE_POINT = 0x1FFFFF
 CASED = 1 << 21
 IGNORABLE = 1 << 22
+INNER = 1 << 23
+JOINING = 1 << 24
 
 _CAPITAL_SIGMA = 0x3A3
 DOTTED_CAPITAL_I = 0x130  # the one letter whose lower case is two code points: i and
@@ -136,6 +140,24 @@ def _decode(text, position):
 
 
 @njit(nogil=True, cache=True)
+def _letter_at(text, position, letters):
+    """Return the entry of the letter table for the character at `position`, and its bytes."""
+    code_point, size = _decode(text, position)
+    return (np.int64(letters[code_point]) if code_point < letters.size else 0), code_point, size
+
+
+@njit(nogil=True, cache=True)
+def _letter_follows(text, position, end, letters):
+    """Return whether the next character that is not left out is a letter."""
+    while position < end:
+        letter, _, size = _letter_at(text, position, letters)
+        if letter & CODE_POINT or not letter:
+            return letter != 0 and not letter & INNER
+        position += size
+    return False
+
+
+@njit(nogil=True, cache=True)
 def fold_word(text, position, end, letters, arena, tail):
     """Write the word at `position` in lower case at `tail`; return where it ends, here and there.
 
@@ -147,9 +169,12 @@ def fold_word(text, position, end, letters, arena, tail):
     sigma = -1  # where a sigma was written that is final unless a cased letter follows
     cased = False  # whether the last letter that is not case-ignorable was cased
     while position < end:
-        code_point, size = _decode(text, position)
-        letter = np.int64(letters[code_point]) if code_point < letters.size else 0
-        if letter == 0:
+        letter, code_point, size = _letter_at(text, position, letters)
+        if (
+            letter == 0
+            or (letter & INNER and at == tail)
+            or (letter & JOINING and not _letter_follows(text, position + size, end, letters))
+        ):
             if at == tail:
                 position += size
             break
@@ -159,7 +184,8 @@ def fold_word(text, position, end, letters, arena, tail):
                 arena[sigma + 1] = _FINAL_SIGMA_BYTE
             sigma = at if code_point == _CAPITAL_SIGMA and cased else -1
             cased = letter & CASED != 0
-        at = _encode(letter & CODE_POINT, arena, at)
+        if letter & CODE_POINT:
+            at = _encode(letter & CODE_POINT, arena, at)
         if code_point == DOTTED_CAPITAL_I:
             at = _encode(_DOT_ABOVE, arena, at)
     if sigma >= 0:

@@ -43,6 +43,7 @@ Array = np.ndarray[Any, Any]
 WORDS, DOCUMENT, POSITION, TOKENS = range(4)
 
 DROPPED = 0xFFFFFFFF  # the new number of a word that is left out
+APOSTROPHE = ord("'")
 BLOCK = 256  # words that are found before they are looked up
 
 
@@ -69,6 +70,7 @@ def tokenize(
     words, document, position, tokens = state
     limit = entries.shape[0] - BLOCK
     beyond_ascii = HIGH_BITS if letters.size else np.uint64(0)
+    apostrophes = letters.size > APOSTROPHE and letters[APOSTROPHE] != 0
     block = np.empty((BLOCK, 4), np.uint64)
     size = 0
     while document <= ends.size:
@@ -96,7 +98,23 @@ def tokenize(
                     length += more
             folding = False
             if position + length < end:
-                folding = beyond_ascii != 0 and text[position + length] >= 0x80
+                after = position + length
+                folding = beyond_ascii != 0 and text[after] >= 0x80
+                if apostrophes and text[after] == APOSTROPHE and length:
+                    eight = load8_within(text, after + 1)
+                    more = min(leading_letters(eight), end - after - 1)
+                    folding = after + 1 < end and (more > 0 or text[after + 1] >= 0x80)
+                    joined = length + 1 + more
+                    last = position + joined
+                    if (
+                        0 < more < 8
+                        and joined <= SHORT
+                        and (last >= end or (text[last] < 0x80 and text[last] != APOSTROPHE))
+                    ):  # all of it is short and ASCII
+                        folding, length = False, joined
+                        key = head(load8_within(text, position) | CASE_BITS, length)
+                        rest = load8_within(text, position + 8) | CASE_BITS
+                        rest = head(rest, length - 8) if length > 8 else np.uint64(0)
                 if length == 0 and not folding:
                     continue
             elif position + length > end:

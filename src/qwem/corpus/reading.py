@@ -73,12 +73,13 @@ class Reading(BaseSettings):
         Whole(0), stage="read", metavar="N",
     )  # fmt: skip
     tokenizer: TokenizerLike = setting(
-        "letters",
-        "what a word is: letters (every run of letters, lower-cased), ascii (the same with a–z "
-        "only), or regex:PATTERN (every match, not lower-cased; one that "
-        "can match in many ways, such as (a+)+b, may never end). In Python a pattern is compiled, "
-        "and a function from a text to its words will do; it is called for one document at a time, "
-        "never in two threads at once.",
+        "words",
+        "what a word is: words (letters, lower-cased, with apostrophes between them, as in don't), "
+        "letters (every run of letters), ascii (every run of a–z), icu or jieba (for text without "
+        "spaces, with PyICU or jieba installed), or regex:PATTERN (every match, not lower-cased; "
+        "one that can match in many ways, such as (a+)+b, may never end). In Python a pattern is "
+        "compiled, and a function from a text to its words will do, or a tokenizer of spaCy or "
+        "Hugging Face; it is called for one document at a time, never in two threads at once.",
         Text(_tokenizer), stage="read", metavar="NAME",
     )  # fmt: skip
     documents: Documents = setting(

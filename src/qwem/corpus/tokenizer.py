@@ -1,23 +1,31 @@
-"""Tokenizers: Unicode letters, a–z only, a regular expression, or any function."""
+"""Tokenizers: Unicode words, letters, a–z only, regular expressions, segmenters, any function."""
 
 from __future__ import annotations
 
+import importlib
+import logging
 import re
-import sys
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem.errors import SettingError
+from qwem.errors import MissingExtraError, SettingError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORDS_GIVEN = "none: lists of words"
 """What a corpus records in place of a tokenizer where it was given words."""
+
+JOINERS = (ord("'"), 0x2019, 0xB7, 0x200C, 0x200D)
+"""What joins the letters on both sides: apostrophes, middle dot, zero-width (non-)joiner."""
+SOFT_HYPHEN = 0xAD
+_PLANES = 0x40000  # the four planes of Unicode that have letters
 
 Split = Callable[[str], Iterable[str]]
 TokenizerLike = str | re.Pattern[str] | Split
@@ -34,32 +42,92 @@ class Tokenizer:
     name: str
     letters: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     split: Split | None = None
+    composed: bool = False
+    """Whether words get Unicode's normal form C, in which é is one character."""
 
 
 def resolve(tokenizer: TokenizerLike) -> Tokenizer:
     """Return the tokenizer given by name, by regular expression or as a function.
 
-    "letters" equals, for every text,
+    "words" are letters and the combining marks on them, lower-cased and in Unicode's normal form C;
+    an apostrophe, a middle dot or a zero-width joiner between letters belongs to the word, and soft
+    hyphens are left out. "letters" equals, for every text,
     ``"".join(c if c.isalpha() else " " for c in text).lower().split()``; "ascii" does the same with
     a–z and A–Z as the only letters, byte by byte, so that "café" is the word "caf". The words of a
     regular expression are what it matches in the text as it is, groups or not, not lower-cased.
     """
+    if tokenizer == "words":
+        return Tokenizer("words", letters=_word_letters(), composed=True)
     if tokenizer == "letters":
         return Tokenizer("letters", letters=letter_table())
     if tokenizer == "ascii":
         return Tokenizer("ascii")
+    if isinstance(tokenizer, str) and tokenizer in _SEGMENTERS:
+        return Tokenizer(tokenizer, split=_SEGMENTERS[tokenizer]())
     if isinstance(tokenizer, str):
         return _from_pattern(_compile(tokenizer))
     if isinstance(tokenizer, re.Pattern):
         return _from_pattern(tokenizer)
-    if callable(tokenizer):
-        kind = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
-        module = getattr(kind, "__module__", None) or "builtins"
-        return Tokenizer(f"function {module}.{kind.__qualname__}", split=tokenizer)
-    raise SettingError(
-        "tokenizer must be 'letters', 'ascii', a regular expression or a function from a text to "
-        f"its words, not {tokenizer!r}."
-    )
+    split = _split_of(tokenizer)
+    if split is None:
+        raise SettingError(
+            f"tokenizer must be {_NAMES}, a regular expression, a function from a text to its "
+            f"words, or a tokenizer of spaCy or Hugging Face, not {tokenizer!r}."
+        )
+    kind = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
+    module = getattr(kind, "__module__", None) or "builtins"
+    return Tokenizer(f"function {module}.{kind.__qualname__}", split=split)
+
+
+def _split_of(tokenizer: Any) -> Split | None:
+    """Return the function of a tokenizer that splits a text, in whichever library it is."""
+    if hasattr(tokenizer, "encode_batch"):  # tokenizers.Tokenizer
+        return lambda text: tokenizer.encode(text, add_special_tokens=False).tokens
+    if hasattr(tokenizer, "make_doc"):  # a pipeline of spaCy, of which only the first step is run
+        return lambda text: [token.text for token in tokenizer.make_doc(text) if not token.is_space]
+    if callable(getattr(tokenizer, "tokenize", None)):  # transformers, NLTK
+        return tokenizer.tokenize
+    return tokenizer if callable(tokenizer) else None
+
+
+def _icu() -> Split:
+    """Return the words of ICU's dictionaries and rules, lower-cased, those with a letter only."""
+    icu = _import("icu", "PyICU")
+    breaks = icu.BreakIterator.createWordInstance(icu.Locale.getRoot())
+
+    def split(text: str) -> list[str]:
+        spelled = icu.UnicodeString(text)  # ICU counts in units of UTF-16
+        breaks.setText(spelled)
+        ends = [0, *breaks]
+        return _with_letters(str(spelled[start:end]) for start, end in pairwise(ends))
+
+    return split
+
+
+def _jieba() -> Split:
+    """Return the words of jieba, lower-cased, those with a letter only."""
+    jieba = _import("jieba", "jieba")
+    jieba.setLogLevel(logging.WARNING)
+    return lambda text: _with_letters(jieba.cut(text))
+
+
+_SEGMENTERS = {"icu": _icu, "jieba": _jieba}
+"""Tokenizers for text without spaces between words, where their packages are installed."""
+_BY_NAME = ("words", "letters", "ascii", *_SEGMENTERS)
+_NAMES = "'words', 'letters', 'ascii', 'icu', 'jieba'"
+
+
+def _with_letters(words: Iterable[str]) -> list[str]:
+    return [word.lower() for word in words if any(map(str.isalpha, word))]
+
+
+def _import(module: str, package: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"The tokenizer {module!r} needs the package {package}: pip install {package}."
+        ) from error
 
 
 def tokenizer_name(tokenizer: TokenizerLike) -> str:
@@ -68,7 +136,7 @@ def tokenizer_name(tokenizer: TokenizerLike) -> str:
     >>> tokenizer_name(re.compile("[a-z]+")), tokenizer_name(str.split)
     ('pattern [a-z]+', 'function builtins.str.split')
     """
-    if isinstance(tokenizer, str) and tokenizer in ("letters", "ascii"):
+    if isinstance(tokenizer, str) and tokenizer in _BY_NAME:
         return tokenizer
     return resolve(tokenizer).name
 
@@ -79,8 +147,8 @@ def tokenizer_from_name(name: str | None) -> TokenizerLike:
     >>> tokenizer_from_name("pattern [a-z]+")
     re.compile('[a-z]+')
     """
-    if name is None or name in ("letters", "ascii"):
-        return name or "letters"
+    if name is None or name in _BY_NAME:
+        return name or "words"
     if name == WORDS_GIVEN:
         return str.split
     found = re.fullmatch(r"pattern (.*?)(?: \(flags (\d+)\))?", name, re.DOTALL)
@@ -95,8 +163,8 @@ def tokenizer_from_name(name: str | None) -> TokenizerLike:
 def _compile(expression: str) -> re.Pattern[str]:
     if expression.isalnum():  # a misspelled name rather than a pattern
         raise SettingError(
-            f"There is no tokenizer {expression!r}: pass 'letters', 'ascii', a function, or a "
-            "regular expression such as r'\\w+'."
+            f"There is no tokenizer {expression!r}: pass {_NAMES}, a function, or a regular "
+            "expression such as r'\\w+'."
         )
     try:
         return re.compile(expression)
@@ -131,7 +199,7 @@ def letter_table() -> NDArray[np.int32]:
     """
     from qwem.corpus._word_table import CASED, DOTTED_CAPITAL_I, IGNORABLE
 
-    characters = np.arange(sys.maxunicode + 1, dtype=np.uint32)
+    characters = np.arange(_PLANES, dtype=np.uint32)
     letters = characters[np.char.isalpha(characters.view("U1"))]
     table = np.zeros(int(letters[-1]) + 1, dtype=np.int32)
     table[DOTTED_CAPITAL_I] = ord("i") | CASED  # the kernel adds the dot
@@ -142,6 +210,25 @@ def letter_table() -> NDArray[np.int32]:
     ignorable = ~cased & (_lowered(letters, "a", "Σ")[:, 2] == final)
     table[letters] = _lowered(letters, "", "")[:, 0]
     table[letters] |= np.where(cased, CASED, np.where(ignorable, IGNORABLE, 0)).astype(np.int32)
+    table.setflags(write=False)
+    return table
+
+
+@cache
+def _word_letters() -> NDArray[np.int32]:
+    """Return the letter table with what belongs to a word beside letters."""
+    from qwem.corpus._word_table import CODE_POINT, IGNORABLE, INNER, JOINING
+
+    table = letter_table()
+    characters = [*range(_PLANES), *range(0xE0100, 0xE01F0)]  # the last are variation selectors
+    marks = [c for c in characters if unicodedata.category(chr(c)).startswith("M")]
+    table = np.append(table, np.zeros(max(marks) + 1 - table.size, dtype=np.int32))
+    inner = np.array([*marks, *JOINERS, SOFT_HYPHEN], dtype=np.uint32)
+    ignorable = _lowered(inner, "a", "Σ")[:, 2] == ord("ς")
+    table[inner] = _lowered(inner, "", "")[:, 0] | INNER | np.where(ignorable, IGNORABLE, 0)
+    table[list(JOINERS)] |= JOINING
+    table[0x2019] += ord("'") - 0x2019
+    table[SOFT_HYPHEN] &= ~CODE_POINT
     table.setflags(write=False)
     return table
 

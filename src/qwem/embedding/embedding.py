@@ -298,7 +298,7 @@ class Embedding(KeyedVectorsMethods):
         self,
         texts: Iterable[Any],
         *,
-        tokenizer: Any = "letters",
+        tokenizer: Any = "words",
         phrases: Any = False,
         smoothing: float | None = 1e-4,
     ) -> NDArray[np.float32]:

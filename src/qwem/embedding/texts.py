@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from qwem import __version__
 from qwem._internal import artefact
 from qwem._internal.results import markdown_table
 from qwem.corpus import Corpus
+from qwem.corpus.tokenizer import JOINERS, SOFT_HYPHEN
 from qwem.embedding.embedding import check_words, stored_vectors
 from qwem.errors import SettingError
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 KIND = "hub"
 
-TOKENIZERS = ("letters", "ascii", "whitespace")
+TOKENIZERS = ("words", "letters", "ascii", "whitespace")
 """Tokenizers that can be described in ``tokenizer.json`` exactly."""
 
 _CARD = """\
@@ -257,11 +259,26 @@ def tokenizer_json(words: Sequence[str], tokenizer: str, unknown: str) -> dict[s
 def _normalizers(tokenizer: str) -> list[dict[str, Any]]:
     """Return the steps that leave the words of a text with spaces between them."""
     if tokenizer == "letters":
-        letters, final_sigma = _patterns()
+        letters, final_sigma = _patterns("")
         return [
             _replace(f"[^{letters}]+", " "),
             _replace(final_sigma, "ς"),
             {"type": "Lowercase"},
+        ]
+    if tokenizer == "words":
+        marks, joiners = _marks(), "".join(map(chr, JOINERS))
+        letters, final_sigma = _patterns(marks + joiners)
+        mark, joiner = _ranges(marks), _ranges(sorted(joiners))
+        no_letter = f"(?<![{letters}{mark}])"
+        return [
+            _replace(rf"\x{{{SOFT_HYPHEN:x}}}", ""),
+            _replace(f"{no_letter}[{mark}]+", " "),
+            _replace(f"{no_letter}[{joiner}]|[{joiner}](?![{letters}])", " "),
+            _replace(f"[^{letters}{mark}{joiner}]+", " "),
+            _replace(final_sigma, "ς"),
+            _replace("’", "'"),
+            {"type": "Lowercase"},
+            {"type": "NFC"},
         ]
     if tokenizer == "ascii":
         return [_replace("[^A-Za-z]+", " "), {"type": "Lowercase"}]
@@ -279,8 +296,17 @@ def _replace(pattern: str, content: str) -> dict[str, Any]:
 
 
 @cache
-def _patterns() -> tuple[str, str]:
+def _marks() -> str:
+    """Return the combining marks of Unicode."""
+    characters = map(chr, range(sys.maxunicode + 1))
+    return "".join(c for c in characters if unicodedata.category(c).startswith("M"))
+
+
+@cache
+def _patterns(inner: str) -> tuple[str, str]:
     """Return the letters of Unicode as a character class, and a pattern of final capital sigmas.
+
+    Words may have `inner` characters beside letters.
 
     Both follow Python's own `str`, whatever version of Unicode it has. The letter Σ has two lower
     cases, and `tokenizers` knows only one of them. Python writes ς after a cased letter and before
@@ -289,7 +315,8 @@ def _patterns() -> tuple[str, str]:
     letters = [c for c in map(chr, range(sys.maxunicode + 1)) if c.isalpha()]
     cased = [c for c in letters if f"{c}Σ".lower().endswith("ς")]
     known = set(cased)
-    ignorable = [c for c in letters if f"a{c}Σ".lower().endswith("ς") and c not in known]
+    inside = sorted({*letters, *inner} - known)
+    ignorable = [c for c in inside if f"a{c}Σ".lower().endswith("ς")]
     one, skipped = f"[{_ranges(cased)}]", f"[{_ranges(ignorable)}]"
     return _ranges(letters), rf"(?<={one}{skipped}*)Σ(?!{skipped}*{one})"
 

@@ -66,7 +66,7 @@ class QwemVectorizer(
         vocab_size: int | None = None,
         dim: int | None = None,
         window: int | None = None,
-        tokenizer: Any = "letters",
+        tokenizer: Any = "words",
         min_tokens: int = 0,
         weighting: WordWeighting = "mean",
         smoothing: float = 1e-4,
