@@ -129,8 +129,8 @@ def join_modules(entry: str) -> str:
     import by name (``import { a, b } from "./other.js";``), and no two of them declare one name at
     their top level.
 
-    >>> print(join_modules("svg.js")[:36])
-    // Elements of drawings in SVG. Text
+    >>> print(join_modules("theme.js")[:25])
+    // Light and dark colours
     """
     texts: dict[str, str] = {}
 

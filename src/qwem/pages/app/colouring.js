@@ -1,10 +1,9 @@
 // What the colour of a word on the map says, and its legend.
 
 import { matrix } from "./data.js";
-import { make, text, whole } from "./dom.js";
+import { make, whole } from "./dom.js";
 import { featureTitle, firstWords } from "./features.js";
-import { groupColour, groupRgb, paintAll, parseRgb, scaleOf } from "./palette.js";
-import { colour, isDark } from "./theme.js";
+import { colour, groupColour, groupRgb, isDark, paintAll, parseRgb, scaleOf } from "./theme.js";
 
 const ALPHA = 205;
 const QUIET_ALPHA = 60;
@@ -59,10 +58,10 @@ function numbered(model, values, low, high, title, ends, diverging = false) {
     (row) => (Number.isFinite(values[row]) ? scale.at(place(values[row])) : none),
     ALPHA,
   );
-  const strip = make("span", { className: "strip", "aria-hidden": "true" });
+  const strip = make("span.strip", { "aria-hidden": "true" });
   strip.style.background = scale.gradient;
-  const ramp = make("span", { className: "ramp" }, text("span", ends[0]), strip, text("span", ends[1]));
-  return { colours, legend: make("div", { className: "legend" }, text("span", title), ramp) };
+  const ramp = make("span.ramp", make("span", ends[0]), strip, make("span", ends[1]));
+  return { colours, legend: make("div.legend", make("span", title), ramp) };
 }
 
 function byTopic(model, pick) {
@@ -76,7 +75,7 @@ function byTopic(model, pick) {
   );
   let picked = -1;
   const chips = model.topics.map(({ title, size, words, colour: group }, id) => {
-    const dot = make("span", { className: "dot", "aria-hidden": "true" });
+    const dot = make("span.dot", { "aria-hidden": "true" });
     dot.style.background = groupColour(dark, group);
     const onclick = () => {
       picked = picked === id ? -1 : id;
@@ -87,17 +86,14 @@ function byTopic(model, pick) {
     };
     const about = `${whole(size)} words: ${words.join(", ")}`;
     return make(
-      "button",
-      { type: "button", className: "chip", title: about, "aria-pressed": "false", onclick },
+      "button.chip",
+      { type: "button", title: about, "aria-pressed": "false", onclick },
       dot,
       title,
     );
   });
-  const said = text("span", "Topics: press one to see it alone. Pale dots are function words.");
-  return {
-    colours,
-    legend: make("div", { className: "legend" }, said, make("span", { className: "chips" }, ...chips)),
-  };
+  const said = make("span", "Topics: press one to see it alone. Pale dots are function words.");
+  return { colours, legend: make("div.legend", said, make("span.chips", ...chips)) };
 }
 
 // The value below which a part of all numbers are.

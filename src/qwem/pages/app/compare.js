@@ -15,13 +15,11 @@ import {
   note,
   percent,
   table,
-  text,
   whole,
 } from "./dom.js";
 import { featureTitle } from "./features.js";
-import { scaleOf } from "./palette.js";
 import { drawingsIn, saveButtons } from "./saving.js";
-import { isDark } from "./theme.js";
+import { isDark, scaleOf } from "./theme.js";
 
 const MOVED = 50;
 const MATCHED = 20;
@@ -44,8 +42,8 @@ export function compareView(element, app) {
     chartBox(),
     make("div"),
     make("div", { "aria-live": "polite" }),
-    make("div", { className: "columns", "aria-live": "polite" }),
-    make("div", { className: "columns" }),
+    make("div.columns", { "aria-live": "polite" }),
+    make("div.columns"),
   ];
   element.append(
     intro(
@@ -54,28 +52,25 @@ export function compareView(element, app) {
     ),
     what,
     make(
-      "div",
-      { className: "controls" },
+      "div.controls",
       others.length > 1 ? labelled("Compare with", second) : null,
       labelled("Words that occur in both at least", least),
     ),
     make(
-      "div",
-      { className: "split even" },
-      make("section", { "aria-label": "Words that differ" }, text("h2", "Words that differ most"), list),
+      "div.split.even",
+      make("section", { "aria-label": "Words that differ" }, make("h2", "Words that differ most"), list),
       make(
         "div",
-        {},
         make(
           "section",
           { "aria-label": "Neighbours in both models" },
-          text("h2", "Neighbours in both"),
+          make("h2", "Neighbours in both"),
           both,
         ),
         make(
           "section",
           { "aria-label": "Overlap of features" },
-          text("h2", "Features in common"),
+          make("h2", "Features in common"),
           matched,
           heat,
         ),
@@ -96,7 +91,7 @@ export function compareView(element, app) {
 
   function update() {
     [second.value, least.value] = [String(state.b), String(state.least)];
-    if (!moved.length) list.replaceChildren(text("p", "Comparing…", "waiting"));
+    if (!moved.length) list.replaceChildren(make("p.waiting", "Comparing…"));
     const name = `0-${state.b}`;
     return use(
       Promise.all([app.load(0), app.load(state.b), json(`compare/${name}`), matrix(`distances/${name}`)]),
@@ -116,9 +111,8 @@ export function compareView(element, app) {
     const facts = (model) =>
       make(
         "section",
-        {},
-        text("h3", model.name),
-        text("p", model.facts.map(([number, label]) => `${number} ${label}`).join(", ") + "."),
+        make("h3", model.name),
+        make("p", model.facts.map(([number, label]) => `${number} ${label}`).join(", ") + "."),
         note(model.about),
       );
     what.replaceChildren(facts(one), facts(other));
@@ -166,7 +160,7 @@ export function compareView(element, app) {
       make(
         "section",
         { "aria-label": model.name },
-        text("h3", `${state.word} in ${model.name}`),
+        make("h3", `${state.word} in ${model.name}`),
         found.length ? foundList(found) : note("This model does not have the word."),
       );
     return useBoth(
@@ -191,8 +185,7 @@ export function compareView(element, app) {
       ),
       make(
         "details",
-        {},
-        text("summary", "Which feature matches which"),
+        make("summary", "Which feature matches which"),
         table([one.name, other.name, "overlap"], partners, "Features that match"),
       ),
     );

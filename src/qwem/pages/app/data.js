@@ -1,7 +1,26 @@
+// The closed form of a training run, mode by mode (Lemma 3.4).
+
+// s_k(t) = s_k(0) / (e^{−γt} + s_k²(0)(1 − e^{−γt})/λ)^½ with γ the rate of mode k.
+function singularValue(run, k, time) {
+  const start = run.start[k];
+  const decay = -run.rates[k] * time;
+  const root = Math.sqrt(Math.abs(run.eigenvalues[k]));
+  const learned = (start * Math.sqrt(-Math.expm1(decay))) / root;
+  return start / Math.hypot(Math.exp(decay / 2), learned);
+}
+
+// The loss L/g = ¼ Σ_k (s_k⁴ − 2λ_k s_k²) of the first `dim` modes, which is zero for W = 0.
+export function lossAt(run, time, dim) {
+  let sum = 0;
+  for (let k = 0; k < dim; k++) {
+    const square = singularValue(run, k, time) ** 2;
+    sum += square * (square - 2 * Math.abs(run.eigenvalues[k]));
+  }
+  return sum / 4;
+}
+
 // Data of the page: named parts, which are elements of a file or come from a server, and the models
 // that are made of them. Everything else is the same in both.
-
-import { singularValue } from "./dynamics.js";
 
 const NUMBERS = {
   i1: Int8Array,
@@ -96,7 +115,7 @@ class Matrix {
 
 // Vectors of words: the vector of word i is r_ik w_k for k up to the dimension d, where w_k is s_k(t)
 // in a closed form. `dials` are { d, t }; t is in units of τ₁, and left out at the end of training.
-export class Space {
+class Space {
   constructor(number, facts, words) {
     Object.assign(this, facts);
     this.number = number;
@@ -280,7 +299,7 @@ export class UnknownWords extends Error {
 }
 
 // Up to five words within two edits, the closest first and the more frequent before others.
-export function closeSpellings(words, typed) {
+function closeSpellings(words, typed) {
   const near = [];
   for (const word of words) {
     if (Math.abs(word.length - typed.length) > 2) continue;

@@ -2,10 +2,14 @@
 
 import { UnknownWords } from "./data.js";
 
-// An element with properties (attributes where the name has a dash, or is `role` or `list`).
-export function make(tag, properties = {}, ...children) {
+// An element: its tag and classes ("p.note"), properties if it has any (attributes where the name has a
+// dash, or is `role` or `list`), and children.
+export function make(kind, ...rest) {
+  const [tag, ...classes] = kind.split(".");
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
+  const [given, children] = rest[0]?.constructor === Object ? [rest[0], rest.slice(1)] : [{}, rest];
+  element.className = classes.join(" ");
+  for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
     if (name.includes("-") || name === "role" || name === "list") element.setAttribute(name, value);
     else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -15,16 +19,15 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-export const text = (tag, content, className = "") => make(tag, { textContent: content, className });
-export const note = (content) => text("p", content, "note");
+export const note = (content) => make("p.note", content);
 
 // A control with its visible name.
 export function labelled(name, control, className = "") {
-  return make("label", { className }, text("span", name), control);
+  return make("label", { className }, make("span", name), control);
 }
 
 export function button(name, onclick, more = {}) {
-  return make("button", { type: "button", textContent: name, onclick, ...more });
+  return make("button", { type: "button", onclick, ...more }, name);
 }
 
 // A form whose fields and button are in one line.
@@ -33,11 +36,11 @@ export function form(submit, ...children) {
     event.preventDefault();
     submit();
   };
-  return make("form", { className: "controls", onsubmit }, ...children);
+  return make("form.controls", { onsubmit }, ...children);
 }
 
 export function submitButton(name) {
-  return make("button", { type: "submit", className: "main", textContent: name });
+  return make("button.main", { type: "submit" }, name);
 }
 
 // A menu of choices: value and text of each.
@@ -62,21 +65,20 @@ export function range(max, step, oninput) {
 export function table(head, rows, caption, className = "") {
   const cells = (tag, row) => row.map((cell) => make(tag, tag === "th" ? { scope: "col" } : {}, cell));
   return make(
-    "div",
-    { className: "scroll" },
+    "div.scroll",
     make(
       "table",
       { className },
-      text("caption", caption, "hidden"),
-      head.length ? make("thead", {}, make("tr", {}, ...cells("th", head))) : null,
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...cells("td", row)))),
+      make("caption.hidden", caption),
+      head.length ? make("thead", make("tr", ...cells("th", head))) : null,
+      make("tbody", ...rows.map((row) => make("tr", ...cells("td", row)))),
     ),
   );
 }
 
 // A sentence about something that went wrong; of unknown words with close spellings to press.
 export function complaint(error, follow) {
-  const said = make("p", { className: "unknown", role: "status" });
+  const said = make("p.unknown", { role: "status" });
   said.append(error instanceof Error ? error.message : String(error));
   if (error instanceof UnknownWords && error.close.length) {
     said.append(" Close spellings: ");
@@ -91,11 +93,11 @@ export function complaint(error, follow) {
 
 // A heading and a sentence that says what one sees.
 export function intro(title, sentence) {
-  return make("div", { className: "intro" }, text("h1", title), text("p", sentence));
+  return make("div.intro", make("h1", title), make("p", sentence));
 }
 
 export function chartBox() {
-  return make("div", { className: "chart" });
+  return make("div.chart");
 }
 
 export function wordButton(word, follow) {
@@ -104,7 +106,7 @@ export function wordButton(word, follow) {
 
 // A number with a bar behind it that is as long as the number is large, one being the longest.
 export function bar(value, shown = value.toFixed(2)) {
-  const element = text("span", shown, "bar");
+  const element = make("span.bar", shown);
   element.style.setProperty("--part", Math.min(1, Math.max(value, 0)).toFixed(4));
   return element;
 }
@@ -112,9 +114,9 @@ export function bar(value, shown = value.toFixed(2)) {
 // A list of words with their cosines as bars; with `follow` each word is a button.
 export function foundList(found, follow) {
   const items = found.map(([word, cosine]) =>
-    make("li", {}, follow ? wordButton(word, follow) : text("span", word, "word"), bar(cosine)),
+    make("li", follow ? wordButton(word, follow) : make("span.word", word), bar(cosine)),
   );
-  return make("ol", { className: "found" }, ...items);
+  return make("ol.found", ...items);
 }
 
 // Words in a row, divided by commas, each a button.

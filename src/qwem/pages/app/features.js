@@ -1,20 +1,8 @@
 // Features: cards titled by words, which can be named and shown on the map, and the spectrum.
 
+import { drawChart, shortNumber, spectrumChart } from "./charts.js";
 import { ask } from "./data.js";
-import {
-  button,
-  chartBox,
-  complaint,
-  intro,
-  labelled,
-  make,
-  note,
-  percent,
-  text,
-  wordButton,
-} from "./dom.js";
-import { drawChart, shortNumber } from "./chart.js";
-import { spectrumChart } from "./charts.js";
+import { button, chartBox, complaint, intro, labelled, make, note, percent, wordButton } from "./dom.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const CARDS = 24;
@@ -76,11 +64,11 @@ export const SPECTRUM_NOTE =
 export function featureView(element, app) {
   const { model } = app;
   const closed = model.featureSpace.run;
-  const cards = make("div", { className: "cards" });
+  const cards = make("div.cards");
   const plain = { autocapitalize: "none", spellcheck: false, oninput: () => show() };
   const search = make("input", { type: "search", placeholder: "word or name", ...plain });
   const hide = make("input", { type: "checkbox", checked: true, onchange: () => show() });
-  const said = make("span", { className: "said", role: "status" });
+  const said = make("span.said", { role: "status" });
   const more = button("Show more features", () => {
     count += CARDS;
     show();
@@ -94,16 +82,10 @@ export function featureView(element, app) {
         ? "A feature is a direction along which the closed form distinguishes words: an eigenvector of its matrix. The first ones explain most of the text and are learned first. Which end is called positive has no meaning. The number beside a word is its cosine with the feature."
         : "These vectors came without a closed form. Their principal axes take the place of features.",
     ),
-    make(
-      "div",
-      { className: "controls" },
-      labelled("Search", search),
-      labelled("Hide features of function words", hide),
-      said,
-    ),
+    make("div.controls", labelled("Search", search), labelled("Hide features of function words", hide), said),
     cards,
-    make("div", { className: "save" }, more),
-    text("h2", "The spectrum"),
+    make("div.save", more),
+    make("h2", "The spectrum"),
     note(SPECTRUM_NOTE),
     spectrum,
     saveButtons({
@@ -153,7 +135,7 @@ export function featureView(element, app) {
 export function featureCard(app, feature) {
   const { model } = app;
   const { rank } = feature;
-  const heading = text("h3", featureTitle(model, rank));
+  const heading = make("h3", featureTitle(model, rank));
   const facts = [
     `feature ${rank}`,
     `${percent(feature.share, 1)} of the spectrum`,
@@ -166,14 +148,13 @@ export function featureCard(app, feature) {
       { className: side },
       make(
         "ol",
-        {},
         ...found.map(({ word, cosine }) =>
-          make("li", {}, wordButton(word, app.follow), text("span", Math.abs(cosine).toFixed(2), "cosine")),
+          make("li", wordButton(word, app.follow), make("span.cosine", Math.abs(cosine).toFixed(2))),
         ),
       ),
       found.length ? null : note("No frequent word lies at this end."),
     );
-  const said = make("span", { className: "said", role: "status" });
+  const said = make("span.said", { role: "status" });
   const field = make("input", {
     type: "text",
     value: feature.name,
@@ -193,26 +174,19 @@ export function featureCard(app, feature) {
   };
   const other = rank === 1 ? Math.min(2, model.featureSpace.dim) : 1;
   return make(
-    "article",
-    { className: "card", "data-rank": String(rank) },
+    "article.card",
+    { "data-rank": String(rank) },
     heading,
-    text("p", facts.join(" · "), "facts"),
-    make("div", { className: "ends" }, end("positive", feature.positive), end("negative", feature.negative)),
+    make("p.facts", facts.join(" · ")),
+    make("div.ends", end("positive", feature.positive), end("negative", feature.negative)),
     make(
-      "div",
-      { className: "save" },
+      "div.save",
       button("On the map", () => app.go("map", { by: "features", x: rank, y: other }), {
         "aria-label": `Show feature ${rank} on the map`,
       }),
     ),
     model.can_name
-      ? make(
-          "form",
-          { className: "naming", onsubmit: keep },
-          field,
-          make("button", { type: "submit", textContent: "Keep" }),
-          said,
-        )
+      ? make("form.naming", { onsubmit: keep }, field, make("button", { type: "submit" }, "Keep"), said)
       : null,
   );
 }

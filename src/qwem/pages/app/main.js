@@ -1,16 +1,14 @@
 // The application: reads its data, shows the view that the address names, and keeps the address right.
 
-import { analogyView } from "./analogies.js";
-import { axisView } from "./axes.js";
 import { compareView } from "./compare.js";
-import { conceptView } from "./concepts.js";
 import { Model, json } from "./data.js";
+import { analogyView, axisView } from "./directions.js";
 import { complaint, labelled, make, menu } from "./dom.js";
 import { featureView } from "./features.js";
 import { mapView } from "./map.js";
 import { overviewView } from "./overview.js";
-import { startThemes } from "./theme.js";
-import { startTips } from "./tips.js";
+import { conceptView } from "./relations.js";
+import { startThemes, startTips } from "./theme.js";
 import { trainingView } from "./training.js";
 import { wordView } from "./word.js";
 
@@ -58,7 +56,7 @@ async function start() {
   });
 }
 
-export function loadModel(number) {
+function loadModel(number) {
   if (!models.has(number)) models.set(number, Model.load(number, page.models[number]));
   return models.get(number);
 }
@@ -137,14 +135,17 @@ function chosen() {
 function showHeader() {
   const fitting = Object.entries(VIEWS).filter(([, { fits }]) => fits?.(app) ?? true);
   const links = fitting.map(([name, { title }]) =>
-    make("a", {
-      href: `#${name}`,
-      textContent: title,
-      onclick: (event) => {
-        event.preventDefault();
-        if (shown !== name) location.hash = visited.get(name) ?? writeAddress(name, chosen());
+    make(
+      "a",
+      {
+        href: `#${name}`,
+        onclick: (event) => {
+          event.preventDefault();
+          if (shown !== name) location.hash = visited.get(name) ?? writeAddress(name, chosen());
+        },
       },
-    }),
+      title,
+    ),
   );
   document.getElementById("views").replaceChildren(...links);
   const { model, space } = app;

@@ -1,7 +1,7 @@
 // The map: all words by topic, on two features, or on two axes of one's own words.
 
-import { axisOf } from "./axes.js";
 import { colourChoices, colouring } from "./colouring.js";
+import { axisOf } from "./directions.js";
 import {
   button,
   complaint,
@@ -13,14 +13,12 @@ import {
   menu,
   note,
   numberIn,
-  text,
   whole,
   wordField,
 } from "./dom.js";
 import { axisTitle, featureChoices } from "./features.js";
-import { groupColour, parseRgb } from "./palette.js";
 import { saveButtons } from "./saving.js";
-import { colour, isDark } from "./theme.js";
+import { colour, groupColour, isDark, parseRgb } from "./theme.js";
 import { WordMap } from "./wordmap.js";
 
 const WAYS = [
@@ -49,12 +47,12 @@ export function mapLook(ink = "ink") {
 
 // A box that a map fills, with a note beside the word under the pointer.
 export function mapBox(label) {
-  const box = make("div", { className: "words", tabIndex: 0, role: "application", "aria-label": label });
-  const tip = make("div", { className: "tip", hidden: true, "aria-hidden": "true" });
+  const box = make("div.words", { tabIndex: 0, role: "application", "aria-label": label });
+  const tip = make("div.tip", { hidden: true, "aria-hidden": "true" });
   const hover = (lines, x, y) => {
     tip.hidden = !lines.length;
     if (!lines.length) return;
-    tip.replaceChildren(text("b", lines[0]), ...lines.slice(1).map((line) => text("span", line)));
+    tip.replaceChildren(make("b", lines[0]), ...lines.slice(1).map((line) => make("span", line)));
     const room = tip.parentElement.clientWidth - tip.offsetWidth - 8;
     tip.style.left = `${Math.max(4, Math.min(x + 12, room))}px`;
     tip.style.top = `${Math.min(y + 12, box.clientHeight - tip.offsetHeight - 4)}px`;
@@ -116,7 +114,7 @@ export function mapView(element, app) {
       }),
     ]),
   );
-  const group = (...children) => make("span", { className: "group" }, ...children);
+  const group = (...children) => make("span.group", ...children);
   const ofFeatures = group(labelled("Across", across), labelled("Up", up));
   const ofWords = group(
     group("Across from", fields.xf, "to", fields.xt),
@@ -134,13 +132,13 @@ export function mapView(element, app) {
     },
     onkeydown: ({ key }) => key === "Enter" && foundWords().length && jump(words[foundWords()[0]]),
   });
-  const matches = make("span", { className: "said", role: "status" });
+  const matches = make("span.said", { role: "status" });
 
   const { box, tip, hover } = mapBox(
     "Map of words. Arrow keys move it, plus and minus zoom, zero shows all. Search finds words.",
   );
-  const bottom = make("div", { className: "axis across" });
-  const left = make("div", { className: "axis up" });
+  const bottom = make("div.axis.across");
+  const left = make("div.axis.up");
   const lasso = button(
     "Select words",
     () => {
@@ -151,25 +149,23 @@ export function mapView(element, app) {
     { "aria-pressed": "false" },
   );
   const zoom = make(
-    "div",
-    { className: "zoom" },
+    "div.zoom",
     button("+", () => map.zoomBy(1.6), { "aria-label": "Zoom in" }),
     button("−", () => map.zoomBy(1 / 1.6), { "aria-label": "Zoom out" }),
     button("All", () => map.fit(), { "aria-label": "Show all words" }),
     lasso,
   );
   const legend = make("div");
-  const panel = make("aside", { className: "aside", "aria-live": "polite", "aria-label": "Selected words" });
-  const waiting = make("p", { className: "waiting", role: "status", hidden: true });
-  const stage = make("div", { className: "stage" }, left, box, zoom, tip, waiting);
+  const panel = make("aside.aside", { "aria-live": "polite", "aria-label": "Selected words" });
+  const waiting = make("p.waiting", { role: "status", hidden: true });
+  const stage = make("div.stage", left, box, zoom, tip, waiting);
   element.append(
     intro(
       "Map",
       "Every dot is a word, near those that are used alike. Drag to move, scroll to zoom: more words get labels. Press a word for its neighbours.",
     ),
     make(
-      "div",
-      { className: "controls" },
+      "div.controls",
       labelled("Find", search),
       matches,
       labelled("Place words by", by),
@@ -178,7 +174,7 @@ export function mapView(element, app) {
       labelled("Colour by", colours),
       ofColour,
     ),
-    make("div", { className: "split" }, make("div", { className: "large" }, stage, bottom, legend), panel),
+    make("div.split", make("div.large", stage, bottom, legend), panel),
     saveButtons({
       name: "map",
       drawing: () => map.drawing("Map of words"),
@@ -346,7 +342,7 @@ export function mapView(element, app) {
         find(),
         (found) =>
           panel.replaceChildren(
-            text("h2", word),
+            make("h2", word),
             note(
               `${whole(model.counts[rows[0]])} times, in the topic “${model.topics[model.labels[rows[0]]].title}”. Its nearest words:`,
             ),
@@ -355,8 +351,7 @@ export function mapView(element, app) {
               jump,
             ),
             make(
-              "div",
-              { className: "save" },
+              "div.save",
               button("More about this word", () => app.follow(word)),
               clear,
             ),
@@ -367,16 +362,15 @@ export function mapView(element, app) {
     const listed = rows.slice(0, LISTED).map((row) =>
       make(
         "li",
-        {},
         button(words[row], () => select([row]), { className: "word" }),
       ),
     );
     const parts = rows.length
       ? [
-          text("h2", `${whole(rows.length)} words`),
-          make("ul", { className: "several" }, ...listed),
+          make("h2", `${whole(rows.length)} words`),
+          make("ul.several", ...listed),
           rows.length > LISTED ? note("These are the most frequent; Save table has all.") : "",
-          make("div", { className: "save" }, clear),
+          make("div.save", clear),
         ]
       : [note("Press a word to see its neighbours, or select several with a loop.")];
     return usePanel(Promise.resolve(), () => panel.replaceChildren(...parts));

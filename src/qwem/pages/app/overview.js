@@ -1,10 +1,10 @@
 // The overview: a page to read and to print. What the text is about, what the model knows, how it
 // was learned, and how it was made.
 
-import { completeAnalogy, knownAnalogies } from "./analogies.js";
+import { shape } from "./charts.js";
 import { colouring } from "./colouring.js";
-import { examplePairs, verdict } from "./concepts.js";
 import { largest, matrix } from "./data.js";
+import { completeAnalogy, knownAnalogies } from "./directions.js";
 import {
   bar,
   button,
@@ -17,16 +17,14 @@ import {
   percent,
   submitButton,
   table,
-  text,
   whole,
   wordField,
   wordRow,
 } from "./dom.js";
 import { SPECTRUM_NOTE, drawSpectrum, featureCard } from "./features.js";
 import { mapBox, mapLook, topicPlaces, topicTitles } from "./map.js";
-import { groupColour } from "./palette.js";
-import { shape } from "./svg.js";
-import { isDark } from "./theme.js";
+import { examplePairs, verdict } from "./relations.js";
+import { groupColour, isDark } from "./theme.js";
 import { replay } from "./training.js";
 import { startingWord } from "./word.js";
 import { WordMap } from "./wordmap.js";
@@ -42,14 +40,12 @@ export function overviewView(element, app) {
   let run = null;
   let started = false;
 
-  const section = (id, title, ...children) =>
-    make("section", { id, className: "part" }, text("h2", title), ...children);
-  const prose = (...paragraphs) =>
-    make("div", { className: "prose" }, ...paragraphs.map((each) => text("p", each)));
+  const section = (id, title, ...children) => make("section.part", { id }, make("h2", title), ...children);
+  const prose = (...paragraphs) => make("div.prose", ...paragraphs.map((each) => make("p", each)));
 
   // A part that comes later: it says what is awaited, and vanishes if there is nothing to show.
   function later(part, promise, fill) {
-    const waiting = text("p", "Computing…", "waiting");
+    const waiting = make("p.waiting", "Computing…");
     part.append(waiting);
     promise
       .then((found) => {
@@ -63,17 +59,14 @@ export function overviewView(element, app) {
 
   function opening() {
     const field = wordField(startingWord(model), { "aria-label": "Word to look up" });
-    const tiles = model.facts.map(([number, label]) =>
-      make("div", {}, text("dt", label), text("dd", number)),
-    );
+    const tiles = model.facts.map(([number, label]) => make("div", make("dt", label), make("dd", number)));
     return make(
-      "div",
-      { className: "opening" },
-      text("p", "Word embeddings in closed form", "kicker"),
-      text("h1", page.title),
-      text("p", model.about, "lead"),
+      "div.opening",
+      make("p.kicker", "Word embeddings in closed form"),
+      make("h1", page.title),
+      make("p.lead", model.about),
       form(() => app.follow(field.value), labelled("Look up a word", field), submitButton("Show")),
-      make("dl", { className: "tiles" }, ...tiles),
+      make("dl.tiles", ...tiles),
     );
   }
 
@@ -92,10 +85,9 @@ export function overviewView(element, app) {
       prose(
         "Each dot is a word, near those that are used alike. Colours are topics, named by their most telling words; pale dots are function words.",
       ),
-      make("figure", {}, make("div", { className: "stage" }, box, tip)),
+      make("figure", make("div.stage", box, tip)),
       make(
-        "div",
-        { className: "save" },
+        "div.save",
         button("Open the map", () => app.go("map")),
       ),
     );
@@ -113,17 +105,16 @@ export function overviewView(element, app) {
     };
     redraws.push(draw);
     const cards = model.topics.slice(0, TOPIC_CARDS).map(({ title, words, share, size, colour: group }) => {
-      const dot = make("span", { className: "dot", "aria-hidden": "true" });
+      const dot = make("span.dot", { "aria-hidden": "true" });
       redraws.push(() => (dot.style.background = groupColour(isDark(), group)));
       return make(
-        "article",
-        { className: "card topic" },
-        make("h3", {}, dot, title),
-        text("p", `${percent(share, 1)} of the text without function words, ${whole(size)} words`, "facts"),
-        make("p", {}, ...wordRow(words, app.follow)),
+        "article.card.topic",
+        make("h3", dot, title),
+        make("p.facts", `${percent(share, 1)} of the text without function words, ${whole(size)} words`),
+        make("p", ...wordRow(words, app.follow)),
       );
     });
-    part.append(make("div", { className: "cards" }, ...cards));
+    part.append(make("div.cards", ...cards));
     return part;
   }
 
@@ -144,7 +135,7 @@ export function overviewView(element, app) {
       });
       const words = largest(often, DIFFERENT).map(([row]) => model.words[row]);
       const list = wordRow(words, (word) => app.go("compare", { word }));
-      return words.length ? [make("p", { className: "prose" }, ...list)] : null;
+      return words.length ? [make("p.prose", ...list)] : null;
     });
   }
 
@@ -172,7 +163,7 @@ export function overviewView(element, app) {
   }
 
   function analogies() {
-    const list = make("ul", { className: "plain" });
+    const list = make("ul.plain");
     Promise.all(
       knownAnalogies(model)
         .slice(0, 4)
@@ -180,7 +171,7 @@ export function overviewView(element, app) {
     ).then((found) => {
       for (const [[a, b, c], answer] of found) {
         const more = button(answer ?? "", () => app.go("analogies", { a, b, c }), { className: "word" });
-        list.append(make("li", {}, `${a} is to ${b} as ${c} is to `, more));
+        list.append(make("li", `${a} is to ${b} as ${c} is to `, more));
       }
     });
     return list;
@@ -195,10 +186,9 @@ export function overviewView(element, app) {
       prose(
         "Features are the directions along which the closed form distinguishes words, the strongest first. Words at one end of a feature occur near similar words, and so do those at the other. Features of function words are left out here.",
       ),
-      make("div", { className: "cards" }, ...shown.map((feature) => featureCard(app, feature))),
+      make("div.cards", ...shown.map((feature) => featureCard(app, feature))),
       make(
-        "div",
-        { className: "save" },
+        "div.save",
         button("All features", () => app.go("features")),
       ),
     );
@@ -227,10 +217,9 @@ export function overviewView(element, app) {
         drawn && numbers[i].length ? [...row, sparkline(drawn, numbers[i], bounds)] : row,
       );
       return make(
-        "div",
-        { className: "result" },
-        text("h3", title),
-        heading ? text("p", heading, "heading") : null,
+        "div.result",
+        make("h3", title),
+        heading ? make("p.heading", heading) : null,
         table(drawn ? [...header, ""] : header, cells, title, "results"),
         more ? note(`And ${whole(more)} more rows.`) : null,
       );
@@ -278,8 +267,7 @@ export function overviewView(element, app) {
       ]);
       return [
         make(
-          "div",
-          { className: "columns" },
+          "div.columns",
           left.length
             ? table(["analogies", "3CosAdd", "3CosMul", "asked", "skipped"], left, "Analogies", "scores")
             : null,
@@ -298,17 +286,16 @@ export function overviewView(element, app) {
       "making",
       "How it was made",
       prose(...model.paragraphs),
-      text("h3", "The spectrum"),
+      make("h3", "The spectrum"),
       prose(SPECTRUM_NOTE),
-      make("figure", {}, spectrum),
+      make("figure", spectrum),
       model.settings.length
         ? make(
             "details",
-            {},
-            text("summary", "All settings"),
+            make("summary", "All settings"),
             table(
               [],
-              model.settings.map(([name, value, meaning]) => [text("code", name), value, meaning]),
+              model.settings.map(([name, value, meaning]) => [make("code", name), value, meaning]),
               "Settings",
             ),
           )

@@ -8,7 +8,7 @@ const SPACE = "http://www.w3.org/2000/svg";
 
 // Buttons to save what a view shows. `table` returns rows; `drawing` returns one SVG, or null.
 export function saveButtons({ name, table, drawing }) {
-  const said = make("span", { className: "said", role: "status" });
+  const said = make("span.said", { role: "status" });
   const save = (blob, ending) => {
     if (blob) download(blob, `${name}.${ending}`);
     said.textContent = blob ? "Saved." : "There is nothing to save yet.";
@@ -37,12 +37,12 @@ export function saveButtons({ name, table, drawing }) {
       }
     }),
   );
-  return make("div", { className: "save" }, ...buttons, said);
+  return make("div.save", ...buttons, said);
 }
 
 // Rows as comma-separated values (RFC 4180). Text that a spreadsheet would take for a formula gets
 // an apostrophe in front.
-export function csv(rows) {
+function csv(rows) {
   const cell = (value) => {
     let shown = value === null || value === undefined ? "" : String(value);
     if (typeof value === "string" && /^[=+\-@\t\r]/.test(value)) shown = `'${value}`;

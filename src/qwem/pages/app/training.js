@@ -1,15 +1,13 @@
 // Training replayed: words move through two features as the closed form says, at any time and dimension.
 
-import { drawChart, drawMarks } from "./chart.js";
-import { strengthLines, strengthMarks } from "./charts.js";
-import { chartBox, intro, labelled, make, menu, note, numberIn, range, text, wordField } from "./dom.js";
-import { lossAt } from "./dynamics.js";
+import { drawChart, drawMarks, strengthLines, strengthMarks } from "./charts.js";
+import { lossAt } from "./data.js";
+import { chartBox, intro, labelled, make, menu, note, numberIn, range, wordField } from "./dom.js";
 import { axisTitle, featureChoices, featureTitle } from "./features.js";
+import { boundsOf } from "./layers.js";
 import { mapBox, mapLook } from "./map.js";
-import { paintAll, parseRgb } from "./palette.js";
 import { drawingsIn, saveButtons } from "./saving.js";
-import { boundsOf } from "./spatial_index.js";
-import { colour } from "./theme.js";
+import { colour, paintAll, parseRgb } from "./theme.js";
 import { lastTime } from "./word.js";
 import { WordMap } from "./wordmap.js";
 
@@ -20,7 +18,7 @@ const GRID = 160;
 
 // Make a button play and pause a run from 0 to `end`. It keeps the time itself, because a slider
 // rounds it; from the end it begins anew.
-export function player(button, { end, now, show, ended }) {
+function player(button, { end, now, show, ended }) {
   let playing = null; // the last frame
 
   function stop() {
@@ -64,7 +62,7 @@ export function replay(app, changed = () => {}) {
   let loaded = "";
   let bounds;
 
-  const play = make("button", { type: "button", textContent: "▶ Play", className: "main" });
+  const play = make("button.main", { type: "button" }, "▶ Play");
   const time = range(end, "any", () => {
     clock.stop();
     set({ t: Number(time.value) });
@@ -84,20 +82,13 @@ export function replay(app, changed = () => {}) {
   const { box, tip, hover } = mapBox(
     "Words at the chosen time. Arrow keys move the picture, plus and minus zoom.",
   );
-  const bottom = make("div", { className: "axis across" });
-  const left = make("div", { className: "axis up" });
+  const bottom = make("div.axis.across");
+  const left = make("div.axis.up");
   const element = make(
-    "div",
-    { className: "replay" },
-    make("div", { className: "controls" }, play, labelled("Time t/τ₁", time, "grow"), now),
-    make(
-      "div",
-      { className: "controls" },
-      labelled("Across", across),
-      labelled("Up", up),
-      labelled("Follow a word", followed),
-    ),
-    make("div", { className: "stage" }, left, box, tip),
+    "div.replay",
+    make("div.controls", play, labelled("Time t/τ₁", time, "grow"), now),
+    make("div.controls", labelled("Across", across), labelled("Up", up), labelled("Follow a word", followed)),
+    make("div.stage", left, box, tip),
     bottom,
   );
   const map = new WordMap(
@@ -211,15 +202,13 @@ export function trainingView(element, app) {
       `Training learns one feature after the other, the strongest first. Press play, or move the dials: words start together and part as features are learned. A formula gives this run; no network was trained. Time is measured in units of τ₁, when the first feature is learned. A model of d dimensions learns the first d features and no more. ${model.training_note}`,
     ),
     make(
-      "div",
-      { className: "split even" },
+      "div.split.even",
       run.element,
       make(
-        "div",
-        { className: "aside charts" },
-        text("h2", "Strength of features"),
+        "div.aside.charts",
+        make("h2", "Strength of features"),
         strengths,
-        text("h2", "Loss"),
+        make("h2", "Loss"),
         losses,
         note("Lines are the closed form; dots, if there are any, are a run that was trained."),
       ),

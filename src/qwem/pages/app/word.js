@@ -19,7 +19,6 @@ import {
   range,
   signed,
   submitButton,
-  text,
   whole,
   wordButton,
   wordField,
@@ -42,7 +41,7 @@ export function startingWord(model) {
 // The parts that words near both have in the cosine of two words, and the rest, which add up to it.
 // With N the directions of those words, a·b = a·P b + rest, where P projects on them (ridge
 // regression), and the part of word i is the mean of α_i (b·n_i) and β_i (a·n_i).
-export async function whySimilar(space, a, b, dials = {}) {
+async function whySimilar(space, a, b, dials = {}) {
   const [one, other] = await space.directions([a, b], dials);
   const cosine = dot(one, other);
   const middle = one.map((value, k) => value + other[k]);
@@ -102,7 +101,7 @@ export function wordView(element, app) {
   });
   const time = range(end, "any", () => set({ t: Number(time.value) }));
   const now = make("output", { role: "status" });
-  const heading = text("h2", "", "theword");
+  const heading = make("h2.theword", "");
   const facts = note("");
   const box = (id) => make("div", { "aria-live": "polite", id });
   const [neighbours, collocates, sentences] = ["word-neighbours", "word-collocates", "word-sentences"].map(
@@ -110,10 +109,10 @@ export function wordView(element, app) {
   );
   const strongest = chartBox();
   const otherField = wordField("", { name: "other", "aria-label": "Another word" });
-  const why = make("p", { className: "answer", role: "status" });
+  const why = make("p.answer", { role: "status" });
   const parts = chartBox();
   const section = (title, ...children) =>
-    make("section", { "aria-label": title }, text("h3", title), ...children);
+    make("section", { "aria-label": title }, make("h3", title), ...children);
   element.append(
     intro(
       "Words",
@@ -121,21 +120,18 @@ export function wordView(element, app) {
     ),
     form(() => set({ word: field.value, other: "" }), labelled("Word", field), submitButton("Show")),
     make(
-      "details",
-      { className: "dials" },
-      text("summary", "Fewer dimensions, earlier in training"),
+      "details.dials",
+      make("summary", "Fewer dimensions, earlier in training"),
       make(
-        "div",
-        { className: "controls" },
+        "div.controls",
         labelled("Dimension d", dim, "grow"),
         space.run ? labelled("Time t/τ₁", time, "grow") : null,
         now,
       ),
     ),
-    make("div", { className: "titleline" }, heading, facts),
+    make("div.titleline", heading, facts),
     make(
-      "div",
-      { className: "columns" },
+      "div.columns",
       section("Used like", neighbours),
       section("Occurs with", collocates),
       section("Its strongest features", strongest),
@@ -238,7 +234,6 @@ export function wordView(element, app) {
       const ask = { className: "quiet", "aria-label": `Why is ${word} similar?` };
       return make(
         "li",
-        {},
         wordButton(word, go),
         bar(cosine, `${cosine.toFixed(2)}${interval}`),
         button("why?", () => set({ other: word }), ask),
@@ -246,7 +241,7 @@ export function wordView(element, app) {
     });
     const sure = answer.some(({ low }) => low !== undefined);
     neighbours.replaceChildren(
-      make("ol", { className: "found with" }, ...items),
+      make("ol.found.with", ...items),
       sure
         ? note(`In brackets: where the number lies in 95% of ${model.replicates} replicates of the text.`)
         : "",
@@ -286,15 +281,12 @@ export function wordView(element, app) {
     const column = ([side, list]) =>
       make(
         "div",
-        {},
-        text("p", side, "side"),
+        make("p.side", side),
         make(
-          "ol",
-          { className: "found" },
+          "ol.found",
           ...list.map(({ word, ratio }) =>
             make(
               "li",
-              {},
               wordButton(word, go),
               bar(Math.log(ratio) / most, `${ratio < 10 ? ratio.toFixed(1) : whole(ratio)}×`),
             ),
@@ -303,7 +295,7 @@ export function wordView(element, app) {
         list.length ? null : note("No word more often than by chance."),
       );
     collocates.replaceChildren(
-      make("div", { className: "sides" }, ...named.map(column)),
+      make("div.sides", ...named.map(column)),
       note("How many times more often than by chance; pairs with the most evidence first."),
     );
   }
@@ -344,11 +336,11 @@ export function wordView(element, app) {
       findSentences(),
       (lines) => {
         const cells = ({ before, word, after }) =>
-          make("li", {}, text("span", before, "before"), text("b", word), text("span", after));
+          make("li", make("span.before", before), make("b", word), make("span", after));
         found.sentences = lines;
         sentences.replaceChildren(
           lines.length
-            ? make("ol", { className: "passages" }, ...lines.map(cells))
+            ? make("ol.passages", ...lines.map(cells))
             : note("The text at hand has no such passage."),
           page.live ? "" : note("This file has a few passages for each word; qwem explore finds all."),
         );
@@ -413,7 +405,7 @@ export function wordView(element, app) {
 
 // Passages with a word, and with another one if it is given: the text before it, the word, and the
 // text after it. The parts of a phrase may be divided by any one character.
-export function passagesIn(lines, word, near) {
+function passagesIn(lines, word, near) {
   const [pattern, other] = [word, near ?? word].map((each) => {
     const parts = each.split(/[_ ]/).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
     return new RegExp(`(?<![\\p{L}\\p{N}_])${parts.join("[^\\p{L}\\p{N}]")}(?![\\p{L}\\p{N}_])`, "iu");

@@ -1,11 +1,139 @@
-// A map of words: points and labels, moved by hands and keys.
+// Viewport: which part of a map is seen, and where a point of it lies on the screen.
 
-import { PointLayer } from "./points.js";
-import { moveByHand } from "./gestures.js";
-import { SpatialIndex, boundsOf, inside } from "./spatial_index.js";
-import { Overlay } from "./overlay.js";
-import { picture, shape, svgText } from "./svg.js";
-import { Viewport } from "./viewport.js";
+import { picture, shape, svgText } from "./charts.js";
+import { Overlay, PointLayer, SpatialIndex, boundsOf, inside } from "./layers.js";
+
+const CLOSEST = 4000; // how far one can zoom in
+const FARTHEST = 0.5;
+
+class Viewport {
+  zoom = 1;
+  // The point of the map in the middle; all of it is from −1 to 1 on both axes.
+  centre = [0, 0];
+  // Pixels of the screen, across and down.
+  size = [1, 1];
+
+  // See all of the map.
+  fit() {
+    this.zoom = 1;
+    this.centre = [0, 0];
+  }
+
+  // Look at a point; what is no number changes nothing.
+  look(zoom, x, y) {
+    if (![zoom, x, y].every(Number.isFinite)) return;
+    this.zoom = Math.min(CLOSEST, Math.max(FARTHEST, zoom));
+    this.centre = [x, y];
+  }
+
+  // Zoom by a factor, keeping a pixel in its place.
+  zoomBy(factor, x = this.size[0] / 2, y = this.size[1] / 2) {
+    const before = this.at(x, y);
+    this.zoom = Math.min(CLOSEST, Math.max(FARTHEST, this.zoom * factor));
+    const after = this.at(x, y);
+    this.centre = [this.centre[0] + before[0] - after[0], this.centre[1] + before[1] - after[1]];
+  }
+
+  // Move the map by some pixels.
+  pan(right, down) {
+    const { across, up } = this.camera;
+    this.centre = [this.centre[0] - right / across, this.centre[1] + down / up];
+  }
+
+  get camera() {
+    const [width, height] = this.size;
+    const room = 0.46 * this.zoom;
+    const across = room * width;
+    const up = room * height;
+    return { across, up, left: width / 2 - across * this.centre[0], top: height / 2 + up * this.centre[1] };
+  }
+
+  // The point of the map under a pixel.
+  at(x, y) {
+    const { across, up, left, top } = this.camera;
+    return [(x - left) / across, (top - y) / up];
+  }
+}
+
+// Hands on a map: dragging, pinching, scrolling, drawing a loop, and keys.
+
+const STEP = 60; // pixels that an arrow key moves the map
+
+function moveByHand(element, hands) {
+  const fingers = new Map();
+  let loop = [];
+  let moved = 0;
+  const place = (event) => {
+    const box = element.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+  element.addEventListener("pointerdown", (event) => {
+    element.setPointerCapture(event.pointerId);
+    const { x, y } = place(event);
+    fingers.set(event.pointerId, { x, y });
+    moved = 0;
+    if (hands.drawing() || event.shiftKey) loop = [x, y];
+  });
+  element.addEventListener("pointermove", (event) => {
+    const now = place(event);
+    const before = fingers.get(event.pointerId);
+    if (!before) return hands.hover(now.x, now.y);
+    moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
+    if (loop.length) {
+      loop.push(now.x, now.y);
+      hands.draw(loop);
+    } else if (fingers.size === 1) {
+      hands.pan(now.x - before.x, now.y - before.y);
+    } else {
+      const other = [...fingers].find(([id]) => id !== event.pointerId)?.[1] ?? now;
+      const wider = Math.hypot(now.x - other.x, now.y - other.y);
+      const narrow = Math.hypot(before.x - other.x, before.y - other.y) || 1;
+      hands.zoomBy(wider / narrow, (now.x + other.x) / 2, (now.y + other.y) / 2);
+    }
+    fingers.set(event.pointerId, now);
+  });
+  const lift = (event) => {
+    if (!fingers.delete(event.pointerId)) return;
+    const drawn = loop;
+    loop = [];
+    hands.draw(loop);
+    if (drawn.length > 4 && moved > 10) hands.enclose(drawn);
+    else if (moved < 5 && event.type === "pointerup") hands.click(place(event).x, place(event).y);
+  };
+  element.addEventListener("pointerup", lift);
+  element.addEventListener("pointercancel", lift);
+  element.addEventListener("pointerleave", () => hands.hover(-Infinity, -Infinity));
+  element.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const { x, y } = place(event);
+      hands.zoomBy(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0018)), x, y);
+    },
+    { passive: false },
+  );
+  element.addEventListener("dblclick", (event) => {
+    const { x, y } = place(event);
+    hands.zoomBy(2, x, y);
+  });
+  element.addEventListener("keydown", (event) => {
+    const keys = {
+      ArrowLeft: () => hands.pan(STEP, 0),
+      ArrowRight: () => hands.pan(-STEP, 0),
+      ArrowUp: () => hands.pan(0, STEP),
+      ArrowDown: () => hands.pan(0, -STEP),
+      "+": () => hands.zoomBy(1.5),
+      "=": () => hands.zoomBy(1.5),
+      "-": () => hands.zoomBy(1 / 1.5),
+      0: () => hands.fit(),
+    };
+    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+}
+
+// A map of words: points and labels, moved by hands and keys.
 
 const MOST_RINGS = 200; // around chosen words
 const REACH = 14; // pixels: how far from a point the pointer still finds it
@@ -285,6 +413,6 @@ function* everyRow(count, quiet) {
 }
 
 // The size of points: small ones where there are many.
-export function diameter(count) {
+function diameter(count) {
   return Math.max(2, Math.min(7, 14 - 2.4 * Math.log10(Math.max(count, 1))));
 }

@@ -1,7 +1,6 @@
 // Relations: pairs of words, and whether the model knows what they have in common.
 
-import { drawChart } from "./chart.js";
-import { drawBars, gramChart, signalChart } from "./charts.js";
+import { drawBars, drawChart, gramChart, signalChart } from "./charts.js";
 import { ask } from "./data.js";
 import {
   button,
@@ -14,7 +13,6 @@ import {
   percent,
   submitButton,
   table,
-  text,
   typedWords,
 } from "./dom.js";
 import { featureTitle } from "./features.js";
@@ -57,8 +55,8 @@ export function conceptView(element, app) {
     "aria-label": "Pairs of words, one pair per line",
     ...plain,
   });
-  const examples = make("div", { className: "chips" });
-  const output = make("div", { className: "concept", "aria-live": "polite" });
+  const examples = make("div.chips");
+  const output = make("div.concept", { "aria-live": "polite" });
   const [gram, snr, carried] = [chartBox(), chartBox(), chartBox()];
   const onsubmit = (event) => {
     event.preventDefault();
@@ -67,7 +65,7 @@ export function conceptView(element, app) {
   const asking = make(
     "form",
     { onsubmit, hidden: !page.live },
-    make("label", { className: "stack" }, text("span", "Pairs of words, one pair per line"), field),
+    make("label.stack", make("span", "Pairs of words, one pair per line"), field),
     submitButton("Test this relation"),
   );
   element.append(
@@ -75,7 +73,7 @@ export function conceptView(element, app) {
       "Relations",
       `Does the model know a relation, such as that between a country and its capital? If it does, the differences between the words of all pairs point the same way. ${page.live ? "Paste pairs, or take an example." : "To test pairs of your own, open the model with qwem explore."}`,
     ),
-    make("div", { className: "split wide" }, make("div", {}, examples, asking), output),
+    make("div.split.wide", make("div", examples, asking), output),
     saveButtons({
       name: "relation",
       drawing: () => drawingsIn(output),
@@ -95,7 +93,7 @@ export function conceptView(element, app) {
   function test(pairs) {
     field.value = pairs.map((pair) => pair.join(" ")).join("\n");
     app.keep({ pairs: pairs.map((pair) => pair.join(" ")).join(",") });
-    output.replaceChildren(text("p", "Testing…", "waiting"));
+    output.replaceChildren(make("p.waiting", "Testing…"));
     delete output.dataset.shown;
     return use(ask("concept", { model: model.number, pairs }), show, fail);
   }
@@ -116,29 +114,28 @@ export function conceptView(element, app) {
     const times = analysis ? (analysis.spike / analysis.edge).toFixed(1) : "";
     output.replaceChildren(
       ...[
-        text("p", verdict(found), "verdict"),
-        text("p", MEANINGS[test.verdict]),
+        make("p.verdict", verdict(found)),
+        make("p", MEANINGS[test.verdict]),
         note(
           `${examplePairs(found)} The pairs have ${percent(test.share[best] ?? 0)} of their differences in common in ${test.best_dim} dimensions, where this is clearest; chance would give ${percent(test.expected_share[best] ?? 0)}. p = ${showP(test.p_value)} for a shared direction${sure}`,
         ),
         dropped ? note(`Left out, because a word is unknown: ${dropped}.`) : null,
-        text("h2", "Features that carry it"),
+        make("h2", "Features that carry it"),
         carried,
         ...(analysis
           ? [
-              text("h2", "Spike and noise"),
+              make("h2", "Spike and noise"),
               note(
                 `Differences of unrelated words would have eigenvalues under the orange curve (the Marchenko–Pastur law). The spike is at ${times} times its edge; ${percent(analysis.signal_in_mean)} of the spike is the mean difference.`,
               ),
               gram,
-              text("h2", "Signal to noise, by dimension"),
+              make("h2", "Signal to noise, by dimension"),
               snr,
             ]
           : [note("With six known pairs or more, this page also shows the spectrum of their differences.")]),
         make(
           "details",
-          {},
-          text("summary", "How well each pair fits"),
+          make("summary", "How well each pair fits"),
           table(
             ["pair", "cosine with the mean difference"],
             test.pairs.map(({ source, target, cosine }) => [`${source} → ${target}`, cosine.toFixed(2)]),
@@ -173,7 +170,7 @@ export function conceptView(element, app) {
   return {
     async show(parameters) {
       const given = parameters.get("pairs");
-      if (!answer) output.replaceChildren(text("p", "Testing relations…", "waiting"));
+      if (!answer) output.replaceChildren(make("p.waiting", "Testing relations…"));
       ready = await model.json("relations").catch(() => []);
       examples.replaceChildren(
         ...ready.map((one) =>
