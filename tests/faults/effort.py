@@ -12,7 +12,7 @@ LONG = EFFORT == "long"
 KILLS = 100 if LONG else 12
 MUTATIONS = 2_000 if LONG else 200
 FUZZING_SECONDS = 600 if LONG else 0
-"""How long loaders are fuzzed after the fixed examples of every test run."""
+"""How long loaders are fuzzed, guided by coverage, after the fixed examples of every test run."""
 SAVES = 300 if LONG else 20
 """How often each of several writers replaces an artefact."""
 FORGERIES = None if LONG else 100

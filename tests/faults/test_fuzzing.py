@@ -6,8 +6,10 @@ import bz2
 import gzip
 import json
 import lzma
-import random
-import time
+import os
+import re
+import subprocess
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -137,11 +139,37 @@ def test_no_file_breaks_a_loader(
         outcomes["refused" if message else "loaded"] += 1
 
     fuzz(try_one, 0)
-    end = time.monotonic() + FUZZING_SECONDS / len(SEEDS)
-    while time.monotonic() < end:
-        fuzz(try_one, random.randrange(1 << 30))
     tried = sum(outcomes.values())
-    tally(f"fuzz {name}", tried, f"{outcomes['refused']:,} refused, {outcomes['loaded']:,} loaded")
+    tally(
+        f"change {name}", tried, f"{outcomes['refused']:,} refused, {outcomes['loaded']:,} loaded"
+    )
+
+
+@pytest.mark.skipif(not FUZZING_SECONDS, reason="takes ten minutes: make faults")
+@pytest.mark.parametrize("name", SEEDS)
+def test_no_branch_of_a_loader_breaks(
+    name: str, tmp_path: Path, tally: Callable[[str, int, str], None]
+) -> None:
+    """Fuzzing that is guided by which branches a file reaches, from an intact file on."""
+    pytest.importorskip("atheris", reason="needs atheris: pip install atheris")
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "intact").write_bytes(SEEDS[name][1](tmp_path / name))
+    limits = [f"-max_total_time={FUZZING_SECONDS // len(SEEDS)}", "-timeout=30", "-max_len=20000"]
+    options = [str(corpus), *limits, "-print_final_stats=1", f"-artifact_prefix={tmp_path}/"]
+    run = subprocess.run(
+        [sys.executable, "-m", "faults.fuzz_loader", name, str(tmp_path / name), *options],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    executed = re.search(r"number_of_executed_units: (\d+)", run.stderr)
+    reached = re.findall(r"cov: (\d+)", run.stderr)
+    assert executed, run.stderr[-3000:]
+    outcome = f"{int(reached[-1]):,} branches reached ({int(reached[0]):,} by an intact file)"
+    tally(f"fuzz {name}", int(executed[1]), outcome)
 
 
 def refusal(load: Callable[[Path], Any], file: Path) -> str:
