@@ -44,8 +44,10 @@ test: $(READY) browser
 real-text: $(READY)
 	$(PYTEST) -m real_text
 
-# The tests of tests/faults with far more kills, mutations and fuzzing, and a table at the end.
+# The tests of tests/faults with far more kills, mutations and fuzzing, and a table at the end. Fuzzing
+# that is guided by coverage needs atheris, which has no wheels for some systems.
 faults: $(READY)
+	-$(BIN)/pip install --disable-pip-version-check --quiet atheris
 	QWEM_FAULTS=long $(BIN)/pytest tests/faults
 
 demo: $(DEMO_READY)

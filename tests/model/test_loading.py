@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +10,11 @@ import pytest
 
 import qwem
 from model.topics import topic_documents
+from qwem.cli import main
 from qwem.comparison import stability
+from qwem.embedding import write_hub
 from qwem.errors import ArtefactError, UnknownWordError
-from qwem.model import _HOMES
+from qwem.model import _LOADERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,10 +37,24 @@ def test_every_kind_is_loaded(tmp_path: Path) -> None:
         qwem.load(next(tmp_path.glob("3/*/metadata.json")).parent.parent / "update-state")
 
 
-@pytest.mark.parametrize("home", _HOMES.values())
-def test_every_kind_has_a_class_that_loads_it(home: str) -> None:
-    module, _, name = f"qwem.{home}".rpartition(".")
-    assert callable(getattr(import_module(module), name).load)
+@pytest.mark.parametrize("loader", _LOADERS.values())
+def test_every_kind_has_a_loader(loader: str) -> None:
+    assert callable(resolve_name(f"qwem.{loader}"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_a_hub_folder_is_loaded_as_its_vectors(dtype: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = qwem.Embedding(["king", "[UNK]", "naïve"], rng.normal(size=(3, 4)))
+    write_hub(words, tmp_path / "hub", tokenizer="letters", dtype=dtype)
+    found = qwem.load(tmp_path / "hub")
+    assert found.index_to_key == words.index_to_key
+    np.testing.assert_allclose(found.vectors, words.vectors, atol=0.02)
+    assert found.provenance["tokenizer"] == "letters"
+    assert main(["similar", str(tmp_path / "hub"), "king"]) == 0
+    (tmp_path / "hub" / "tokenizer.json").write_text("{}")
+    with pytest.raises(ArtefactError, match="is damaged"):
+        qwem.load(tmp_path / "hub")
 
 
 def test_a_model_is_asked_for_words() -> None:

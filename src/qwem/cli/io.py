@@ -83,10 +83,10 @@ def load_embedding(options: argparse.Namespace) -> Embedding:
 
 
 def load_vectors(path: str, dim: int | None = None) -> Embedding:
-    """Return the embedding of a model, a saved embedding, or a file of word vectors."""
+    """Return the embedding of a model, saved vectors, or a file or folder of word vectors."""
     from qwem._internal.artefact import kind_of
-    from qwem.embedding import Embedding, read_vectors
-    from qwem.model import Model
+    from qwem.embedding import Embedding
+    from qwem.model import Model, load
 
     kind = kind_of(path)
     if kind == "stability":  # a model with replicates
@@ -95,7 +95,9 @@ def load_vectors(path: str, dim: int | None = None) -> Embedding:
         return Model.load(path).embedding(dim=dim)
     if dim is not None:
         raise SettingError(f"--dim needs a model, and {path} is not one.")
-    return Embedding.load(path) if kind else read_vectors(path)
+    found = load(path) if kind in (None, "hub") else Embedding.load(path)
+    assert isinstance(found, Embedding)
+    return found
 
 
 def load_stability(options: argparse.Namespace) -> Stability | None:

@@ -206,6 +206,25 @@ def write_hub(
         artefact.write_metadata(directory, KIND, {"provenance": made_by})
 
 
+def read_hub(path: str | os.PathLike[str]) -> Embedding:
+    """Read the words and vectors of a folder that `write_hub` wrote."""
+    from qwem.embedding.embedding import Embedding
+
+    def build(saved: artefact.Saved) -> Embedding:
+        tokenizer = json.loads(saved.path("tokenizer.json").read_text("utf-8"))["model"]
+        ids = {int(number): word for word, number in tokenizer["vocab"].items()}
+        words = [ids[number] for number in range(len(ids) - 1)]  # the last is the unknown word
+        arrays = saved.arrays("model.safetensors")
+        vectors = arrays["embeddings"].astype(np.float32)
+        if "weights" in arrays:
+            vectors *= arrays["weights"][:, None]
+        if len(vectors) != len(ids):
+            raise ValueError(f"{len(ids):,} words have {len(vectors):,} vectors")
+        return Embedding(words, vectors[:-1], provenance=saved.metadata["provenance"])
+
+    return artefact.load(path, KIND, build)
+
+
 def _modules(normalize: bool) -> list[dict[str, Any]]:
     names = ["StaticEmbedding", *(["Normalize"] if normalize else [])]
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal import lazy_names
@@ -36,26 +36,28 @@ __getattr__, __dir__ = lazy_names(
     },
 )
 
-_HOMES = {
-    "cooccurrence": "cooccurrence.Cooccurrence",
-    "corpus": "corpus.Corpus",
-    "decomposition": "spectrum.triplets.Triplets",
-    "embedding": "embedding.Embedding",
-    "model": "model.Model",
-    "phrases": "corpus.Phrases",
-    "polished vectors": "polish.Polished",
-    "spectrum": "spectrum.Spectrum",
-    "stability": "comparison.Stability",
-    "target": "target.Target",
-    "trace": "training.Trace",
+_LOADERS = {
+    "cooccurrence": "cooccurrence:Cooccurrence.load",
+    "corpus": "corpus:Corpus.load",
+    "decomposition": "spectrum.triplets:Triplets.load",
+    "embedding": "embedding:Embedding.load",
+    "hub": "embedding.texts:read_hub",
+    "model": "model:Model.load",
+    "phrases": "corpus:Phrases.load",
+    "polished vectors": "polish:Polished.load",
+    "spectrum": "spectrum:Spectrum.load",
+    "stability": "comparison:Stability.load",
+    "target": "target:Target.load",
+    "trace": "training:Trace.load",
 }
-"""Where the class of each kind of artefact is, by names, since this room must not import all."""
+"""What loads each kind of artefact, by names, since this room must not import all of them."""
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Return what was saved at `path`: a model, a corpus, counts, vectors, or other results.
 
-    A file of word vectors, in a format of another program, becomes an `Embedding`.
+    A file of word vectors, in a format of another program, becomes an `Embedding`, and so does a
+    folder that `write_hub` wrote.
 
     >>> import qwem, tempfile
     >>> qwem.fit(["the king and the queen"] * 9, dim=1).save(f"{tempfile.gettempdir()}/kings")
@@ -69,7 +71,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     kind = kind_of(path)
     if kind is None:
         return read_vectors(path)
-    if kind not in _HOMES:
+    if kind not in _LOADERS:
         raise ArtefactError(f"{path} holds {kind}, which belongs to another artefact; load that.")
-    module, _, name = f"qwem.{_HOMES[kind]}".rpartition(".")
-    return getattr(import_module(module), name).load(path)
+    return resolve_name(f"qwem.{_LOADERS[kind]}")(path)
