@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import integrate, optimize
 
 from dynamics.gradient_flow import symmetric_matrix
-from qwem.dynamics import effective_target, mode_mixing, rank_one_part
+from qwem.dynamics import effective_target, mode_mixing, rank_one_part, weighted_modes
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -135,3 +135,37 @@ def test_an_asymmetric_coupling_has_no_rank_one_part() -> None:
         rank_one_part([[1.0, 2.0], [3.0, 4.0]])
     with pytest.raises(SettingError, match="square matrix of positive numbers"):
         rank_one_part([[1.0, 2.0]])
+
+
+def test_weighted_losses_first_learn_what_the_weights_make_large() -> None:
+    """The flow under weights that differ by a factor of twenty, from a small start."""
+    matrix, _ = symmetric_matrix(VALUES)
+    spread = np.exp(np.random.default_rng(2).uniform(-1.5, 1.5, SIZE))
+    coupling = np.outer(spread, spread) * uneven(0.5)
+    modes = weighted_modes(matrix, coupling, dim=2)
+    g, (first, second) = coupling.mean(), modes.rates
+    start = 1e-6 * np.random.default_rng(3).standard_normal((SIZE, DIM))
+    initial = float(np.linalg.norm(start.T @ modes.vectors[:, 0]))
+    learned = np.log(modes.sizes[0] / initial**2) / first
+    times = np.linspace(0, learned, 30)
+    found = weighted_flow(matrix, coupling / g, start, times)
+    values = np.array([np.linalg.svd(w, compute_uv=False)[0] for w in found])
+    expected = modes.singular_value(times, initial)
+    np.testing.assert_allclose(values[10:], expected[10:], rtol=0.02)
+    leading = np.linalg.svd(found[-1])[0][:, 0]
+    assert (leading @ modes.vectors[:, 0]) ** 2 > 0.98
+    assert (leading @ np.linalg.eigh(matrix)[1][:, -1]) ** 2 < 0.9  # not the first mode of M*
+    assert first > 1.2 * second
+
+
+def weighted_flow(matrix: Array, coupling: Array, start: Array, times: Array) -> Array:
+    """Integrate dW/dt = ½ (G∘(M − WWᵀ)) W."""
+
+    def velocity(_: float, flat: Array) -> Array:
+        w = flat.reshape(start.shape)
+        return ((coupling * (matrix - w @ w.T)) @ w / 2).ravel()
+
+    solved = integrate.solve_ivp(
+        velocity, (0, times[-1]), start.ravel(), t_eval=times, rtol=1e-9, atol=1e-14
+    )
+    return np.moveaxis(solved.y.reshape(*start.shape, -1), -1, 0)

@@ -201,3 +201,28 @@ def test_an_analysis_is_json() -> None:
     assert plain["snr"] == pytest.approx(analysis.snr)
     assert len(plain["fits"]) == len(plain["gram_eigenvalues"]) == len(plain["dims"])
     assert "SNR" in repr(analysis)
+
+
+@pytest.mark.parametrize("noise", [0.7, 0.9, 1.1])
+def test_accuracy_is_what_noise_and_spacing_predict(noise: float) -> None:
+    """Words with a common difference plus noise, among many others: nothing is fitted."""
+    rng, pairs, dim = np.random.default_rng(5), 40, 30
+    sources = rng.standard_normal((pairs, dim))
+    targets = sources + 2 * np.eye(dim)[0] + noise * rng.standard_normal((pairs, dim))
+    rest = rng.standard_normal((1_500, dim)) + 0.5 * np.eye(dim)[0]
+    words = [f"w{k}" for k in range(2 * pairs + len(rest))]
+    space = Embedding(words, np.concatenate([sources, targets, rest]))
+    task = Task("shifted", tuple(zip(words[:pairs], words[pairs : 2 * pairs], strict=True)))
+    found = analyze_task(space, task, dims=[dim])
+    assert 0.1 < found.accuracy[0] < 0.95
+    assert found.predicted_accuracy[0] == pytest.approx(found.accuracy[0], abs=0.08)
+
+
+def test_a_concept_with_little_noise_is_predicted_to_be_known() -> None:
+    rng = np.random.default_rng(6)
+    sources = rng.standard_normal((8, 20))
+    words = [f"w{k}" for k in range(16)]
+    targets = sources + 1 + 0.01 * rng.standard_normal((8, 20))
+    space = Embedding(words, np.concatenate([sources, targets]))
+    task = Task("same", tuple(zip(words[:8], words[8:], strict=True)))
+    assert analyze_task(space, task, dims=[20]).predicted_accuracy[0] > 0.99

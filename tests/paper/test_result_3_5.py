@@ -18,12 +18,12 @@ from dynamics.gradient_flow import (
 from qwem.dynamics import (
     closed_form,
     exact_flow,
-    largest_init_scale,
     log_scale_bounds,
     off_diagonal_peak,
 )
 from qwem.dynamics.flow import requiv_distance
 from qwem.dynamics.modes import (
+    largest_init_scale,
     off_diagonal,
     satisfied_pairs,
     triangular_factor,

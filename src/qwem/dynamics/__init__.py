@@ -3,9 +3,8 @@
 from qwem.dynamics.closed_form import ClosedFormDynamics, closed_form
 from qwem.dynamics.flow import descent_values, edge_of_stability, exact_flow, learning_steps
 from qwem.dynamics.initial import entry_scale
-from qwem.dynamics.mixing import effective_target, mode_mixing, rank_one_part
+from qwem.dynamics.mixing import effective_target, mode_mixing, rank_one_part, weighted_modes
 from qwem.dynamics.modes import (
-    largest_init_scale,
     log_scale_bounds,
     off_diagonal_peak,
 )
@@ -18,10 +17,10 @@ __all__ = [
     "effective_target",
     "entry_scale",
     "exact_flow",
-    "largest_init_scale",
     "learning_steps",
     "log_scale_bounds",
     "mode_mixing",
     "off_diagonal_peak",
     "rank_one_part",
+    "weighted_modes",
 ]

@@ -10,14 +10,18 @@ the target
 
 only what rank d leaves out is mixed in. Replacing X by the solution and repeating converges to a
 minimum of the weighted loss; it is the EM algorithm of Srebro and Jaakkola (2003).
+
+During training X is what is learned so far. At first nothing is, and then M_eff = (G∘M*)/g exactly:
+`weighted_modes` are the modes that grow from a small start.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from qwem.dynamics.modes import checked_times, damping_at
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -41,6 +45,58 @@ def rank_one_part(coupling: ArrayLike) -> NDArray[np.float64]:
     _require_symmetric("coupling", weights)
     logs = np.log(weights)
     return np.exp(logs.mean(axis=1) - logs.mean() / 2)
+
+
+class WeightedModes(NamedTuple):
+    """Modes that grow from a small start under uneven weights, the fastest first."""
+
+    rates: NDArray[np.float64]
+    """λ_k of (G∘M*)/g, with which s_k² grows in the paper's time."""
+    sizes: NDArray[np.float64]
+    """κ_k, the s_k² at which mode k would stop, were it alone."""
+    vectors: NDArray[np.float64]
+    """The eigenvectors a_k, one per column."""
+
+    def singular_value(self, times: ArrayLike, initial: float, mode: int = 0) -> Array:
+        """Return s_k(t) of a mode that grows alone from `initial`, as the first one does.
+
+        ds²/dt = (λ − λs²/κ) s²: the curve of Lemma 3.4 with the rate λ and the size κ.
+        """
+        size = self.sizes[mode]
+        growth = checked_times(times) * self.rates[mode]
+        return initial / damping_at(growth, size, np.float64(initial))
+
+
+def weighted_modes(
+    matrix: ArrayLike, coupling: ArrayLike, dim: int, scale: float | None = None
+) -> WeightedModes:
+    """Return the modes that a weighted loss learns first, from a small start.
+
+    Near W = 0 the flow of ¼ Σ G_ij (WWᵀ − M*)²_ij is dW/dt = ½ (G∘M*/g) W, whatever G is. So the
+    eigenvectors of G∘M* grow, not those of M*. A single mode W = s a uᵀ then obeys
+    ds²/dt = λs² − s⁴ Σ G_ij a_i²a_j²/g and stops at κ = λg/Σ G_ij a_i²a_j². It is learned at
+    τ = ln(κ/s²(0))/λ, where s(0) = |W(0)ᵀa|. The logistic loss has the same flow as long as inner
+    products are small.
+
+    Parameters
+    ----------
+    matrix, coupling, scale
+        M*, G and g, as in `effective_target`.
+    dim
+        How many modes.
+
+    >>> modes = weighted_modes(np.diag([3.0, 2.0]), [[1.0, 1.0], [1.0, 4.0]], dim=1, scale=1.0)
+    >>> modes.rates, modes.sizes, np.abs(modes.vectors[:, 0])
+    (array([8.]), array([2.]), array([0., 1.]))
+    """
+    target, weights = _checked(matrix, coupling)
+    g = float(weights.mean()) if scale is None else scale
+    values, vectors = (part[..., ::-1][..., :dim] for part in np.linalg.eigh(weights * target / g))
+    if not 1 <= dim <= len(target) or values[-1] <= 0:
+        raise SettingError(f"dim must be a number of growing modes, not {dim}.")
+    squares = vectors**2
+    sizes = values * g / np.einsum("ik,ij,jk->k", squares, weights, squares)
+    return WeightedModes(values, sizes, vectors)
 
 
 def effective_target(

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 # Entries of the vectors that are widened to float64 at one time.
 _BLOCK_ENTRIES = 1 << 23
 
+# Words that may be mistaken for the answer, and nodes of the quadrature, of a predicted accuracy.
+_RIVALS, _NODES = 100, 31
+
 # Cosines as close as this count as equal, and the first word wins, as in `qwem.evaluation`.
 _TIE = 1e-12
 
@@ -49,6 +52,7 @@ class Completion:
     """How well ĉ + b̂ − â predicts ŵ for each d, on average over all ordered pairs of pairs."""
 
     accuracy: Array
+    predicted_accuracy: Array
     cosine: Array
     normalized_score: Array
 
@@ -75,10 +79,16 @@ def complete(embedding: Embedding, task: Task, dims: Sequence[int]) -> Completio
             right = _right_answers(cosines, zero, lengths, first, second, sources, targets)
             asked = ~np.eye(len(sources), dtype=bool)
             relative = np.where(rivals > 0, aligned / np.where(rivals > 0, rivals, 1.0), np.nan)
-            found.append((right[asked].mean(), aligned[asked].mean(), relative[asked].mean()))
+            found.append(
+                (
+                    right[asked].mean(),
+                    _predicted_accuracy(cosines, zero, dims[len(found)], first, second, words),
+                    aligned[asked].mean(),
+                    relative[asked].mean(),
+                )
+            )
             bar.update()
-    accuracy, cosine, score = np.array(found).T
-    return Completion(accuracy, cosine, score)
+    return Completion(*np.array(found).T)
 
 
 def _growing_cosines(
@@ -124,6 +134,43 @@ def _rivals(cosines: Array, second: Rows, sources: Rows, targets: Rows) -> Array
     return rivals
 
 
+def _predicted_accuracy(
+    cosines: Array, zero: Rows, dim: int, first: Rows, second: Rows, words: Rows
+) -> float:
+    """Return the accuracy that the mean task vector, its noise and the spacing of words predict.
+
+    The question a : b :: c : w has the scores ŵ′·(ĉ + r), where r = b̂ − â = m + z. Let the noise z
+    have the variance σ² in every direction, as in the spiked model. Then w beats w′ by the margin
+    μ′ = (ĉ + m)·(ŵ − ŵ′) plus z·(ŵ − ŵ′). All margins share z·ŵ = σy, of which z·ŵ′ has the part
+    ρ′ = ŵ·ŵ′; the rest differs from word to word. So w is the answer with probability
+
+        E_y Π_w′ Φ((μ′ + σ(1 − ρ′)y) / (σ√(1 − ρ′²))),   y normal,
+
+    on average over pairs (c, w), with m the mean of the others. The product is over the words with
+    the smallest margins.
+    """
+    from scipy.special import log_ndtr
+
+    count, own = len(first), np.arange(len(first))
+    moves = cosines[second] - cosines[first]  # r_n·ŵ′ for all pairs n and words w′
+    gram = moves[:, words[second]] - moves[:, words[first]]
+    noise = (np.trace(gram) - gram.sum() / count) / (count - 1)
+    scores = cosines[first] + (moves.sum(axis=0) - moves) / (count - 1)
+    right = scores[own, words[second]]
+    scores[:, zero] = -np.inf
+    scores[own, words[first]] = scores[own, words[second]] = -np.inf
+    kept = min(_RIVALS, scores.shape[1] - 1)
+    near = np.argpartition(-scores, kept, axis=1)[:, :kept]
+    margins = right[:, None] - np.take_along_axis(scores, near, axis=1)
+    similar = np.clip(np.take_along_axis(cosines[second], near, axis=1), -1.0, 1.0)
+    at, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    sigma = np.sqrt(max(noise / dim, _TIE))
+    spread = np.maximum(sigma * np.sqrt(1 - similar**2), _TIE)
+    moved = margins[..., None] + sigma * (1 - similar)[..., None] * at
+    chances = np.exp(log_ndtr(moved / spread[..., None]).sum(axis=1))
+    return float(np.mean(chances @ weights / weights.sum()))
+
+
 def _right_answers(
     cosines: Array,
     zero: Rows,
@@ -152,7 +199,9 @@ def _right_answers(
 
 PAIRS_WITH_A_BULK = 6
 
-_CURVES = ("snr", "signal_in_mean", "accuracy", "cosine", "normalized_score")
+_CURVES = (
+    "snr", "signal_in_mean", "accuracy", "predicted_accuracy", "cosine", "normalized_score"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,6 +235,8 @@ class TaskAnalysis(Result):
     """1ᵀG_d1/(N·λ_max): the share of the mean task vector in the spike."""
     accuracy: Array
     """The fraction of analogies answered correctly, over all ordered pairs of pairs."""
+    predicted_accuracy: Array
+    """What the mean task vector, its noise and the spacing of words predict of the accuracy."""
     cosine: Array
     """The mean cosine between the prediction ĉ + b̂ − â and the right word ŵ."""
     normalized_score: Array
@@ -303,9 +354,7 @@ def analyze_task(
         signal_in_mean=np.array(
             [signal_in_mean(g, values[-1]) for g, values in zip(grams, spectra, strict=True)]
         ),
-        accuracy=completion.accuracy,
-        cosine=completion.cosine,
-        normalized_score=completion.normalized_score,
+        **vars(completion),
         localization=localization(vectors),
     )
 
