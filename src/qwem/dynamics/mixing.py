@@ -64,7 +64,7 @@ class WeightedModes(NamedTuple):
         """
         size = self.sizes[mode]
         growth = checked_times(times) * self.rates[mode]
-        return initial / damping_at(growth, size, np.float64(initial))
+        return initial / damping_at(growth, size, np.asarray(initial))
 
 
 def weighted_modes(

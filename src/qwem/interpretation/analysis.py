@@ -68,7 +68,7 @@ def complete(embedding: Embedding, task: Task, dims: Sequence[int]) -> Completio
     sources, targets = pair_rows(embedding, task)
     words, places = np.unique(np.concatenate([sources, targets]), return_inverse=True)
     first, second = places[: len(sources)], places[len(sources) :]
-    found = []
+    found: list[tuple[float, ...]] = []
     with progress(f"analogies of {task.name}", total=len(dims), unit="dimension") as bar:
         for cosines, zero in _growing_cosines(embedding, words, dims):
             within = cosines[:, words]
