@@ -5,7 +5,8 @@
 Prints the table of docs/calibration.md: the share of p-values up to 0.05 and 0.001 where there is
 nothing to find. The regression is run on made-up vectors of occurrences whose groups differ in the
 number of clusters, in occurrences per cluster (and so in noise), and in nothing else; their noise
-is normal, heavy-tailed (Student's t with 4 degrees of freedom) or skewed (exponential). Comparisons
+is normal, heavy-tailed (Student's t with 4 degrees of freedom) or skewed (exponential). Numbers vary
+between clusters, with noise that grows with them or doesn't, or within clusters. Comparisons
 are of made-up documents about a few topics, and of random splits of TEXT if it is given.
 """
 
@@ -44,6 +45,7 @@ GROUPS = [
     ((5, 3), (5, 3)),
     ((5, 2), (5, 8)),
     ((5, 1), (5, 20)),
+    ((4, 1), (8, 10)),
 ]
 """Two groups, each of so many clusters with so many occurrences."""
 
@@ -53,8 +55,8 @@ SHAPES = {
     "skewed": lambda rng, size: rng.exponential(size=size) - 1,
 }
 SHAPED = GROUPS[1], GROUPS[3], GROUPS[7]
-WITHIN = (10, 20, 40, 100)
-"""Numbers of clusters within which a covariate varies."""
+CLUSTERS = (10, 20, 40, 100)
+"""How many clusters a number varies between, or within."""
 
 
 def groups_null(rng: np.random.Generator, groups: tuple[tuple[int, int], ...], shape: str) -> float:
@@ -66,6 +68,17 @@ def groups_null(rng: np.random.Generator, groups: tuple[tuple[int, int], ...], s
     vectors = SHAPES[shape](rng, (len(labels), DIM)) * spread
     covariates = np.column_stack([np.ones(len(labels)), group - group.mean()])
     return fit_clusters(covariates, vectors, labels).p_value(1, DRAWS, int(rng.integers(1 << 31)))
+
+
+def between_null(rng: np.random.Generator, clusters: int, growing: bool) -> float:
+    """Return the p-value of a number that varies between clusters, given another covariate."""
+    number, other = rng.normal(size=(2, clusters))
+    vectors = rng.normal(size=(clusters, DIM)) / np.sqrt(np.arange(1, DIM + 1))
+    if growing:
+        vectors *= 0.2 + np.abs(number[:, None])
+    covariates = np.column_stack([np.ones(clusters), other, number + 0.5 * other])
+    fitted = fit_clusters(covariates, vectors, np.arange(clusters))
+    return fitted.p_value(2, DRAWS, int(rng.integers(1 << 31)))
 
 
 def within_null(rng: np.random.Generator, clusters: int) -> float:
@@ -119,7 +132,13 @@ def main() -> None:
         sides = " against ".join(f"{count} × {size}" for count, size in groups)
         found = [groups_null(rng, groups, shape) for _ in range(options.runs)]
         row(f"regression, {sides}, {shape}", found, runs)
-    for clusters in WITHIN:
+    for clusters in CLUSTERS:
+        for growing in (False, True):
+            rng = np.random.default_rng(1)
+            found = [between_null(rng, clusters, growing) for _ in range(options.runs)]
+            noise = ", noise growing with it" if growing else ""
+            row(f"regression, number between {clusters} clusters{noise}", found, runs)
+    for clusters in CLUSTERS:
         rng = np.random.default_rng(1)
         found = [within_null(rng, clusters) for _ in range(options.runs)]
         row(f"regression, number within {clusters} clusters", found, runs)

@@ -41,8 +41,6 @@ class ClusteredFit:
     """S_g, one p × d matrix per cluster."""
     sizes: NDArray[np.int64]
     """How many observations each cluster has."""
-    constant: bool
-    """Whether all observations of a cluster have the same covariates."""
     variance: float
     """The mean squared distance of observations from their mean, each cluster counting once."""
 
@@ -106,8 +104,7 @@ class ClusteredFit:
         scores, grams = self._scores, self.grams
         count, size, dim = scores.shape
         require_memory(8 * size**3 * dim, "Leaving out each cluster", "use fewer covariates")
-        inverses = self._inverses_without
-        steps = -inverses @ scores
+        inverses, steps = self._inverses_without, self._steps
         linear = np.einsum("gic,gjl->ijlc", scores, grams, optimize=True)
         square = np.einsum("gil,gjm->ijlm", grams, grams, optimize=True)
         spread = np.einsum("gic,gjc->ij", scores, scores)
@@ -122,55 +119,56 @@ class ClusteredFit:
         return coefficients, (coefficients**2).sum(axis=2) - noise
 
     def p_value(self, covariate: int, draws: int, seed: int) -> float:
-        """Return the p-value of a coefficient, from random orders or signs of the clusters.
+        """Return the p-value of a coefficient, from random signs of the clusters.
 
-        The statistic is ‖β‖² divided by its noise, the jackknife's, and the noise is computed anew
-        for each draw. That makes the test right where clusters differ in noise, for instance
-        because some have few observations (Chung and Romano 2013; DiCiccio and Romano 2017).
+        This is the wild cluster bootstrap with the null hypothesis imposed (Cameron, Gelbach and
+        Miller 2008). The statistic is ‖β‖² divided by its noise, the jackknife's, and the noise is
+        computed anew for each draw, because clusters can differ in noise, for instance because some
+        have few observations. If there are no more than `draws` patterns of signs, all are tried.
 
-        Where covariates are constant within clusters, residuals of the regression without the
-        covariate are permuted among clusters (Freedman and Lane 1983). Otherwise clusters are not
-        exchangeable, and these residuals get a random sign for each cluster: the wild cluster
-        bootstrap with the null hypothesis imposed (Cameron, Gelbach and Miller 2008). If there are
-        no more than `draws` signs, all are tried.
+        The null hypothesis is imposed by the coefficients B − v βᵀ, where v is the covariate's
+        column of the jackknife's covariance, divided so that the covariate's own entry is 1. These
+        are the coefficients under the null hypothesis that lie nearest to B in terms of its noise
+        (minimum distance; Newey and McFadden 1994). Least squares would spread the noise of some
+        clusters over the residuals of others.
         """
         ratios = np.concatenate(list(self._ratios(covariate, draws, seed)))
         # The first is the observed one.
         return float(np.mean(ratios >= ratios[0] * (1 - 1e-9)))
 
+    def effective_clusters(self, covariate: int) -> float:
+        """Return on how many clusters the noise of a coefficient rests: (Σ n_g)² / Σ n_g².
+
+        Here n_g is the part of cluster g. With few, signs have few different patterns that matter.
+        """
+        own = (self._steps[:, covariate] ** 2).sum(axis=1)
+        total = float((own**2).sum())
+        return float(own.sum() ** 2 / total) if total > 0 else float(self.clusters)
+
     def _ratios(self, covariate: int, draws: int, seed: int) -> Iterator[Array]:
         """Yield ‖β‖² / noise of a coefficient as observed, then for each draw, in blocks.
 
-        A draw changes the scores U_g of the regression without the covariate into U*_g. The
-        coefficients then change by Δ = Q⁻¹ Σ_g U*_g, and the jackknife's noise is Σ_g ‖w_gᵀ(U*_g −
+        A draw gives signs to the scores U_g = S_g − Q_g B₀ under the null hypothesis. The
+        coefficients then change by Δ = Q⁻¹ Σ_g ±U_g, and the jackknife's noise is Σ_g ‖w_gᵀ(±U_g −
         Q_g Δ)‖², where w_g is the covariate's row of (Q − Q_g)⁻¹. Multiplied out, both need only
-        sums of cluster rows, weighted by the order or the signs: products of matrices.
+        sums of cluster rows, weighted by the signs: products of matrices.
         """
-        rest = self.inverse[:, covariate] / self.inverse[covariate, covariate]
-        null = self.coefficients - np.outer(rest, self.coefficients[covariate])
+        covariance = np.einsum("gic,gjc->ij", self._steps, self._steps)
+        if covariance[covariate, covariate] <= 1e-12 * self.squares[covariate]:
+            covariance = self.inverse  # clusters that agree exactly
+        shift = covariance[:, covariate] / covariance[covariate, covariate]
+        null = self.coefficients - np.outer(shift, self.coefficients[covariate])
         weights = self._inverses_without[:, covariate]
         turned = np.einsum("gij,gj->gi", self.grams, weights)
         spread = turned.T @ turned
         count, size, dim = self.moments.shape
-        rng = np.random.default_rng([seed, covariate])
-        if self.constant:
-            rows = self.grams[:, 0]
-            residuals = self.moments[:, 0] - rows @ null
-            shares = (rows * weights).sum(axis=1)
-            features = np.column_stack([rows, shares[:, None] * turned])
-            squares = (residuals**2).sum(axis=1)
-        else:
-            scores = self.moments - self.grams @ null
-            own = np.einsum("gi,gic->gc", weights, scores)
-            crossed = turned[:, :, None] * own[:, None, :]
-            flat = np.concatenate([scores, crossed], axis=1).reshape(count, -1)
-            total = float((own**2).sum())
-        for drawn in self._drawn(draws, rng):
-            if self.constant:
-                sums = features[drawn].transpose(0, 2, 1) @ residuals
-                total = (shares**2)[drawn] @ squares
-            else:
-                sums = (drawn @ flat).reshape(-1, 2 * size, dim)
+        scores = self.moments - self.grams @ null
+        own = np.einsum("gi,gic->gc", weights, scores)
+        crossed = turned[:, :, None] * own[:, None, :]
+        flat = np.concatenate([scores, crossed], axis=1).reshape(count, -1)
+        total = float((own**2).sum())
+        for signs in _signs(count, draws, np.random.default_rng([seed, covariate])):
+            sums = (signs @ flat).reshape(-1, 2 * size, dim)
             change = self.inverse @ sums[:, :size]
             noise = (
                 total
@@ -182,22 +180,6 @@ class ClusteredFit:
             noise = np.maximum(noise, 64 * np.finfo(np.float64).eps * (total + squared))
             yield np.divide(squared, noise, out=np.zeros_like(squared), where=noise > 0)
 
-    def _drawn(self, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
-        """Yield orders of clusters, or their signs, one row per draw; the first changes nothing."""
-        count, width = self.clusters, 2 * self.grams.shape[1]
-        if self.constant:
-            yield np.arange(count)[None]
-            for rows in blocks(draws, count * width, most=1 << 22):
-                many = np.tile(np.arange(count), (rows.stop - rows.start, 1))
-                yield rng.permuted(many, axis=1)
-        elif count - 1 <= np.log2(draws + 1):
-            patterns = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
-            yield 1.0 - 2.0 * patterns
-        else:
-            yield np.ones((1, count))
-            for rows in blocks(draws, count, most=1 << 22):
-                yield rng.choice([-1.0, 1.0], (rows.stop - rows.start, count))
-
     def changed(self, basis: Array) -> ClusteredFit:
         """Return the same regression with the coefficients `basis` @ B, so that sums have tests."""
         back = np.linalg.inv(basis)
@@ -207,6 +189,11 @@ class ClusteredFit:
     def _inverses_without(self) -> Array:
         """(Q − Q_g)⁻¹ for each cluster g."""
         return np.asarray(np.linalg.inv(self.grams.sum(axis=0) - self.grams))
+
+    @cached_property
+    def _steps(self) -> Array:
+        """How much the coefficients change without each cluster."""
+        return np.asarray(-self._inverses_without @ self._scores)
 
     @cached_property
     def _scores(self) -> Array:
@@ -231,8 +218,16 @@ def fit_clusters(covariates: Array, vectors: Array, clusters: NDArray[np.int64])
         column = covariates[:, place, None]
         grams[:, place] = sums @ (column * covariates)
         moments[:, place] = sums @ (column * vectors)
-    means = grams[:, 0]
-    constant = np.allclose(covariates, means[clusters], rtol=1e-12, atol=1e-12)
     centre = moments[:, 0].mean(axis=0)
     variance = float(weight @ ((vectors - centre) ** 2).sum(axis=1) / count)
-    return ClusteredFit(grams, moments, sizes, bool(constant), variance)
+    return ClusteredFit(grams, moments, sizes, variance)
+
+
+def _signs(count: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Yield signs of clusters, one row per draw, all positive first; all patterns if they are few."""
+    if count - 1 <= np.log2(draws + 1):
+        yield 1.0 - 2.0 * (np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1)
+        return
+    yield np.ones((1, count))
+    for rows in blocks(draws, count, most=1 << 22):
+        yield rng.choice([-1.0, 1.0], (rows.stop - rows.start, count))

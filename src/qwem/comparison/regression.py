@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 Clusters = Literal["documents", "occurrences"]
 
 MOST_DRAWS = 1_000_000
-FEW = 20
-"""Below this many clusters a warning is given."""
+FEW_CLUSTERS = 8
+"""If the noise of a coefficient rests on fewer clusters, the result warns of its p-value."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,12 @@ class Coefficient:
     variance_share: float
     """The share of the variance of occurrences that goes with the covariate, given the others: an
     effect size without a unit, debiased, so that noise can make it negative."""
+    effective_clusters: float
+    """On how many clusters the noise rests, see `ClusteredFit.effective_clusters`: where a few
+    clusters are much noisier than all others, on these."""
     p_value: float | None
-    """The share of random orders (or signs) of clusters whose squared norm, divided by its noise,
-    is at least as large."""
+    """The share of random signs of clusters whose squared norm, divided by its noise, is at least
+    as large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +87,6 @@ class ContextRegression(Result):
     left_out: int
     """Occurrences without a known word around them, or without some covariate."""
     permutations: int
-    test: Literal["permutation", "signs"]
-    """Whether clusters were permuted for the p-values, or signs drawn for them, because the
-    covariates vary within clusters."""
     design: Design = field(repr=False)
     embedding: Embedding = field(repr=False)
     fitted: ClusteredFit = field(repr=False)
@@ -208,15 +208,19 @@ class ContextRegression(Result):
 
     def heading(self) -> str:
         """Return what was regressed, and how the p-values came about."""
-        how = "orders of clusters" if self.test == "permutation" else "signs of clusters"
-        tested = f"; p-values from {self.permutations:,} random {how}" if self.permutations else ""
-        base = "".join(f", {name}={level}" for name, level in self.base.items())
-        return (
+        signs = f"{self.permutations:,} random signs of clusters"
+        tested = f"; p-values from {signs}" if self.permutations else ""
+        text = (
             f"{listed(self.words)}: {self.occurrences:,} occurrences in {self.documents:,} "
             f"documents, {self.clusters:,} clusters{tested}."
-            + (f" Compared with{base[1:]}." if base else "")
-            + (f" Fewer than {FEW} clusters: p-values are rough." if self.clusters < FEW else "")
-            + "\n"
+        )
+        if self.base:
+            text += f" Compared with {listed(f'{k}={v}' for k, v in self.base.items())}."
+        return f"{text}\n" + "".join(
+            f"The p-value of {each.name} is rough: its noise rests on about "
+            f"{each.effective_clusters:.0f} clusters.\n"
+            for each in self.coefficients
+            if self.permutations and each.effective_clusters < FEW_CLUSTERS
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -247,16 +251,11 @@ class ContextRegression(Result):
             "jackknife standard errors over clusters (Tukey 1958).",
         ]
         cited = ["Rodriguez et al. 2023", "Khodak et al. 2018", "Green et al. 2025", "Tukey 1958"]
-        if self.permutations and self.test == "permutation":
-            said.append(
-                f"p-values are from {self.permutations:,} permutations of residuals among clusters "
-                "(Freedman and Lane 1983) of the studentized squared norm (Chung and Romano 2013)."
-            )
-            cited += ["Freedman and Lane 1983", "Chung and Romano 2013"]
-        elif self.permutations:
+        if self.permutations:
             said.append(
                 f"p-values are from a wild cluster bootstrap of {self.permutations:,} random signs "
-                "with the null hypothesis imposed (Cameron, Gelbach and Miller 2008)."
+                "with the null hypothesis imposed (Cameron, Gelbach and Miller 2008), of the "
+                "squared norm divided by its jackknife variance."
             )
             cited.append("Cameron et al. 2008")
         return paragraph([each for each in said if each], cited, self.provenance)
@@ -310,7 +309,7 @@ def context_regression(
     drop_missing
         Whether documents with a missing covariate are left out; otherwise they are an error.
     permutations
-        How many random orders (or signs) of clusters the p-values are from; 0 leaves them out.
+        How many random signs of clusters the p-values are from; 0 leaves them out.
     changes
         Any field of `qwem.Settings`. The window and the weights by distance are those of contexts
         too, and `seed` is that of permutations.
@@ -382,7 +381,6 @@ def context_regression(
         clusters=fitted.clusters,
         left_out=contexts.alone + len(contexts.documents) - len(documents),
         permutations=permutations,
-        test="permutation" if fitted.constant else "signs",
         design=design,
         embedding=embedding,
         fitted=fitted,
@@ -433,6 +431,7 @@ def _coefficients(
                     low=float(low[number]),
                     high=float(high[number]),
                     variance_share=float(fitted.explained[place]),
+                    effective_clusters=fitted.effective_clusters(place),
                     p_value=fitted.p_value(place, permutations, seed) if permutations else None,
                 )
             )
