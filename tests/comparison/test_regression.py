@@ -350,7 +350,7 @@ def test_a_result_is_a_table(regression: Any) -> None:
 
 def test_a_p_value_that_rests_on_few_clusters_is_said_to_be_rough(regression: Any) -> None:
     assert "rough" not in regression.heading()
-    texts, covariates = planted()
+    texts, _ = planted()
     few = {"place": ["town"] * 3 + ["country"] * 77}
     found = context_regression(texts, "bank", few, dim=4, polish=False, permutations=99)
     assert found["place=town"].effective_clusters < 8
