@@ -5,8 +5,8 @@
 Prints the table of docs/calibration.md: the share of p-values up to 0.05 and 0.001 where there is
 nothing to find. The regression is run on made-up vectors of occurrences whose groups differ in the
 number of clusters, in occurrences per cluster (and so in noise), and in nothing else; their noise
-is normal, heavy-tailed (Student's t with 4 degrees of freedom) or skewed (exponential). Numbers vary
-between clusters, with noise that grows with them or doesn't, or within clusters. Comparisons
+is normal, heavy-tailed (Student's t with 4 degrees of freedom) or skewed (exponential). Numbers
+vary between clusters, with noise that grows with them or doesn't, or within clusters. Comparisons
 are of made-up documents about a few topics, and of random splits of TEXT if it is given.
 """
 

@@ -32,7 +32,7 @@ def test_changes_between_two_texts(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["compare", *arguments, "-n", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "old: 30 documents, 4 folds; new: 30 documents, 4 folds."
-    assert lines[2].split() == ["word", "change", "low", "high", "q", "old", "new"]
+    assert lines[2].split() == ["word", "change", "low", "high", "at", "least", "q", "old", "new"]
     assert len(lines) == 5
 
 

@@ -10,9 +10,10 @@ import pytest
 
 import qwem
 from qwem import Corpus
-from qwem.comparison import CorpusComparison, compare_corpora
-from qwem.comparison.fold_contexts import _changes, fold_test, pooled_p_values
-from qwem.comparison.slices import slices_of
+from qwem.comparison import CorpusComparison, axis, compare_corpora
+from qwem.comparison.contexts import FoldTest, _changes
+from qwem.comparison.folds import slices_of
+from qwem.comparison.permutation import assignments, pooled_p_values
 from qwem.errors import CorpusError, SettingError
 from qwem.model import Settings
 
@@ -91,7 +92,43 @@ def test_paths_along_an_axis(compared: CorpusComparison) -> None:
     path = compared.path(["w03"], ends[0], ends[1])
     then, now = path.places["w03"]
     assert then > 0 > now
-    assert list(path.rows()[0]) == ["word", "old", "new"]
+    assert list(path.shown().rows[0]) == ["word", "old", "new"]
+    row, other = path.rows()
+    assert list(row) == ["word", "corpus", "cosine", "error", "low", "high"]
+    assert row["low"] < row["cosine"] < row["high"]
+    assert other["high"] < row["low"]
+    assert "jackknife" in path.methods()
+    assert path.to_dict()["provenance"]["settings"]["positive"] == list(ends[0])
+
+
+def test_errors_of_paths_are_those_of_a_jackknife_over_the_folds_of_all_corpora() -> None:
+    """Against solving for the vectors of all words without each fold, one at a time."""
+    corpora = {"old": documents(1, 60), "new": documents(2, 60)}
+    found = compare_corpora(corpora, dim=4, folds=4, permutations=0, min_count=1)
+    words = found.embeddings["old"].vocabulary.words
+    asked, ends = words[:2], (words[5:7], words[7:8])
+    path = found.path(asked, *ends)
+
+    def places(embeddings: dict[str, qwem.Embedding]) -> NDArray[np.float64]:
+        axes = [axis(each, *ends).vector for each in embeddings.values()]
+        direction = np.mean(axes, axis=0) / np.linalg.norm(np.mean(axes, axis=0))
+        return np.array(
+            [
+                [each.get_vector(word, norm=True) @ direction for each in embeddings.values()]
+                for word in asked
+            ]
+        )
+
+    assert np.allclose(places(found.embeddings), list(path.places.values()), atol=1e-6)
+    variance = np.zeros((2, 2))
+    for name in corpora:
+        own, left_out = found.slices[name], []
+        for fold in range(len(own)):
+            changed = qwem.Embedding(words, found.solve(own.without(fold)))
+            left_out.append(places({**found.embeddings, name: changed}))
+        count = len(left_out)
+        variance += (count - 1) / count * ((left_out - np.mean(left_out, axis=0)) ** 2).sum(axis=0)
+    assert np.allclose(list(path.errors.values()), np.sqrt(variance), atol=1e-6)
 
 
 def test_all_text_in_one_slice_has_the_vectors_of_the_compass() -> None:
@@ -169,8 +206,10 @@ def test_a_change_leaves_out_one_fold_at_a_time() -> None:
         return float(1 - values[0] / np.sqrt(values[1] * values[2]))
 
     for word in range(3):
-        assert np.isclose(found.change[word], change(word, np.ones(16, dtype=bool)))
+        whole = change(word, np.ones(16, dtype=bool))
         left_out = np.array([change(word, np.arange(16) != k) for k in range(16)])
+        bias = sum(7 * (left_out[side].mean() - whole) for side in (first, second))
+        assert np.isclose(found.change[word], whole - bias)
         variance = sum(
             7 / 8 * ((left_out[side] - left_out[side].mean()) ** 2).sum()
             for side in (first, second)
@@ -195,7 +234,7 @@ def test_ratios_are_those_of_an_analysis_of_variance(kind: str) -> None:
     sums = pairs[:, :, None] * rng.normal(size=(40, 8, 3))
     labels = np.array([0, 0, 1, 1, 2, 2, 2, 2]) if kind == "any" else np.arange(8) % 2
     strata = np.arange(8) // 4 if kind == "strata" else np.zeros(8, dtype=int)
-    test = fold_test(labels, np.arange(8), strata, 50, 0)
+    test = FoldTest(np.arange(8), strata, assignments(labels, strata, 50, 0))
     zero = np.zeros((8, 3)), np.ones(8)
     found = test.ratios(sums, pairs, *zero)
     for row in (0, 7, 20):
@@ -228,12 +267,11 @@ def test_ratios_are_those_of_an_analysis_of_variance(kind: str) -> None:
 
 def test_all_assignments_are_tried_where_they_are_few() -> None:
     labels = (np.arange(12) >= 2).astype(int)
-    test = fold_test(labels, np.arange(12), np.zeros(12, dtype=int), 99, 0)
-    assert len(test.slices) == 66
-    assert len(np.unique(test.slices, axis=0)) == 66
-    assert test.slices[0].tolist() == labels.tolist()
+    found = assignments(labels, np.zeros(12, dtype=int), 99, 0)
+    assert len(found) == len(np.unique(found, axis=0)) == 66
+    assert found[0].tolist() == labels.tolist()
     with pytest.raises(SettingError, match="only 6 ways to assign the folds"):
-        fold_test(np.array([0, 0, 1, 1]), np.arange(4), np.zeros(4, dtype=int), 99, 0)
+        assignments([0, 0, 1, 1], np.zeros(4, dtype=int), 99, 0)
 
 
 @pytest.mark.parametrize("sizes", [(300, 300), (60, 600), (150, 500)])
@@ -243,12 +281,12 @@ def test_folds_are_in_proportion_to_the_size_of_corpora(sizes: tuple[int, int]) 
     slices = slices_of(corpora, settings, 10, None)
     plan = slices.folds_of(("old", "new"), 20)
     tokens = np.array(
-        [fold.word_counts.sum() for each in slices.slices.values() for fold in each.folds]
+        [fold.word_counts.sum() for each in slices.slices.values() for fold in each.source]
     )
     merged = np.bincount(plan.fold_of, tokens)
     assert merged.max() < 1.35 * merged.min()
     assert min(np.bincount(plan.slices)) >= 2
-    assert all(len(each.folds) >= 10 for each in slices.slices.values())
+    assert all(len(each) >= 10 for each in slices.slices.values())
 
 
 @pytest.mark.parametrize("sizes", [(30, 300), (60, 240)])
@@ -339,11 +377,11 @@ def test_documents_of_one_group_stay_in_one_fold() -> None:
     slices = slices_of({"old": texts, "new": texts}, settings, 4, groups)
     lengths = sorted(len(texts[number]) for number in range(40))
     assert set(lengths) == {60}
-    totals = [int(fold.word_counts.sum()) for fold in slices["old"].folds]
+    totals = [int(fold.word_counts.sum()) for fold in slices["old"].source]
     assert totals == [600] * 4
     authors = [Corpus.from_documents(texts[10 * k : 10 * k + 10], min_count=1) for k in range(4)]
     expected = sorted(int(each.vocabulary.counts.max()) for each in authors)
-    assert sorted(int(fold.word_counts.max()) for fold in slices["old"].folds) == expected
+    assert sorted(int(fold.word_counts.max()) for fold in slices["old"].source) == expected
     with pytest.raises(SettingError, match="labels for every corpus"):
         compare_corpora({"old": texts, "new": texts}, groups={"old": groups["old"]})
 
@@ -371,7 +409,7 @@ def test_corpora_share_words_and_slices_their_order() -> None:
 def test_results_are_text_and_plain_data(compared: CorpusComparison) -> None:
     lines = compared.to_text(3).splitlines()
     assert lines[0] == "old: 300 documents, 10 folds; new: 300 documents, 10 folds."
-    assert lines[-4].split() == ["word", "change", "low", "high", "q", "old", "new"]
+    assert lines[-4].split() == ["word", "change", "low", "high", "at", "least", "q", "old", "new"]
     assert "19 permutations of 10 and 10 folds of documents" in compared.methods()
     plain = json.loads(json.dumps(compared.to_dict()))
     assert plain["between"] == ["old", "new"]

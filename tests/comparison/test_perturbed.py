@@ -10,7 +10,7 @@ import pytest
 import qwem
 from qwem import Cooccurrence, Corpus
 from qwem.comparison.folds import FoldCounts, deal
-from qwem.comparison.perturbed import PerturbedSpectra
+from qwem.comparison.replicates import PerturbedSpectra
 from qwem.model import Settings
 from qwem.model.fitting import build_target
 from qwem.model.settings import resolve_auto

@@ -10,8 +10,8 @@ import pytest
 from qwem._internal.figures import write_figure
 from qwem.comparison import context_regression
 from qwem.comparison.changes import AxisPath
-from qwem.comparison.estimates import Estimates
-from qwem.comparison.stability import StableNeighbour, StableNeighbours
+from qwem.comparison.results import Estimates
+from qwem.comparison.stability import StableNeighbours
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -42,24 +42,18 @@ def test_estimates_have_their_intervals() -> None:
         found.plot(level=1.2)
 
 
-def test_neighbours_have_the_intervals_of_estimates() -> None:
+def test_neighbours_are_drawn_as_estimates_are() -> None:
     values = np.array([0.7, 0.4])
-    replicates = values + RNG.normal(0, 0.01, (6, 2))
-    estimates = Estimates(("queen", "prince"), values, replicates, "jackknife")
-    near = tuple(
-        StableNeighbour(word, value, error, 6, (1,) * 6)
-        for word, value, error in zip(
-            estimates.names, values.tolist(), estimates.errors.tolist(), strict=True
-        )
-    )
-    (axes,) = StableNeighbours("king", near, 6).plot().axes
+    near = StableNeighbours(
+        ("queen", "prince"), values, values + RNG.normal(0, 0.01, (6, 2)), "jackknife", 1.0,
+        query="king", ranks=np.ones((6, 2), int),
+    )  # fmt: skip
+    (axes,) = near.plot().axes
     dots, bars = dots_and_bars(axes)
     assert np.array_equal(dots, values)
-    bounded = Estimates(("queen", "prince"), values, replicates, "jackknife", 1.0)
-    assert np.allclose(bars.T, bounded.confidence(), atol=1e-3)
+    assert np.allclose(bars.T, near.confidence())
     assert axes.get_title() == "king"
-    with pytest.raises(SettingError, match="level"):
-        StableNeighbours("king", near, 6).plot(level=0)
+    assert axes.get_xlabel().startswith("cosine")
 
 
 def test_coefficients_have_intervals_and_p_values() -> None:
@@ -79,13 +73,18 @@ def test_coefficients_have_intervals_and_p_values() -> None:
     assert shown == [f"p = {each.p_value:.2g}" for each in found.coefficients]
 
 
-def test_paths_go_from_corpus_to_corpus() -> None:
-    path = AxisPath(("1990", "2000", "2010"), {"a": (0.1, 0.2, 0.3), "b": (0.2, 0.25, 0.3)})
+def test_paths_go_from_corpus_to_corpus_with_intervals() -> None:
+    places = {"a": (0.1, 0.2, 0.3), "b": (0.2, 0.25, 0.3)}
+    bars = {word: tuple((x - 0.1, x + 0.2) for x in places[word]) for word in places}
+    path = AxisPath(("1990", "2000", "2010"), places, {}, bars)
     (axes,) = path.plot("she", "he").axes
     drawn: Any = [line.get_ydata() for line in axes.lines if line.get_marker() == "o"]
     assert np.array_equal(drawn, list(path.places.values()))
+    for collection, word in zip(axes.collections, places, strict=True):
+        segments: Any = collection.get_segments()  # type: ignore[attr-defined]
+        assert np.allclose([segment[:, 1] for segment in segments], bars[word])
     assert [text.get_text() for text in axes.get_xticklabels()] == list(path.corpora)
-    assert axes.get_ylabel() == "he ← cosine with the axis → she"
+    assert axes.get_title(loc="left") == "↑ she\n↓ he"
     texts: Any = axes.texts
     labels = {text.get_text(): text.xyann[1] for text in texts}
     assert labels["b"] > labels["a"], "names of words that end together are apart"

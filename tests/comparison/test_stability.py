@@ -12,9 +12,9 @@ from scipy.linalg import orthogonal_procrustes
 import qwem
 from qwem import Cooccurrence, Corpus
 from qwem.comparison import Stability, stability
-from qwem.comparison.estimates import Estimates
 from qwem.comparison.folds import FoldCounts, deal, with_every_word
 from qwem.comparison.replicates import aligned
+from qwem.comparison.results import Estimates
 from qwem.errors import CountError, SettingError
 from qwem.model import Settings
 from qwem.model.settings import resolve_auto
@@ -177,22 +177,26 @@ def test_the_bootstrap_agrees_with_the_jackknife(corpus: Corpus, stable: Stabili
 def test_neighbours_have_errors_and_ranks(stable: Stability) -> None:
     found = stable.neighbours("w003", topn=4)
     nearest = stable.embedding.most_similar("w003", topn=4)
-    assert [each.word for each in found.neighbours] == [word for word, _ in nearest]
-    for each, (word, cosine) in zip(found.neighbours, nearest, strict=True):
-        assert np.isclose(each.similarity, cosine, atol=1e-5)
+    assert found.names == tuple(word for word, _ in nearest)
+    for place, (word, cosine) in enumerate(nearest):
+        assert np.isclose(found.values[place], cosine, atol=1e-5)
         ranks = []
         for other in stable.replicates:
             order = [name for name, _ in other.most_similar("w003", topn=len(other))]
             ranks.append(order.index(word) + 1)
-        assert each.ranks == tuple(ranks)
-        assert each.kept == sum(rank <= 4 for rank in ranks)
-        assert np.isclose(each.error, stable.similarities([("w003", word)]).errors[0], atol=1e-5)
+        assert found.ranks[:, place].tolist() == ranks
+        assert found.kept[place] == sum(rank <= 4 for rank in ranks)
+        expected = stable.similarities([("w003", word)])
+        assert np.isclose(found.errors[place], expected.errors[0], atol=1e-5)
+        assert np.allclose(found.confidence().low[place], expected.confidence().low, atol=1e-5)
     assert found.lines()[0].startswith(f"{nearest[0][0]} {nearest[0][1]:.2f} ± ")
-    assert found.lines()[0].endswith(f"in the top 4 of {found.neighbours[0].kept} of 10")
+    assert found.lines()[0].endswith(f"in the top 4 of {found.kept[0]} of 10")
     assert found.to_text().splitlines()[0].split() == [
         "word",
         "similarity",
         "error",
+        "low",
+        "high",
         "kept",
         "ranks",
     ]
@@ -201,16 +205,15 @@ def test_neighbours_have_errors_and_ranks(stable: Stability) -> None:
 def test_analogies_features_and_projections(stable: Stability) -> None:
     words = stable.embedding
     found = stable.analogy("w001", "w002", "w003", topn=3)
-    assert [each.word for each in found.neighbours] == [
-        word for word, _ in words.analogy("w001", "w002", "w003", topn=3)
-    ]
+    answers = words.analogy("w001", "w002", "w003", topn=3)
+    assert found.names == tuple(word for word, _ in answers)
     from qwem.interpretation import features
 
     for rank in (1, 2):
         table = features(words, rank, topn=3, most_frequent=None).features[rank - 1]
         for opposite, expected in ((False, table.positive), (True, table.negative)):
             end = stable.feature(rank, topn=3, opposite=opposite)
-            assert [each.word for each in end.neighbours] == [word for word, _ in expected]
+            assert end.names == tuple(word for word, _ in expected)
     from qwem.comparison import axis
 
     placed = stable.projections(["w007", "w008"], ["w001"], ["w002"])

@@ -10,7 +10,7 @@ import pytest
 
 from qwem._internal.results import ShownTable, as_plain
 from qwem.comparison.changes import AxisPath
-from qwem.comparison.estimates import Estimates
+from qwem.comparison.results import Estimates
 from qwem.errors import DataError
 from qwem.pages.overview import SHOWN_ROWS, read_results, results_data
 

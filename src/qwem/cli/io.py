@@ -177,8 +177,7 @@ def emit_result(
     options: argparse.Namespace, result: Result, shown: ShownTable | None = None, **beside: Any
 ) -> None:
     """Print a result: what people see of it, or as JSON all of it, that, and what is `beside`."""
-    shown = result.shown() if shown is None else shown
-    text = shown.to_text()
+    text = result.to_text() if shown is None else shown.to_text()
     if getattr(options, "methods", None) and hasattr(result, "methods"):
         beside["methods"] = result.methods()
         text += f"\n{beside['methods']}"

@@ -6,11 +6,8 @@ from qwem.comparison.association import (
     weat,
 )
 from qwem.comparison.axes import Axis, axis
-from qwem.comparison.changes import (
-    CorpusComparison,
-)
+from qwem.comparison.changes import CorpusComparison, ModelDiff, diff_models
 from qwem.comparison.corpora import compare_corpora
-from qwem.comparison.model_diff import ModelDiff, diff_models
 from qwem.comparison.regression import ContextRegression, context_regression
 from qwem.comparison.stability import Stability, stability
 

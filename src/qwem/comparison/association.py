@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from qwem._internal.results import Chart, Provenance, Result, listed
-from qwem.comparison._methods import paragraph
 from qwem.comparison.axes import MAX_MISSING, directions, known_words
 from qwem.comparison.permutation import (
     Alternative,
@@ -18,6 +17,7 @@ from qwem.comparison.permutation import (
     p_value_of_sum,
     splits_of,
 )
+from qwem.comparison.results import paragraph, q_values
 from qwem.comparison.stability import Stability
 from qwem.errors import SettingError
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.comparison.estimates import Estimates
+    from qwem.comparison.results import Estimates
     from qwem.embedding import Embedding
 
     Array: TypeAlias = NDArray[np.float64]
@@ -98,11 +98,9 @@ class AssociationTests(Result):
         The q-value is the share of false discoveries up to this p-value (Benjamini and Hochberg
         1995).
         """
-        from scipy.stats import false_discovery_control
-
         rows = []
-        q_values = false_discovery_control([test.p_value for test in self.tests.values()])
-        for (word, test), q_value in zip(self.tests.items(), q_values.tolist(), strict=True):
+        shares = q_values([test.p_value for test in self.tests.values()]).tolist()
+        for (word, test), q_value in zip(self.tests.items(), shares, strict=True):
             row = {
                 "word": word,
                 "statistic": test.statistic,

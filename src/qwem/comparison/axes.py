@@ -11,7 +11,7 @@ import numpy as np
 from qwem._internal.arrays import unit_rows
 from qwem._internal.results import Provenance, Result, listed
 from qwem._internal.settings import require_whole
-from qwem.comparison._methods import paragraph
+from qwem.comparison.results import paragraph
 from qwem.errors import CoverageError, SettingError
 
 if TYPE_CHECKING:

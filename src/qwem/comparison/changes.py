@@ -1,25 +1,39 @@
-"""Results of comparing corpora: changes of words, neighbours, paths along an axis."""
+"""What changed: between corpora, or between a model and its update."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from qwem._internal.arrays import unit_rows
+from qwem._internal.resources import progress
 from qwem._internal.results import Chart, Result, ShownTable, listed
-from qwem.comparison._methods import paragraph
+from qwem._internal.settings import require_whole
 from qwem.comparison.axes import axis
+from qwem.comparison.replicates import rotation
+from qwem.comparison.results import Interval, jackknife_variance, paragraph, student_quantile
+from qwem.embedding import Embedding
+from qwem.interpretation import overlaps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
-    from qwem.embedding import Embedding
+    from qwem.comparison.folds import Slices
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.model import Model
 
 SHOWN = 20
+SURE = 0.05
+"""The share of false discoveries among the words that are said to differ."""
+
+NEIGHBOURS = 10
+SAME_FEATURE = 0.5
+"""The squared overlap from which two features are the same."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +47,8 @@ class WordChange:
     rare. None where there is too little text to know its associations in both."""
     low: float | None
     high: float | None
-    """The 95 % interval of the change: the jackknife over folds of documents."""
+    """The 95 % interval of the change, for a word chosen beforehand: the jackknife over folds of
+    documents."""
     distance: float
     """1 − cosine of its two vectors as they are, noise included."""
     ratio: float
@@ -45,6 +60,9 @@ class WordChange:
     """The share of random assignments of folds to the corpora with a ratio at least as unusual."""
     q_value: float | None = None
     """The share of false discoveries among words up to this p-value (Benjamini and Hochberg)."""
+    at_least: float | None = None
+    """For words with q ≤ 0.05, the lower end of the interval that allows for their choice: on
+    average 95 % of these intervals hold (Benjamini and Yekutieli 2005)."""
     any_p: float | None = None
     any_q: float | None = None
     """With three corpora or more, whether the word differs between any of them."""
@@ -76,23 +94,58 @@ class AxisPath(Result):
     corpora: tuple[str, ...]
     places: dict[str, tuple[float, ...]]
     """The cosines of each word with the axis, in the order of the corpora."""
+    errors: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """Their standard errors over documents."""
+    intervals: dict[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
+    """Their 95 % intervals."""
 
     def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each word in each corpus."""
+        rows = []
+        for word, places in self.places.items():
+            for number, (corpus, place) in enumerate(zip(self.corpora, places, strict=True)):
+                row = {"word": word, "corpus": corpus, "cosine": place}
+                if word in self.intervals:
+                    low, high = self.intervals[word][number]
+                    row |= {"error": self.errors[word][number], "low": low, "high": high}
+                rows.append(row)
+        return rows
+
+    def shown(self) -> ShownTable:
         """Return one row for each word, with a column for each corpus."""
-        return [
+        rows = [
             {"word": word, **dict(zip(self.corpora, places, strict=True))}
             for word, places in self.places.items()
         ]
+        return ShownTable(self.heading(), rows, self.chart)
+
+    def to_text(self) -> str:
+        """Return the rows as text."""
+        return ShownTable(self.heading(), self.rows()).to_text()
+
+    def methods(self) -> str:
+        """Return what was done as a paragraph for a paper, with references."""
+        lists = {} if self.provenance is None else self.provenance.settings
+        said = [
+            f"We placed words on the axis from {', '.join(lists.get('negative', ()))} to "
+            f"{', '.join(lists.get('positive', ()))} by the cosine of their vectors with it "
+            f"(Kozlowski, Taddy and Evans 2019), in {', '.join(self.corpora)}.",
+            "The axis is the mean of those of all corpora, whose vectors have the same contexts "
+            "(Di Carlo, Bianchi and Palmonari 2019); 95 % intervals are those of the jackknife "
+            "over folds of documents (Tukey 1958), with the contexts taken as given.",
+        ]
+        cited = ["Kozlowski et al. 2019", "Di Carlo et al. 2019", "Tukey 1958"]
+        return paragraph(said, cited, self.provenance)
 
     def plot(self, positive: str = "", negative: str = "") -> Figure:
-        """Draw the path of each word.
+        """Draw the path of each word, with its 95 % intervals.
 
         `positive` and `negative` name the two ends of the axis.
 
         >>> len(AxisPath(("1990", "2000"), {"nurse": (0.3, 0.1)}).plot().axes[0].lines)
         2
         """
-        from qwem.comparison._plots import plot_path
+        from qwem.comparison._figures import plot_path
 
         return plot_path(self, positive, negative)
 
@@ -106,7 +159,8 @@ class CorpusComparison(Result):
     between: tuple[str, str]
     """The two corpora whose differences are listed."""
     changes: tuple[WordChange, ...] = field(repr=False)
-    """All words, the largest sure change first: in the order of the lower ends of intervals."""
+    """All words, in the order of `at_least`, then of p-values: the largest sure changes first, then
+    what is most likely a change. Without p-values, in the order of the lower ends of intervals."""
     permutations: int
     documents: dict[str, int]
     """How many documents each corpus has."""
@@ -118,8 +172,12 @@ class CorpusComparison(Result):
     """Words of the second of the two corpora that the first lacks, with their counts."""
     left: dict[str, int]
     """Words of the first of the two corpora that the second lacks."""
-    strata: tuple[str, ...] = ()
+    strata: tuple[str, ...]
     """The strata within which folds were exchanged."""
+    slices: Slices = field(repr=False)
+    """The counts of each corpus by fold."""
+    solve: Callable[[Cooccurrence], NDArray[Any]] = field(repr=False)
+    """Returns the vectors of all words, given the counts of a corpus."""
 
     def __getitem__(self, word: str) -> WordChange:
         """Return the change of a word."""
@@ -141,18 +199,53 @@ class CorpusComparison(Result):
     ) -> AxisPath:
         """Return where words lie on an axis in each corpus, the axis being that of all together.
 
-        The axis is the mean of the axes of the corpora, see `qwem.comparison.axis`.
+        The axis is the mean of the axes of the corpora, see `qwem.comparison.axis`. Intervals are
+        those of the jackknife over folds, with the context vectors taken as given.
         """
-        first = next(iter(self.embeddings.values()))
-        rows = first.vocabulary.indices(words)
-        direction = np.mean(
-            [axis(each, positive, negative).vector for each in self.embeddings.values()], axis=0
+        whole = next(iter(self.embeddings.values()))
+        ends = axis(whole, positive, negative)
+        chosen = list(dict.fromkeys([*words, *ends.positive, *ends.negative]))
+        rows = whole.vocabulary.indices(chosen)
+        at = [chosen.index(word) for word in words]
+
+        def places(vectors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+            small = [Embedding(chosen, each) for each in vectors]
+            axes = [axis(each, ends.positive, ends.negative).vector for each in small]
+            direction = np.mean(axes, axis=0)
+            units = [unit_rows(each.vectors[at]) for each in small]
+            return np.array(units) @ (direction / np.linalg.norm(direction))
+
+        vectors = [each.vectors[rows] for each in self.embeddings.values()]
+        found = places(vectors)
+        variance, bent = np.zeros((2, *found.shape))
+        freedom = []
+        with progress("replicates", sum(map(len, self.slices.slices.values())), "fold") as bar:
+            for number, name in enumerate(self.embeddings):
+                own = self.slices[name]
+                without = []
+                for fold in range(len(own)):
+                    changed = self.solve(own.without(fold))[rows]
+                    without.append(places([*vectors[:number], changed, *vectors[number + 1 :]]))
+                    bar.update(1)
+                variance += jackknife_variance(np.array(without))
+                bent += jackknife_variance(np.arctanh(np.clip(without, -1 + 1e-9, 1 - 1e-9)))
+                freedom.append(len(own) - 1)
+        width = np.sqrt(bent) * [[student_quantile(0.95, each)] for each in freedom]
+        middle = np.arctanh(np.clip(found, -1 + 1e-9, 1 - 1e-9))
+        low, high = Interval(np.tanh(middle - width), np.tanh(middle + width))
+        settings = {} if self.provenance is None else dict(self.provenance.settings)
+        settings |= {"positive": list(ends.positive), "negative": list(ends.negative)}
+        settings |= {"counts": {word: list(self[word].counts) for word in chosen}}
+        return AxisPath(
+            tuple(self.embeddings),
+            {word: tuple(found[:, i].tolist()) for i, word in enumerate(words)},
+            {word: tuple(np.sqrt(variance[:, i]).tolist()) for i, word in enumerate(words)},
+            {
+                word: tuple(zip(low[:, i].tolist(), high[:, i].tolist(), strict=True))
+                for i, word in enumerate(words)
+            },
+            provenance=self.provenance and replace(self.provenance, settings=settings),
         )
-        direction /= np.linalg.norm(direction)
-        cosines = [unit_rows(each.vectors[rows]) @ direction for each in self.embeddings.values()]
-        places = np.array(cosines).T.tolist()
-        found = {word: tuple(place) for word, place in zip(words, places, strict=True)}
-        return AxisPath(tuple(self.embeddings), found)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each word."""
@@ -169,21 +262,21 @@ class CorpusComparison(Result):
         )
         text = f"{sizes}.\n"
         if self.permutations:
-            sure = sum(each.q_value is not None and each.q_value <= 0.05 for each in self.changes)
-            text += f"{sure:,} of {len(self.changes):,} words differ with q ≤ 0.05.\n"
+            sure = sum(each.at_least is not None for each in self.changes)
+            text += f"{sure:,} of {len(self.changes):,} words differ with q ≤ {SURE}.\n"
         for words, name in ((self.entered, self.between[1]), (self.left, self.between[0])):
             if words:
                 text += f"Only in {name}: {listed(words)}.\n"
         return text
 
     def shown(self, topn: int = SHOWN) -> ShownTable:
-        """Return the `topn` words with the largest sure changes, and their neighbours."""
+        """Return the first `topn` words, and their neighbours."""
         rows = []
         for each in self.changes[:topn]:
             near = self.neighbours(each.word, 4).neighbours
             cells = {name: " ".join(word for word, _ in near[name]) for name in self.between}
             row = {"word": each.word, "change": each.change, "low": each.low, "high": each.high}
-            row |= {"q": each.q_value}
+            row |= {"at least": each.at_least, "q": each.q_value} if self.permutations else {}
             if len(self.embeddings) > 2:
                 row |= {"q of any": each.any_q, "q of trend": each.trend_q}
             rows.append({**row, **cells})
@@ -226,7 +319,124 @@ class CorpusComparison(Result):
                 f"up to {self.permutations:,} permutations of {self.folds[first]} and "
                 f"{self.folds[last]} folds of {units}{within}, pooled over words of similar "
                 "frequency; q-values control the false discovery rate (Benjamini and Hochberg "
-                "1995)."
+                f"1995). Words with q ≤ {SURE} are in the order of the lower ends of intervals "
+                "that allow for their choice (Benjamini and Yekutieli 2005)."
             )
-            cited += ["Anderson 2001", "Benjamini and Hochberg 1995"]
+            cited += [
+                "Anderson 2001",
+                "Benjamini and Hochberg 1995",
+                "Benjamini and Yekutieli 2005",
+            ]
         return paragraph(said, cited, self.provenance)
+
+
+@dataclass(frozen=True)
+class WordMove:
+    """A word, how far it moved, and which of its ten nearest words are new or gone."""
+
+    word: str
+    moved: float
+    """1 − cosine of its old and new vectors, after the best rotation of all vectors."""
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FeatureMatch:
+    """A feature of the earlier model and its match in the later one, both by rank from 1."""
+
+    before: int
+    after: int
+    overlap: float
+    """The squared overlap of the two."""
+
+
+@dataclass(frozen=True)
+class ModelDiff(Result):
+    """Differences between a model and its update."""
+
+    entered: tuple[str, ...]
+    """Words that only the update has."""
+    left: tuple[str, ...]
+    """Words that only the earlier model has."""
+    features: tuple[FeatureMatch, ...]
+    words: tuple[WordMove, ...]
+    """The words that moved most."""
+    median: float
+    """How far the word in the middle moved."""
+
+    def heading(self) -> str:
+        """Return how many words and features moved."""
+        lines = []
+        for words, verb in ((self.entered, "entered"), (self.left, "left")):
+            if words:
+                count = "1 word" if len(words) == 1 else f"{len(words):,} words"
+                lines.append(f"{count} {verb}: {listed(words)}")
+        same = [each for each in self.features if each.overlap >= SAME_FEATURE]
+        lines.append(f"{len(same)} of {len(self.features)} features are the same")
+        moved = [f"{each.before} to {each.after}" for each in same if each.before != each.after]
+        if moved:
+            lines[-1] += f"; other places in the order: {listed(moved)}"
+        lines.append(f"half of the words moved by less than {self.median:.3f}")
+        return "".join(f"{line}\n" for line in lines)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the words that moved most."""
+        return [
+            {
+                "word": each.word,
+                "moved": each.moved,
+                "nearer": listed(each.came, 4),
+                "further": listed(each.went, 4),
+            }
+            for each in self.words
+        ]
+
+
+def diff_models(before: Model, after: Model, *, topn: int = 10, least_count: int = 20) -> ModelDiff:
+    """Compare a model with its update.
+
+    Parameters
+    ----------
+    before, after
+        The two models.
+    topn
+        How many of the words that moved most to name.
+    least_count
+        How often a word must occur in the earlier model to be named; rarer ones move by chance.
+
+    >>> import qwem
+    >>> texts = ["the king and the queen", "a cat and a dog"] * 20
+    >>> model = qwem.fit(texts, dim=2, keep_counts=True)
+    >>> diff_models(model, model.update(["a fox and a cat"] * 20)).entered
+    ('fox',)
+    """
+    require_whole("topn", topn, least=0)
+    old, new = before.embedding(), after.embedding()
+    found = overlaps(before.spectrum.embedding(), after.spectrum.embedding())
+    shared = found.words
+    one, other = unit_rows(old[shared]), unit_rows(new[shared])
+    distances = 1 - np.sum((one @ rotation(one, other)) * other, axis=1)
+    counts = old.vocabulary.counts[old.vocabulary.indices(shared)]
+    often = np.flatnonzero(counts >= min(least_count, int(counts.max())))
+    most = often[np.argsort(-distances[often], kind="stable")][:topn]
+    names = [shared[row] for row in most]
+    words = []
+    for row, name in zip(most, names, strict=True):
+        was, now = (
+            [word for word, _ in side.most_similar(name, topn=NEIGHBOURS)] for side in (old, new)
+        )
+        came = tuple(word for word in now if word not in was)
+        went = tuple(word for word in was if word not in now)
+        words.append(WordMove(name, float(distances[row]), came, went))
+    matched = zip(found.match.tolist(), found.matched.tolist(), strict=True)
+    return ModelDiff(
+        entered=tuple(word for word in new if word not in old),
+        left=tuple(word for word in old if word not in new),
+        features=tuple(
+            FeatureMatch(before=rank, after=match + 1, overlap=overlap)
+            for rank, (match, overlap) in enumerate(matched, 1)
+        ),
+        words=tuple(words),
+        median=float(np.median(distances)),
+    )

@@ -9,11 +9,12 @@ import numpy as np
 from qwem._internal.arrays import unit_rows
 from qwem._internal.results import Provenance
 from qwem._internal.settings import require_choice, require_whole
-from qwem.comparison.changes import CorpusComparison, WordChange
-from qwem.comparison.fold_contexts import fold_statistics, fold_test, pooled_p_values
-from qwem.comparison.folds import arrange
+from qwem.comparison.changes import SURE, CorpusComparison, WordChange
+from qwem.comparison.contexts import FoldTest, fold_statistics
+from qwem.comparison.folds import LARGEST_TEST, arrange, slices_of
+from qwem.comparison.permutation import assignments, pooled_p_values
 from qwem.comparison.replicates import aligned
-from qwem.comparison.slices import LARGEST_TEST, slices_of
+from qwem.comparison.results import q_values, student_quantile
 from qwem.corpus import Corpus
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.comparison.slices import Slices
+    from qwem.comparison.folds import FoldPlan
     from qwem.cooccurrence import Cooccurrence
     from qwem.model import Model
     from qwem.model.settings import Preset, ResolvedSettings
@@ -137,61 +138,55 @@ def compare_corpora(
     vectors = _embedder(compass, settled, alignment)
     embeddings = {name: vectors(slices[name].counts) for name in corpora}
 
-    plans = [slices.folds_of((first, last), 2 * folds)]
-    tests = [
-        fold_test(plans[0].slices, plans[0].fold_of, plans[0].strata, permutations, settled.seed)
-    ]
+    plan = slices.folds_of((first, last), 2 * folds)
+
+    def fold_test(plan: FoldPlan, labels: NDArray[Any], trend: bool = False) -> FoldTest:
+        drawn = assignments(labels, plan.strata, permutations, settled.seed)
+        return FoldTest(plan.fold_of, plan.strata, drawn, trend)
+
+    tests = {"p_value": fold_test(plan, plan.slices)}
     if len(corpora) > 2 and permutations:
-        plan = slices.folds_of(tuple(corpora), min(LARGEST_TEST, folds * len(corpora)))
-        scores = _scores(tuple(corpora))[plan.slices]
-        tests += [
-            fold_test(labels, plan.fold_of, plan.strata, permutations, settled.seed, trend)
-            for labels, trend in ((plan.slices, False), (scores, True))
-        ]
+        every = slices.folds_of(tuple(corpora), min(LARGEST_TEST, folds * len(corpora)))
+        tests["any_p"] = fold_test(every, every.slices)
+        tests["trend_p"] = fold_test(every, _scores(tuple(corpora))[every.slices], trend=True)
     ratios, changed = fold_statistics(
-        [fold for each in slices.slices.values() for fold in each.folds],
+        [fold for each in slices.slices.values() for fold in each],
         compass.solution.context_vectors,
-        tests,
-        _fold_weights(slices, first, last),
+        list(tests.values()),
+        slices.fold_weights(first, last),
     )
-    rarest = [
-        np.min([slices[name].counts.word_counts for name in names], axis=0)
-        for names in ((first, last), tuple(corpora), tuple(corpora))
-    ]
-    p_values = (
-        [pooled_p_values(each, rare) for each, rare in zip(ratios, rarest, strict=False)]
+    counts = np.array([slices[name].counts.word_counts for name in corpora])
+    two = counts[[name in (first, last) for name in corpora]]
+    p_values = {
+        name: pooled_p_values(each, (two if name == "p_value" else counts).min(axis=0))
+        for name, each in zip(tests, ratios, strict=True)
         if permutations
-        else []
-    )
-    counts = np.array([slices[name].counts.word_counts for name in corpora]).T
-    width = changed.error * _quantile(slices, first, last)
+    }
+    columns = {
+        "change": changed.change,
+        "distance": distances(embeddings[first], embeddings[last]),
+        "ratio": ratios[0][0],
+        **p_values,
+    }
+    freedom = sum(len(slices[name]) - 1 for name in (first, last))
+    width = student_quantile(0.95, freedom) * changed.error
+    columns |= {"low": changed.change - width, "high": changed.change + width}
     words = compass.vocabulary
-    ordered = _listed(
-        words.words,
-        {
-            "change": changed.change,
-            "low": changed.change - width,
-            "high": changed.change + width,
-            "distance": distances(embeddings[first], embeddings[last]),
-            "ratio": ratios[0][0],
-        },
-        p_values,
-        counts,
-    )
+    ordered = _ordered(words.words, columns, changed.error, freedom, counts.T)
     others = slices.others
     return CorpusComparison(
         embeddings={name: Embedding(words, each) for name, each in embeddings.items()},
         between=(first, last),
         changes=ordered,
+        slices=slices,
+        solve=vectors,
         permutations=permutations,
         documents={name: each.documents for name, each in slices.slices.items()},
         groups={name: each.groups for name, each in slices.slices.items()},
-        folds={
-            name: int((plans[0].slices == place).sum()) for place, name in enumerate((first, last))
-        },
+        folds={name: int((plan.slices == i).sum()) for i, name in enumerate((first, last))},
         entered=_only(others[last], others[first]),
         left=_only(others[first], others[last]),
-        strata=tuple(map(str, slices.strata)),
+        strata=slices.strata,
         provenance=Provenance(
             {
                 "alignment": alignment,
@@ -242,33 +237,6 @@ def _divided(
     return divided, found
 
 
-def _fold_weights(slices: Slices, first: str, last: str) -> tuple[Array, Array]:
-    """Return the weight of each counted fold in two slices, with strata as large in both."""
-    found = []
-    whole = {
-        name: sum(v for c, v in slices.sizes.items() if c[0] == name) for name in (first, last)
-    }
-    for name in (first, last):
-        weights = []
-        for each, own in slices.slices.items():
-            for stratum in own.strata.tolist():
-                shares = [
-                    slices.sizes.get((side, stratum), 0) / whole[side] for side in (first, last)
-                ]
-                here = slices.sizes[each, stratum] / max(1, whole.get(each, 1))
-                weights.append((sum(shares) / 2 / here) * all(shares) if each == name else 0.0)
-        found.append(np.array(weights))
-    return found[0], found[1]
-
-
-def _quantile(slices: Slices, first: str, last: str) -> float:
-    """Return Student's quantile for 95 % intervals, given the folds of two slices."""
-    from scipy.stats import t as student
-
-    freedom = sum(len(slices[name].folds) - 1 for name in (first, last))
-    return float(student.ppf(0.975, freedom))
-
-
 def _scores(names: tuple[str, ...]) -> Array:
     """Return the names of slices as numbers where they are, and else their order."""
     try:
@@ -302,32 +270,44 @@ def _embedder(
     return lambda counts: solution.solve_words(counts, settled).vectors
 
 
-def _listed(
+def _ordered(
     words: tuple[str, ...],
-    columns: Mapping[str, Array],
-    p_values: Sequence[Array],
+    columns: dict[str, Array],
+    errors: Array,
+    freedom: int,
     counts: NDArray[np.integer],
 ) -> tuple[WordChange, ...]:
-    """Return the changes of all words, in the order of the lower ends of their intervals."""
-    from scipy.stats import false_discovery_control
+    """Return the changes of all words, those with the largest sure ones first.
 
-    intervals: dict[str, Any] = {name: columns[name] for name in ("change", "low", "high")}
-    names = (("p_value", "q_value"), ("any_p", "any_q"), ("trend_p", "trend_q"))
-    for (p, q), values in zip(names, p_values, strict=False):
-        intervals |= {p: values, q: false_discovery_control(values)}
-    tested = p_values[0] if p_values else np.zeros(len(words))
-    low = np.nan_to_num(columns["low"], nan=-np.inf)
+    Intervals of words that were chosen by their q-values are wider than those of words chosen
+    beforehand: with R of m words chosen their level is 1 − R/m · 5 % (Benjamini and Yekutieli
+    2005). Words come in the order of the lower ends of these, as far as they are above 0, then of
+    p-values, then of the ordinary lower ends.
+    """
+    size = len(words)
+    for name in [name for name in ("p_value", "any_p", "trend_p") if name in columns]:
+        columns[name.replace("p_value", "q_value").replace("_p", "_q")] = q_values(columns[name])
+    least = np.full(size, np.nan)
+    if "q_value" in columns:
+        sure = columns["q_value"] <= SURE
+        level = 1 - SURE * max(1, int(sure.sum())) / size
+        lower = columns["change"] - student_quantile(level, freedom) * errors
+        least = columns["at_least"] = np.where(sure, lower, np.nan)
+    keys = (
+        -columns["ratio"],
+        -np.nan_to_num(columns["low"], nan=-np.inf),
+        columns.get("p_value", np.zeros(size)),
+        -np.maximum(np.nan_to_num(least), 0),
+    )
     return tuple(
         WordChange(
             word=words[i],
             counts=tuple(counts[i].tolist()),
-            distance=float(columns["distance"][i]),
-            ratio=float(columns["ratio"][i]),
-            **{name: _number(values[i]) for name, values in intervals.items()},
+            **{name: _number(values[i]) for name, values in columns.items()},
         )
-        for i in np.lexsort((-columns["ratio"], tested, -low))
+        for i in np.lexsort(keys)
     )
 
 
-def _number(value: float) -> float | None:
+def _number(value: float) -> Any:
     return float(value) if np.isfinite(value) else None

@@ -1,10 +1,10 @@
-"""Folds: documents dealt at random into parts, and the counts of all parts but some."""
+"""Folds: documents dealt at random into parts, and the counts of these parts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -13,17 +13,29 @@ from qwem._internal.resources import require_memory
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.corpus import Vocabulary
-from qwem.errors import CountError, SettingError
-from qwem.model.fitting import count
+from qwem.corpus import Corpus, Vocabulary
+from qwem.errors import CorpusError, CountError, SettingError
+from qwem.model.fitting import count, read
+from qwem.model.settings import resolve_auto
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from qwem.corpus import Corpus
     from qwem.model import Settings
+    from qwem.model.settings import ResolvedSettings
+
+    Labels = NDArray[np.int64]
+
+FEWEST_FOLDS = 2
+"""Folds of a slice in a test, at least."""
+
+LARGEST_TEST = 40
+"""Folds of all slices in a test, at most, unless there are more than twenty slices."""
+
+MIN_COUNT = 5
+"""How often a word must occur in every slice of one corpus, unless `min_count` says otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +43,7 @@ class FoldedCorpus:
     """A corpus whose documents are in the order of folds."""
 
     corpus: Corpus
-    starts: NDArray[np.int64]
+    starts: Labels
     """Fold k has the documents from ``starts[k]`` up to ``starts[k + 1]``."""
 
     def __len__(self) -> int:
@@ -65,47 +77,51 @@ def deal(
     """
     require_whole("folds", folds, least=2)
     require_whole("seed", seed, least=0)
-    labels = group_numbers(groups, len(corpus))
-    units = int(labels.max(initial=-1)) + 1
-    if units < folds:
+    units = group_numbers("groups", groups, len(corpus))
+    number = int(units.max(initial=-1)) + 1
+    if number < folds:
         kind = "documents" if groups is None else "groups"
-        raise SettingError(f"{units:,} {kind} can't be dealt into {folds} folds; use fewer folds.")
-    return arrange(corpus, random_folds(units, folds, np.random.default_rng(seed))[labels], folds)
+        raise SettingError(f"{number:,} {kind} can't be dealt into {folds} folds; use fewer folds.")
+    return arrange(corpus, _random_folds(number, folds, np.random.default_rng(seed))[units], folds)
 
 
-def group_numbers(groups: Sequence[Any] | None, documents: int) -> NDArray[np.int64]:
-    """Return the group of each document as a number from 0; without groups each is its own."""
-    if groups is None:
+def group_numbers(name: str, labels: Sequence[Any] | None, documents: int) -> Labels:
+    """Return the label of each document as a number from 0; without labels each has its own."""
+    if labels is None:
         return np.arange(documents)
-    if len(groups) != documents:
+    if len(labels) != documents:
         raise SettingError(
-            f"groups needs one label for each of the {documents:,} documents, and has "
-            f"{len(groups):,}."
+            f"{name} needs one label for each of the {documents:,} documents, and has "
+            f"{len(labels):,}."
         )
+    return numbered(labels)
+
+
+def numbered(labels: Sequence[Any]) -> Labels:
+    """Return labels as numbers from 0, in the order in which they first occur.
+
+    >>> numbered(["b", "a", "b"]).tolist()
+    [0, 1, 0]
+    """
     places: dict[Any, int] = {}
-    return np.array([places.setdefault(group, len(places)) for group in groups], dtype=np.int64)
+    return np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
 
 
-def random_folds(units: int, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random fold for each unit, folds being as equal in number as can be."""
-    return rng.permutation(np.arange(units) % folds)
-
-
-def arrange(corpus: Corpus, fold_of: NDArray[np.int64], folds: int) -> FoldedCorpus:
+def arrange(corpus: Corpus, fold_of: Labels, folds: int) -> FoldedCorpus:
     """Return a corpus in the order of folds, given the fold of each document."""
     order = np.argsort(fold_of, kind="stable")
     starts = np.searchsorted(fold_of[order], np.arange(folds + 1))
     require_memory(corpus.tokens.nbytes, "A copy of the corpus in folds", "use less text")
     begins, ends = corpus.offsets[:-1][order], corpus.offsets[1:][order]
-    tokens = np.concatenate(
-        [
-            corpus.tokens[begin:end]
-            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
-        ]
-    )
+    spans = zip(begins.tolist(), ends.tolist(), strict=True)
+    tokens = np.concatenate([corpus.tokens[begin:end] for begin, end in spans])
     offsets = np.concatenate([[0], np.cumsum(ends - begins)])
-    arranged = replace(corpus, tokens=tokens, offsets=offsets, first_document=0)
-    return FoldedCorpus(arranged, starts)
+    return FoldedCorpus(replace(corpus, tokens=tokens, offsets=offsets, first_document=0), starts)
+
+
+def _random_folds(units: int, folds: int, rng: np.random.Generator) -> Labels:
+    """Return a random fold for each unit, folds being as equal in number as can be."""
+    return rng.permutation(np.arange(units) % folds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +139,9 @@ class FoldCounts:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def __iter__(self) -> Iterator[Cooccurrence]:
+        return (self.fold(number) for number in range(len(self)))
 
     @cached_property
     def total(self) -> Cooccurrence:
@@ -168,3 +187,223 @@ def with_every_word(counts: Cooccurrence) -> Cooccurrence:
     first, *others = counts.matrices
     once = sparse.coo_array((np.ones(len(lacking), int), (lacking, lacking)), shape=first.shape)
     return replace(counts, matrices=(first + PairCounts.from_matrix(once), *others))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Slice(FoldCounts):
+    """The counts of one slice by fold."""
+
+    strata: Labels
+    """The stratum of each fold."""
+    documents: int
+    groups: int
+    """How many documents or groups of documents were dealt into folds."""
+
+    @cached_property
+    def counts(self) -> Cooccurrence:
+        """The counts of all folds together, with every word."""
+        return with_every_word(self.total)
+
+
+class FoldPlan(NamedTuple):
+    """The folds of a test, each a part of a slice."""
+
+    fold_of: Labels
+    """The test's fold that each counted fold is a part of, −1 for none."""
+    slices: Labels
+    """The slice of each fold of the test, as a number."""
+    strata: Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """The counts of several corpora by fold, all with the same words."""
+
+    slices: Mapping[str, Slice]
+    settled: ResolvedSettings
+    sizes: Mapping[tuple[str, int], int]
+    """The tokens of each stratum of each slice."""
+    others: Mapping[str, Mapping[str, int]]
+    """For each slice the words that some other slice lacks, with their counts."""
+    strata: tuple[str, ...]
+    """The names of strata."""
+
+    def __getitem__(self, name: str) -> Slice:
+        return self.slices[name]
+
+    @property
+    def all(self) -> Cooccurrence:
+        """The counts of all slices together."""
+        first, *others = (each.counts for each in self.slices.values())
+        return with_every_word(sum(others, start=first))
+
+    def folds_of(self, names: Sequence[str], total: int) -> FoldPlan:
+        """Return the folds of a test of some slices, about `total` in proportion to their size."""
+        wanted = _proportional(
+            {cell: self.sizes[cell] for cell in self.sizes if cell[0] in names}, total
+        )
+        fold_of: list[Labels] = []
+        slice_of: list[int] = []
+        stratum_of: list[int] = []
+        for name, each in self.slices.items():
+            own = np.full(len(each), -1)
+            for stratum in np.unique(each.strata).tolist() if name in names else ():
+                counted = np.flatnonzero(each.strata == stratum)
+                for part in np.array_split(counted, min(wanted[name, stratum], len(counted))):
+                    own[part] = len(slice_of)
+                    slice_of.append(names.index(name))
+                    stratum_of.append(stratum)
+            fold_of.append(own)
+        return FoldPlan(np.concatenate(fold_of), np.array(slice_of), np.array(stratum_of))
+
+    def fold_weights(self, first: str, last: str) -> list[NDArray[np.float64]]:
+        """Return the weight of each counted fold in two slices, with strata as large in both."""
+        shares = {
+            (name, stratum): self.sizes.get((name, stratum), 0)
+            / sum(size for cell, size in self.sizes.items() if cell[0] == name)
+            for name in (first, last)
+            for stratum in range(max(1, len(self.strata)))
+        }
+
+        def weight(name: str, stratum: int) -> float:
+            both = [shares[side, stratum] for side in (first, last)]
+            return sum(both) / 2 / shares[name, stratum] if all(both) else 0.0
+
+        return [
+            np.array(
+                [
+                    weight(name, stratum) if each == name else 0.0
+                    for each, own in self.slices.items()
+                    for stratum in own.strata.tolist()
+                ]
+            )
+            for name in (first, last)
+        ]
+
+
+def slices_of(
+    corpora: Mapping[str, Any],
+    settings: Settings,
+    folds: int,
+    groups: Mapping[str, Sequence[Any]] | None = None,
+    strata: Mapping[str, Sequence[Any]] | None = None,
+    between: tuple[str, str] | None = None,
+) -> Slices:
+    """Return the counts of corpora by fold, of the words that all of them have.
+
+    The most frequent `vocab_size` words of all corpora together are kept. How much a frequent word
+    is subsampled depends on its frequency in all of them, so that it is the same in each. Each
+    corpus has at least about `folds` folds, and as many as a test `between` two of them needs.
+    """
+    reading = settings.changed(vocab_size=None)
+    found = {
+        name: source if isinstance(source, Corpus) else read(source, reading)
+        for name, source in corpora.items()
+    }
+    least = settings.min_count if isinstance(settings.min_count, int) else MIN_COUNT
+    vocabulary, others = _shared(found, least, settings.vocab_size)
+    settled = resolve_auto(reading, vocabulary)
+    names: dict[Any, int] = {}
+    numbers, units = {}, {}
+    sizes: dict[tuple[str, int], int] = {}
+    for name, corpus in found.items():
+        units[name] = group_numbers("groups", None if groups is None else groups[name], len(corpus))
+        numbers[name] = np.zeros(len(corpus), dtype=np.int64)
+        if strata is not None:
+            group_numbers(f"strata of {name}", strata[name], len(corpus))
+            numbers[name] = np.array([names.setdefault(x, len(names)) for x in strata[name]])
+        lengths = np.bincount(numbers[name], np.diff(corpus.offsets))
+        sizes |= {(name, stratum): int(lengths[stratum]) for stratum in np.unique(numbers[name])}
+    pair = {cell: size for cell, size in sizes.items() if cell[0] in (between or found)}
+    wanted = _proportional(sizes, min(LARGEST_TEST, folds * len(found)))
+    wanted |= _proportional(pair, 2 * folds)
+    slices = {}
+    for name, corpus in found.items():
+        total = sum(size for cell, size in sizes.items() if cell[0] == name)
+        # Multiples of the folds of a test, so that those are of equal size.
+        own = {
+            stratum: number * -(-round(folds * sizes[name, stratum] / max(1, total)) // number)
+            for (each, stratum), number in wanted.items()
+            if each == name
+        }
+        fold_of, fold_strata = _folds_in_strata(units[name], numbers[name], own, settled.seed)
+        arranged = arrange(corpus.recode(vocabulary), fold_of, len(fold_strata))
+        slices[name] = Slice(
+            [count(arranged.fold(k), settled) for k in range(len(arranged))],
+            settled,
+            strata=np.array(fold_strata),
+            documents=len(corpus),
+            groups=int(units[name].max(initial=-1)) + 1,
+        )
+    return Slices(slices, settled, sizes, others, tuple(map(str, names)))
+
+
+def _proportional(sizes: Mapping[tuple[str, int], int], total: int) -> dict[tuple[str, int], int]:
+    """Return how many of about `total` folds each stratum of each slice has, by its size.
+
+    Folds of similar size are exchangeable under the null hypothesis; those of a small slice would
+    otherwise be noisier than those of a large one. A slice has at least two, so that for a very
+    small one there are more in all.
+    """
+    whole: dict[str, int] = {}
+    for (name, _), size in sizes.items():
+        whole[name] = whole.get(name, 0) + size
+    least = FEWEST_FOLDS * sum(whole.values()) / max(1, min(whole.values()))
+    total = max(total, min(round(least), max(LARGEST_TEST, FEWEST_FOLDS * len(whole))))
+    alone = len(sizes) == len(whole)
+    return {
+        cell: max(FEWEST_FOLDS if alone else 1, round(total * size / max(1, sum(whole.values()))))
+        for cell, size in sizes.items()
+    }
+
+
+def _folds_in_strata(
+    units: Labels, strata: Labels, wanted: Mapping[int, int], seed: int
+) -> tuple[Labels, list[int]]:
+    """Return the fold of each document, with so many folds in each stratum, and their strata."""
+    rng = np.random.default_rng(seed)
+    fold_of = np.empty(len(units), dtype=np.int64)
+    fold_strata: list[int] = []
+    for stratum, number in wanted.items():
+        inside = strata == stratum
+        own, places = np.unique(units[inside], return_inverse=True)
+        folds = max(1, min(number, len(own)))
+        fold_of[inside] = len(fold_strata) + _random_folds(len(own), folds, rng)[places]
+        fold_strata += [stratum] * folds
+    if len(fold_strata) < FEWEST_FOLDS:
+        raise SettingError(
+            "A corpus with a single document, or a single group of documents, can't be dealt into "
+            "folds; give more, or groups that are smaller."
+        )
+    return fold_of, fold_strata
+
+
+def _shared(
+    corpora: Mapping[str, Corpus], least: int, limit: int | None
+) -> tuple[Vocabulary, dict[str, dict[str, int]]]:
+    """Return the words that all corpora have, with their counts in all together, and the others."""
+    occurrences = {name: _occurring(corpus, least) for name, corpus in corpora.items()}
+    first, *rest = occurrences.values()
+    shared = {
+        word: number + sum(other[word] for other in rest)
+        for word, number in first.items()
+        if all(word in other for other in rest)
+    }
+    if len(shared) < 2:
+        raise CorpusError("The corpora have no words in common; give texts of one language.")
+    others = {
+        name: {word: number for word, number in own.items() if word not in shared}
+        for name, own in occurrences.items()
+    }
+    vocabulary = Vocabulary.from_counts(shared)
+    kept = vocabulary if limit is None else vocabulary.restrict(min(limit, len(vocabulary)))
+    return kept, others
+
+
+def _occurring(corpus: Corpus, least: int) -> dict[str, int]:
+    """Return how often words occur in a corpus, which may be a part of that of its vocabulary."""
+    size = len(corpus.vocabulary)
+    counts = np.bincount(corpus.tokens, minlength=size)[:size]
+    kept = counts >= (least if counts.sum() < corpus.vocabulary.counts.sum() else 1)
+    words = corpus.vocabulary.words
+    return {words[i]: int(counts[i]) for i in np.flatnonzero(kept)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -224,9 +224,10 @@ def fit_clusters(covariates: Array, vectors: Array, clusters: NDArray[np.int64])
 
 
 def _signs(count: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Yield signs of clusters, one row per draw, all positive first; all patterns if they are few."""
+    """Yield signs of clusters, one row per draw, positive ones first; if few, all patterns."""
     if count - 1 <= np.log2(draws + 1):
-        yield 1.0 - 2.0 * (np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1)
+        patterns = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
+        yield np.where(patterns, -1.0, 1.0)
         return
     yield np.ones((1, count))
     for rows in blocks(draws, count, most=1 << 22):

@@ -1,23 +1,25 @@
-"""Permutation tests: how often a random split of words is as extreme as the one at hand.
+"""Permutation tests: how often a random assignment is as extreme as the observed one.
 
-The words of two groups are exchangeable under the null hypothesis. Every split into groups of the
-same sizes is then equally likely, the observed one included.
+Words of two lists are exchangeable under the null hypothesis of an association test, and folds of
+several slices under that of a comparison. Every assignment to groups of the same sizes is then
+equally likely, the observed one included.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
-from math import comb
+from math import comb, factorial, prod
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from qwem._internal.settings import require_choice, require_whole
+from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Array: TypeAlias = NDArray[np.float64]
 
@@ -29,6 +31,12 @@ EXACT_WORDS = 40
 MOST_DRAWS = 1_000_000
 EXACT_SPLITS = 20_000
 """Up to this many splits, a statistic that is not a sum is computed for each."""
+
+CLASS_WORDS = 500
+"""Words of similar frequency whose permutations are pooled."""
+
+FEWEST_ORDERS = 20
+"""With fewer different assignments of folds to slices there is no test."""
 
 # Splits whose statistics differ by less than this part of its spread are ties.
 _ROUNDING = 1e-9
@@ -103,15 +111,71 @@ def splits_of(count: int, size: int, *, draws: int, seed: int) -> tuple[NDArray[
     >>> splits_of(3, 1, draws=99, seed=0)[0].astype(int).tolist()
     [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
-    exact = comb(count, size) <= EXACT_SPLITS
-    if exact:
-        chosen = np.array(list(combinations(range(count), size)))
-    else:
-        rng = np.random.default_rng(seed)
-        chosen = rng.permuted(np.tile(np.arange(count), (draws, 1)), axis=1)[:, :size]
+    if comb(count, size) <= EXACT_SPLITS:
+        return _inside(np.array(list(combinations(range(count), size))), count), True
+    rng = np.random.default_rng(seed)
+    drawn = rng.permuted(np.tile(np.arange(count), (draws, 1)), axis=1)[:, :size]
+    return _inside(drawn, count), False
+
+
+def _inside(chosen: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
     inside = np.zeros((len(chosen), count), dtype=bool)
     np.put_along_axis(inside, chosen, True, axis=1)
-    return inside, exact
+    return inside
+
+
+def assignments(slices: ArrayLike, strata: NDArray[np.int64], draws: int, seed: int) -> Array:
+    """Return assignments of folds to slices within strata, one per row, the observed one first.
+
+    `slices` has the number of the slice of each fold, or its score. Between two slices without
+    strata all assignments are returned if there are no more than `draws` and one.
+    """
+    observed = np.asarray(slices, dtype=np.float64)
+    places = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
+    different = prod(_orders(observed[place]) for place in places)
+    if not draws:
+        return observed[None]
+    if different < FEWEST_ORDERS:
+        raise SettingError(
+            f"There are only {different} ways to assign the folds to the slices, too few for "
+            "p-values; use more folds (which need more documents or groups), or permutations=0."
+        )
+    if len(places) == 1 and len(set(observed.tolist())) == 2 and different <= draws + 1:
+        size = int((observed == observed[0]).sum())
+        inside = _inside(np.array(list(combinations(range(len(observed)), size))), len(observed))
+        # The observed assignment need not be the first of all.
+        order = np.argsort((inside != (observed == observed[0])).sum(axis=1), kind="stable")
+        return np.where(inside[order], observed[0], observed[observed != observed[0]][0])
+    rng = np.random.default_rng([seed, 2])
+    drawn = np.tile(observed, (draws + 1, 1))
+    for place in places:
+        drawn[1:, place] = rng.permuted(drawn[1:, place], axis=1)
+    return drawn
+
+
+def _orders(slices: Array) -> int:
+    """Return in how many different ways the slices of some folds can be assigned."""
+    _, counts = np.unique(slices, return_counts=True)
+    return factorial(len(slices)) // prod(map(factorial, counts.tolist()))
+
+
+def pooled_p_values(ratios: Array, counts: NDArray[np.integer]) -> Array:
+    """Return p-values of the first row of statistics, given those of random assignments below it.
+
+    Each word's statistics are standardized by mean and spread over all rows, so that all are
+    treated alike. The first is then compared with the standardized ones of words of similar
+    frequency in all other rows, because a few assignments give few different values for one word.
+    """
+    spread = ratios.std(axis=0)
+    centred = ratios - ratios.mean(axis=0)
+    scores = np.divide(centred, spread, out=np.zeros_like(ratios), where=spread > 0)
+    p_values = np.empty(ratios.shape[1])
+    order = np.argsort(-counts, kind="stable")
+    for words in np.array_split(order, max(1, len(order) // CLASS_WORDS)):
+        chance = np.sort(scores[1:, words], axis=None)
+        larger = len(chance) - np.searchsorted(chance, scores[0, words] - 1e-12)
+        p_values[words] = (1 + larger) / (1 + len(chance))
+    return p_values
 
 
 def count_sums_at_least(scores: Array, size: int, threshold: float) -> int:

@@ -13,11 +13,12 @@ from qwem._internal.arrays import unit_rows
 from qwem._internal.resources import progress
 from qwem._internal.results import Chart, Provenance, Result, listed
 from qwem._internal.settings import require_whole
-from qwem.comparison._methods import paragraph
 from qwem.comparison.contexts import context_transform, contexts_of, documents_with
 from qwem.comparison.covariates import Design, column_of, columns_of, design_of
-from qwem.comparison.estimates import Estimates
+from qwem.comparison.folds import numbered
 from qwem.comparison.least_squares import fit_clusters
+from qwem.comparison.permutation import MOST_DRAWS
+from qwem.comparison.results import Estimates, paragraph
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.slots import window_weights
 from qwem.corpus import Corpus
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 Clusters = Literal["documents", "occurrences"]
 
-MOST_DRAWS = 1_000_000
 FEW_CLUSTERS = 8
 """If the noise of a coefficient rests on fewer clusters, the result warns of its p-value."""
 
@@ -229,7 +229,7 @@ class ContextRegression(Result):
 
     def plot(self, level: float = 0.95) -> Figure:
         """Draw the squared norms of coefficients, debiased, with confidence intervals."""
-        from qwem.comparison._plots import plot_coefficients
+        from qwem.comparison._figures import plot_coefficients
 
         return plot_coefficients(self, level)
 
@@ -366,8 +366,9 @@ def context_regression(
     documents = contexts.documents[kept]
     design = design_in(documents)
     scale = _scale(design.matrix)
+    grouped = range(len(documents)) if labels is None else [labels[d] for d in documents]
     fitted = fit_clusters(
-        design.matrix @ scale, contexts.vectors[kept] @ matrix.T, _numbered(labels, documents)
+        design.matrix @ scale, contexts.vectors[kept] @ matrix.T, numbered(grouped)
     )
     _require_clusters(fitted, design)
     places = list(range(1, len(design.names)))
@@ -461,14 +462,6 @@ def _labels(clusters: Clusters | Sequence[Any], documents: int) -> list[Any] | N
             )
         return None if clusters == "occurrences" else list(range(documents))
     return column_of("clusters", clusters, documents)
-
-
-def _numbered(labels: list[Any] | None, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the cluster of each occurrence as a number from 0."""
-    if labels is None:
-        return np.arange(len(documents))
-    places: dict[Any, int] = {}
-    return np.array([places.setdefault(labels[document], len(places)) for document in documents])
 
 
 def _complete(

@@ -12,12 +12,12 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.resources import progress
-from qwem._internal.results import Provenance, Result
+from qwem._internal.results import Provenance
 from qwem._internal.settings import require_choice, require_whole
 from qwem.comparison.axes import axis
-from qwem.comparison.estimates import Estimates, Method
 from qwem.comparison.folds import FoldCounts, deal
 from qwem.comparison.replicates import Replicates
+from qwem.comparison.results import Estimates, Method
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.embedding import Embedding
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
-    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
     from qwem.model.settings import Preset
@@ -41,58 +40,49 @@ SWEEPS = 1
 """Sweeps of polishing for each replicate."""
 
 
-@dataclass(frozen=True)
-class StableNeighbour:
-    """A neighbour, its similarity, and whether it is one without some of the documents too."""
-
-    word: str
-    similarity: float
-    error: float
-    """The standard error of the similarity over documents."""
-    kept: int
-    """In how many replicates it is one of as many nearest words."""
-    ranks: tuple[int, ...] = field(repr=False)
-    """Its rank in each replicate, from 1."""
-
-
-@dataclass(frozen=True)
-class StableNeighbours(Result):
-    """The nearest words of a query, and how stable they are over documents."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StableNeighbours(Estimates):
+    """The nearest words of a query: cosines with errors, and whether each replicate has them."""
 
     query: str
-    neighbours: tuple[StableNeighbour, ...]
-    replicates: int
+    ranks: NDArray[np.int64] = field(repr=False)
+    """The rank of each word in each replicate, one row per replicate, from 1."""
+
+    @property
+    def kept(self) -> list[int]:
+        """In how many replicates each word is one of as many nearest words."""
+        return [int(number) for number in (self.ranks <= len(self)).sum(axis=0)]
 
     def lines(self) -> list[str]:
         """Return a line for each neighbour.
 
         For example: ``queen 0.68 ± 0.02, in the top 10 of 20 of 20``.
         """
-        top = len(self.neighbours)
         return [
-            f"{each.word} {each.similarity:.2f} ± {each.error:.2f}, in the top {top} of "
-            f"{each.kept} of {self.replicates}"
-            for each in self.neighbours
+            f"{row['word']} {row['similarity']:.2f} ± {row['error']:.2f}, in the top {len(self)} "
+            f"of {row['kept']}"
+            for row in self.rows()
         ]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each neighbour, with the span of its ranks."""
         return [
             {
-                "word": each.word,
-                "similarity": each.similarity,
-                "error": each.error,
-                "kept": f"{each.kept} of {self.replicates}",
-                "ranks": f"{min(each.ranks)}–{max(each.ranks)}",
+                "word": row["name"],
+                "similarity": row["value"],
+                "error": row["error"],
+                "low": row["low"],
+                "high": row["high"],
+                "kept": f"{kept} of {len(self.replicates)}",
+                "ranks": f"{ranks.min()}–{ranks.max()}",
             }
-            for each in self.neighbours
+            for row, kept, ranks in zip(super().rows(), self.kept, self.ranks.T, strict=True)
         ]
 
-    def plot(self, level: float = 0.95) -> Figure:
-        """Draw the cosines of the neighbours, with confidence intervals."""
-        from qwem.comparison._plots import plot_neighbours
-
-        return plot_neighbours(self, level)
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        plain = super().to_dict()
+        return {"query": self.query, "neighbours": plain.pop("estimates"), **plain}
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,24 +218,17 @@ class Stability:
         def cosines(embedding: Embedding) -> NDArray[np.float64]:
             return _cosines(embedding, query(embedding))
 
-        estimates = self.estimate(lambda embedding: cosines(embedding)[found])
+        words = [self.embedding.index_to_key[row] for row in found]
+        near = self.estimate(lambda embedding: cosines(embedding)[found], words, 1.0)
         ranks = np.empty((len(self.replicates), len(found)), dtype=np.int64)
         for place, each in enumerate(self.replicates):
             everything = cosines(each)
             everything[exclude] = -np.inf
             ranks[place] = 1 + (everything[None] > everything[found][:, None]).sum(axis=1)
-        words = self.embedding.index_to_key
-        neighbours = tuple(
-            StableNeighbour(
-                words[row],
-                float(estimates.values[place]),
-                float(estimates.errors[place]),
-                int((ranks[:, place] <= len(found)).sum()),
-                tuple(ranks[:, place].tolist()),
-            )
-            for place, row in enumerate(found)
-        )
-        return StableNeighbours(name, neighbours, len(self.replicates), provenance=self._provenance)
+        return StableNeighbours(
+            near.names, near.values, near.replicates, near.method, near.limit,
+            query=name, ranks=ranks, provenance=near.provenance,
+        )  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model and its replicates to a directory, the latter in half precision."""

@@ -229,11 +229,10 @@ def stability_data(stability: Stability, words: int) -> Json:
     ranks = np.geomspace(first, len(known), min(ASKED_WORDS, len(known)))
     asked = [known[rank] for rank in np.unique(ranks.astype(int) - 1)]
     top = min(_TOP, len(known) - 1)
-    found = {word: stability.neighbours(word, top).neighbours for word in asked}
-    everything = [each for neighbours in found.values() for each in neighbours]
-    kept = np.mean([each.kept for each in everything]) / len(stability.replicates)
-    error = np.median([each.error for each in everything])
+    found = {word: stability.neighbours(word, top) for word in asked}
     count = len(stability.replicates)
+    kept = np.mean(np.concatenate([each.kept for each in found.values()])) / count
+    error = np.median(np.concatenate([each.errors for each in found.values()]))
     again = (
         f"once without each of {count} equal parts of the documents"
         if stability.method == "jackknife"
@@ -250,21 +249,19 @@ def stability_data(stability: Stability, words: int) -> Json:
             [
                 asked[place],
                 *(
-                    f"{each.word} {each.similarity:.2f} ± {each.error:.2f}, {each.kept}/{count}"
-                    for each in found[asked[place]][:NEIGHBOURS]
+                    f"{each['word']} {each['similarity']:.2f} ± {each['error']:.2f}, {kept}/{count}"
+                    for each, kept in zip(near.rows()[:NEIGHBOURS], near.kept, strict=False)
                 ),
             ]
             for place in shown
+            for near in [found[asked[place]]]
         ],
     }
 
 
 def stable_neighbours(stability: Stability, word: str, topn: int) -> list[Json]:
     """Return the words nearest to a word, with the interval of each similarity over documents."""
-    found = stability.neighbours(word, topn)
-    estimates = stability.similarities([(word, each.word) for each in found.neighbours])
-    low, high = estimates.confidence()
     return [
-        {"word": each.word, "cosine": each.similarity, "low": low[i], "high": high[i]}
-        for i, each in enumerate(found.neighbours)
+        {"word": each["word"], "cosine": each["similarity"], "low": each["low"], "high": each["high"]}
+        for each in stability.neighbours(word, topn).rows()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.comparison.changes import AxisPath
-    from qwem.comparison.estimates import Estimates
     from qwem.comparison.regression import ContextRegression
-    from qwem.comparison.stability import StableNeighbours
+    from qwem.comparison.results import Estimates
 
 _WIDTH, _ROW = 5.2, 0.24
 _GREY = "#7F7F7F"
@@ -30,20 +30,11 @@ _GREY = "#7F7F7F"
 def plot_estimates(result: Estimates, level: float) -> Figure:
     """Draw values with their confidence intervals over documents, one row each."""
     axes = _interval_axes(result.names, result.values, *result.confidence(level))
-    axes.set_xlabel(f"value, with {level:.0%} intervals over documents")
-    _draw_zero(axes)
-    return axes.figure  # type: ignore[return-value]
-
-
-@styled
-def plot_neighbours(result: StableNeighbours, level: float) -> Figure:
-    """Draw the cosines of the nearest words of a word with their confidence intervals."""
-    found = result.neighbours
-    values = _column(found, "similarity")
-    ends = _intervals(values, _column(found, "error"), result.replicates, level)
-    axes = _interval_axes([each.word for each in found], values, *ends)
-    axes.set_xlabel(f"cosine, with {level:.0%} intervals over documents")
-    axes.set_title(result.query)
+    kind = "cosine" if np.all(result.limit == 1) else "value"
+    axes.set_xlabel(f"{kind}, with {level:.0%} intervals over documents")
+    axes.set_title(getattr(result, "query", ""))
+    if np.min(result.values) < 0:
+        _draw_zero(axes)
     return axes.figure  # type: ignore[return-value]
 
 
@@ -74,28 +65,44 @@ def plot_coefficients(result: ContextRegression, level: float) -> Figure:
 
 @styled
 def plot_path(path: AxisPath, positive: str, negative: str) -> Figure:
-    """Draw the places of words on an axis, in one corpus after another."""
+    """Draw the places of words on an axis, in one corpus after another, with 95 % intervals."""
     if len(path.places) > len(SEQUENCE):
         raise SettingError(
             f"A figure shows the paths of at most {len(SEQUENCE)} words, not of "
             f"{len(path.places)}; choose some."
         )
-    figure = new_figure(_WIDTH, 3.4)
+    count, steps = len(path.corpora), np.arange(len(path.corpora))
+    figure = new_figure(max(_WIDTH, 1.6 + 0.55 * count), 3.4)
     axes = figure.subplots()
     _draw_zero(axes, horizontal=True)
-    steps = np.arange(len(path.corpora))
-    ends = []
-    for (word, places), colour in zip(path.places.items(), SEQUENCE, strict=False):
-        axes.plot(steps, places, "o-", ms=4, color=colour)
-        ends.append((word, places[-1], colour))
+    # Words are drawn a little beside each other, so that their intervals can be told apart.
+    beside = 0.05 * (np.arange(len(path.places)) - (len(path.places) - 1) / 2)
+    for (word, places), colour, shift in zip(path.places.items(), SEQUENCE, beside, strict=False):
+        axes.plot(steps + shift, places, "o-", ms=4, color=colour)
+        if word in path.intervals:
+            low, high = np.array(path.intervals[word]).T
+            axes.vlines(steps + shift, low, high, color=colour, lw=1.0, alpha=0.6)
     low, high = axes.get_ylim()
-    heights = _apart([place for _, place, _ in ends], 0.055 * (high - low))
-    for (word, place, colour), height in zip(ends, heights, strict=True):
-        axes.annotate(word, (steps[-1], place), (steps[-1] + 0.06 * max(steps[-1], 1), height),
-                      color=colour, va="center", annotation_clip=False)  # fmt: skip
-    axes.set_xticks(steps, path.corpora)
-    below, above = f"{negative} ← " if negative else "", f" → {positive}" if positive else ""
-    axes.set_ylabel(f"{below}cosine with the axis{above}")
+    ends = [places[-1] for places in path.places.values()]
+    for (word, places), colour, shift, height in zip(
+        path.places.items(), SEQUENCE, beside, _apart(ends, 0.055 * (high - low)), strict=False
+    ):
+        axes.annotate(
+            word, (steps[-1] + shift, places[-1]), (0.06 * count + count - 0.96, height),
+            color=colour, va="center", annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.5, "alpha": 0.5},
+        )  # fmt: skip
+    names = [name if len(name) <= 24 else f"{name[:23]}…" for name in path.corpora]
+    crowded = sum(map(len, names)) > 60
+    axes.set_xticks(
+        steps, names, rotation=35 if crowded else 0, ha="right" if crowded else "center"
+    )
+    axes.set_xlim(-0.3, count - 0.7)
+    axes.set_ylabel("cosine with the axis")
+    ends_named = [f"↑ {positive}"] * bool(positive) + [f"↓ {negative}"] * bool(negative)
+    if ends_named:
+        wrapped = [fill(each, 60, subsequent_indent="    ") for each in ends_named]
+        axes.set_title("\n".join(wrapped), loc="left", fontsize=8)
     return figure
 
 
@@ -119,23 +126,6 @@ def _interval_axes(
 def _draw_zero(axes: Axes, *, horizontal: bool = False) -> None:
     draw = axes.axhline if horizontal else axes.axvline
     draw(0, color=_GREY, lw=0.8, ls=(0, (4, 3)), zorder=0)
-
-
-def _column(found: Sequence[object], name: str) -> NDArray[np.float64]:
-    return np.array([getattr(each, name) for each in found], dtype=np.float64)
-
-
-def _intervals(
-    values: NDArray[np.float64], errors: NDArray[np.float64], replicates: int, level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of intervals of cosines, nearly those of `Estimates.confidence`."""
-    from scipy.stats import t as student
-
-    if not 0 < level < 1:
-        raise SettingError(f"level must lie between 0 and 1, not be {level}.")
-    inside = np.clip(values, -1 + 1e-9, 1 - 1e-9)
-    width = student.ppf((1 + level) / 2, replicates - 1) * errors / (1 - inside**2)
-    return np.tanh(np.arctanh(inside) - width), np.tanh(np.arctanh(inside) + width)
 
 
 def _apart(heights: Sequence[float], least: float) -> list[float]:

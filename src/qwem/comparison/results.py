@@ -1,0 +1,204 @@
+"""What results of comparison share: estimates with errors, q-values, paragraphs for a paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from qwem._internal.results import Chart, Result, as_plain
+from qwem.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike, NDArray
+
+    from qwem._internal.results import Provenance
+
+    Array: TypeAlias = NDArray[np.float64]
+
+Method = Literal["jackknife", "bootstrap"]
+
+# Where a value is at its limit, as the cosine of a word with itself, artanh is taken here.
+_NEAR_ONE = 1 - 1e-9
+
+
+class Interval(NamedTuple):
+    """The lower and the upper end of an interval, for each value."""
+
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates(Result):
+    """Values with standard errors over documents."""
+
+    chart: ClassVar[Chart] = "intervals"
+    names: tuple[str, ...]
+    values: Array
+    """Of the model of all documents."""
+    replicates: Array = field(repr=False)
+    """Of the replicates, one row each."""
+    method: Method
+    limit: Array | float = np.inf
+    """Values lie between −limit and limit: 1 for cosines. Intervals then do too."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def errors(self) -> Array:
+        """Standard errors.
+
+        For the delete-a-group jackknife √((K − 1)/K Σ_k (θ_k − θ̄)²), where θ_k is the value without
+        fold k of K (Tukey 1958; Kott 2001). For the bootstrap the standard deviation of the
+        replicates.
+        """
+        return self._errors(self.replicates)
+
+    def confidence(self, level: float = 0.95) -> Interval:
+        """Return the interval of the value that texts of this size and source have on average.
+
+        It is the value ± t standard errors, with t of Student's distribution. Where values have a
+        limit, that is done for artanh(value / limit), Fisher's transformation of a correlation.
+        """
+        return self._interval(level, 1.0)
+
+    def prediction(self, level: float = 0.95) -> Interval:
+        """Return the interval in which the value of a fresh sample of as many documents lies.
+
+        It is √2 times as wide as `confidence`, because the fresh sample varies as much as this one.
+        """
+        return self._interval(level, float(np.sqrt(2)))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each value."""
+        numbers = np.stack([self.values, self.errors, *self.confidence()], axis=1).tolist()
+        columns = ("value", "error", "low", "high")
+        return [
+            {"name": name, **dict(zip(columns, row, strict=True))}
+            for name, row in zip(self.names, numbers, strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "method": self.method,
+            "replicates": len(self.replicates),
+            "estimates": as_plain(self.rows()),
+            "provenance": as_plain(self.provenance),
+        }
+
+    def methods(self) -> str:
+        """Return what was done as a paragraph for a paper, with references."""
+        how = (
+            f"the delete-a-group jackknife over {len(self.replicates)} folds of documents (Tukey "
+            "1958; Kott 2001)"
+            if self.method == "jackknife"
+            else f"{len(self.replicates)} bootstrap replicates over folds of documents"
+        )
+        said = [
+            f"Standard errors are those of {how}; 95 % intervals use Student's distribution"
+            + (", after Fisher's transformation." if np.all(np.isfinite(self.limit)) else ".")
+        ]
+        return paragraph(said, ["Tukey 1958", "Kott 2001"], self.provenance)
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """Draw the values, with confidence intervals."""
+        from qwem.comparison._figures import plot_estimates
+
+        return plot_estimates(self, level)
+
+    def _interval(self, level: float, scale: float) -> Interval:
+        width = scale * student_quantile(level, len(self.replicates) - 1)
+        if not np.all(np.isfinite(self.limit)):
+            return Interval(self.values - width * self.errors, self.values + width * self.errors)
+        middle = self._bent(self.values)
+        reach = width * self._errors(self._bent(self.replicates))
+        return Interval(self.limit * np.tanh(middle - reach), self.limit * np.tanh(middle + reach))
+
+    def _bent(self, values: Array) -> Array:
+        return np.asarray(np.arctanh(np.clip(values / self.limit, -_NEAR_ONE, _NEAR_ONE)))
+
+    def _errors(self, replicates: Array) -> Array:
+        if self.method == "jackknife":
+            return np.sqrt(jackknife_variance(replicates))
+        return np.asarray(replicates.std(axis=0, ddof=1))
+
+
+def jackknife_variance(replicates: Array) -> Array:
+    """Return (K − 1)/K Σ_k (θ_k − θ̄)² for each column, row k being without fold k (Tukey 1958)."""
+    count = len(replicates)
+    return np.asarray((count - 1) * replicates.var(axis=0))
+
+
+def student_quantile(level: float, freedom: int) -> float:
+    """Return how many standard errors an interval of this level extends to either side."""
+    from scipy.stats import t as student
+
+    if not 0 < level < 1:
+        raise SettingError(f"level must lie between 0 and 1, not be {level}.")
+    return float(student.ppf((1 + level) / 2, max(1, freedom)))
+
+
+def q_values(p_values: ArrayLike) -> Array:
+    """Return the share of false discoveries up to each p-value (Benjamini and Hochberg 1995)."""
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(p_values))
+
+
+REFERENCES = {
+    "Anderson 2001": "Anderson, M. J. (2001). A new method for non-parametric multivariate "
+    "analysis of variance. Austral Ecology 26, 32-46.",
+    "Benjamini and Hochberg 1995": "Benjamini, Y. and Hochberg, Y. (1995). Controlling the false "
+    "discovery rate. Journal of the Royal Statistical Society B 57, 289-300.",
+    "Benjamini and Yekutieli 2005": "Benjamini, Y. and Yekutieli, D. (2005). False discovery "
+    "rate-adjusted multiple confidence intervals for selected parameters. Journal of the American "
+    "Statistical Association 100, 71-81.",
+    "Caliskan et al. 2017": "Caliskan, A., Bryson, J. J. and Narayanan, A. (2017). Semantics "
+    "derived automatically from language corpora contain human-like biases. Science 356, 183-186.",
+    "Cameron et al. 2008": "Cameron, A. C., Gelbach, J. B. and Miller, D. L. (2008). "
+    "Bootstrap-based improvements for inference with clustered errors. Review of Economics and "
+    "Statistics 90, 414-427.",
+    "Di Carlo et al. 2019": "Di Carlo, V., Bianchi, F. and Palmonari, M. (2019). Training temporal "
+    "word embeddings with a compass. AAAI 33, 6326-6334.",
+    "Garg et al. 2018": "Garg, N., Schiebinger, L., Jurafsky, D. and Zou, J. (2018). Word "
+    "embeddings quantify 100 years of gender and ethnic stereotypes. PNAS 115, E3635-E3644.",
+    "Green et al. 2025": "Green et al. (2025). Measuring distances in high dimensional spaces. "
+    "Political Analysis 33.",
+    "Hamilton et al. 2016": "Hamilton, W. L., Leskovec, J. and Jurafsky, D. (2016). Diachronic "
+    "word embeddings reveal statistical laws of semantic change. ACL, 1489-1501.",
+    "Khodak et al. 2018": "Khodak, M. et al. (2018). A la carte embedding: cheap but effective "
+    "induction of semantic feature vectors. ACL, 12-22.",
+    "Kott 2001": "Kott, P. S. (2001). The delete-a-group jackknife. Journal of Official Statistics "
+    "17, 521-526.",
+    "Kozlowski et al. 2019": "Kozlowski, A. C., Taddy, M. and Evans, J. A. (2019). The geometry of "
+    "culture. American Sociological Review 84, 905-949.",
+    "Rodriguez et al. 2023": "Rodriguez, P. L., Spirling, A. and Stewart, B. M. (2023). Embedding "
+    "regression: models for context-specific description and inference. American Political Science "
+    "Review 117, 1255-1274.",
+    "Schönemann 1966": "Schönemann, P. H. (1966). A generalized solution of the orthogonal "
+    "Procrustes problem. Psychometrika 31, 1-10.",
+    "Toney-Wails and Caliskan 2021": "Toney-Wails, A. and Caliskan, A. (2021). ValNorm quantifies "
+    "semantics to reveal consistent valence biases across languages and over centuries. EMNLP.",
+    "Tukey 1958": "Tukey, J. W. (1958). Bias and confidence in not-quite large samples. Annals of "
+    "Mathematical Statistics 29, 614.",
+}
+
+
+def paragraph(
+    sentences: Sequence[str], references: Iterable[str], provenance: Provenance | None
+) -> str:
+    """Return sentences as a paragraph, with the software at its end and references under it."""
+    software = "Computed with qwem"
+    if provenance is not None:
+        software += f" {provenance.version}"
+        if provenance.seed is not None:
+            software += f" (seed {provenance.seed})"
+    cited = "\n".join(REFERENCES[name] for name in sorted(set(references)))
+    return " ".join([*sentences, f"{software}."]) + f"\n\n{cited}\n"
