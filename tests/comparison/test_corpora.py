@@ -280,9 +280,7 @@ def test_folds_are_in_proportion_to_the_size_of_corpora(sizes: tuple[int, int]) 
     settings = Settings(dim=5, min_count=1, polish=False)
     slices = slices_of(corpora, settings, 10, None)
     plan = slices.folds_of(("old", "new"), 20)
-    tokens = np.array(
-        [fold.word_counts.sum() for each in slices.slices.values() for fold in each.source]
-    )
+    tokens = np.array([fold.word_counts.sum() for each in slices.slices.values() for fold in each])
     merged = np.bincount(plan.fold_of, tokens)
     assert merged.max() < 1.35 * merged.min()
     assert min(np.bincount(plan.slices)) >= 2
@@ -377,11 +375,11 @@ def test_documents_of_one_group_stay_in_one_fold() -> None:
     slices = slices_of({"old": texts, "new": texts}, settings, 4, groups)
     lengths = sorted(len(texts[number]) for number in range(40))
     assert set(lengths) == {60}
-    totals = [int(fold.word_counts.sum()) for fold in slices["old"].source]
+    totals = [int(fold.word_counts.sum()) for fold in slices["old"]]
     assert totals == [600] * 4
     authors = [Corpus.from_documents(texts[10 * k : 10 * k + 10], min_count=1) for k in range(4)]
     expected = sorted(int(each.vocabulary.counts.max()) for each in authors)
-    assert sorted(int(fold.word_counts.max()) for fold in slices["old"].source) == expected
+    assert sorted(int(fold.word_counts.max()) for fold in slices["old"]) == expected
     with pytest.raises(SettingError, match="labels for every corpus"):
         compare_corpora({"old": texts, "new": texts}, groups={"old": groups["old"]})
 

@@ -74,8 +74,8 @@ def test_coefficients_have_intervals_and_p_values() -> None:
 
 
 def test_paths_go_from_corpus_to_corpus_with_intervals() -> None:
-    places = {"a": (0.1, 0.2, 0.3), "b": (0.2, 0.25, 0.3)}
-    bars = {word: tuple((x - 0.1, x + 0.2) for x in places[word]) for word in places}
+    places: Any = {"a": (0.1, 0.2, 0.3), "b": (0.2, 0.25, 0.3)}
+    bars: Any = {word: tuple((x - 0.1, x + 0.2) for x in places[word]) for word in places}
     path = AxisPath(("1990", "2000", "2010"), places, {}, bars)
     (axes,) = path.plot("she", "he").axes
     drawn: Any = [line.get_ydata() for line in axes.lines if line.get_marker() == "o"]

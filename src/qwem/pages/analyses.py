@@ -262,6 +262,11 @@ def stability_data(stability: Stability, words: int) -> Json:
 def stable_neighbours(stability: Stability, word: str, topn: int) -> list[Json]:
     """Return the words nearest to a word, with the interval of each similarity over documents."""
     return [
-        {"word": each["word"], "cosine": each["similarity"], "low": each["low"], "high": each["high"]}
+        {
+            "word": each["word"],
+            "cosine": each["similarity"],
+            "low": each["low"],
+            "high": each["high"],
+        }
         for each in stability.neighbours(word, topn).rows()
     ]
