@@ -23,13 +23,15 @@ def some_counts(slots: Any) -> Cooccurrence:
     return Cooccurrence.count(Corpus.from_documents(documents), window=4, slots=slots)
 
 
-@pytest.mark.parametrize("slots", ["sides", "near-far", "symmetric"])
+@pytest.mark.parametrize("slots", ["sides", "near-far", "adjacent", "symmetric"])
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_the_strongest_pairs_are_kept(slots: str, side: Literal["before", "after"]) -> None:
     counts = some_counts(slots)
     usage = Usage.of(counts, counts.word_counts)
     directed = slots != "symmetric"
-    after = np.sum([matrix.toarray() for matrix in counts.matrices], axis=0).astype(float)
+    ordered = zip(counts.slots, counts.matrices, strict=True)
+    kept = [matrix.toarray() for slot, matrix in ordered if slot.directed is directed]
+    after = np.sum(kept, axis=0).astype(float)
     expected = np.outer(after.sum(axis=1), after.sum(axis=0)) / after.sum()
     ratio = np.divide(after, expected, out=np.zeros_like(after), where=expected > 0)
     score = np.where(ratio > 1, after * np.log(np.maximum(ratio, 1)), 0)

@@ -13,6 +13,7 @@ import qwem
 from pages.page import watched
 from qwem.comparison import stability
 from qwem.dynamics import closed_form
+from qwem.interpretation.shapes import built_in_shapes
 from qwem.pages import load_models, write_page
 from qwem.pages.concordance import Concordance
 from qwem.pages.data import PageData
@@ -105,7 +106,7 @@ def opened(
     closed: Model,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> list[PageModel]:
-    """Three models from disk: one with a training run and its text, another, and a stable one."""
+    """Models from disk: one with a training run and its text, another, a stable one, a circle."""
     from qwem.training import Trace
 
     directory = tmp_path_factory.mktemp("models")
@@ -119,7 +120,10 @@ def opened(
     ).save(directory / "run")  # fmt: skip
     texts = ["the king and the queen", "the duke and the lady", "a cat and a dog"] * 9
     stability(texts, folds=4, dim=2).save(directory / "stable")
-    models = [directory / name for name in ("polished", "closed", "stable")]
+    angle = 2 * np.pi * np.arange(12) / 12
+    months = built_in_shapes()["months"].words
+    qwem.Embedding(months, np.c_[np.cos(angle), np.sin(angle)]).save(directory / "months")
+    models = [directory / name for name in ("polished", "closed", "stable", "months")]
     found = load_models(models, trace=directory / "run")
     found[0].concordance = Concordance([" ".join(words) + "." for words in documents()])
     return found

@@ -220,6 +220,8 @@ def test_a_file_has_a_passage_for_every_word_of_the_text() -> None:
     assert Concordance(["He left. In New York it rained."]).sample(["new_york"]) == [
         "In New York it rained."
     ]
+    assert Concordance(["I don’t."]).sample(["don't"]) == ["I don’t."]
+    assert Concordance(["I don’t."]).find("don't")[0]["word"] == "don’t"
 
 
 def test_a_map_for_a_file_has_the_words_of_the_file(polished: Model) -> None:

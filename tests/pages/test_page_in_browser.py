@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pages.page import Page
     from qwem.pages.models import PageModel
 
-VIEWS = ("overview", "map", "word", "analogies", "concepts", "axes", "features", "training")
+VIEWS = ("overview", "map", "word", "analogies", "relations", "axes", "features", "training")
 PAIRS = ",".join(f"word{i} word{i + 9}" for i in range(8))
 
 
@@ -214,13 +214,26 @@ def test_analogies_are_the_librarys(page: Page, polished: Model) -> None:
 
 
 def test_a_relation_is_tested_and_drawn(served: Page) -> None:
-    served.show("concepts", "document.querySelectorAll('.concept svg').length === 3", pairs=PAIRS)
-    assert served.text(".concept .verdict")
-    assert "p = " in served.text(".concept")
-    assert served.run("return document.querySelectorAll('.concept tbody tr').length") == 8
-    assert "NaN" not in served.run("return document.querySelector('.concept').innerHTML")
-    served.show("concepts", "document.querySelector('.concept .unknown')", pairs="word1 word2")
-    assert served.text(".concept .unknown")
+    served.show("relations", "document.querySelectorAll('.relation svg').length === 3", pairs=PAIRS)
+    assert served.text(".relation .verdict")
+    assert "p = " in served.text(".relation")
+    assert served.run("return document.querySelectorAll('.relation tbody tr').length") == 8
+    assert "NaN" not in served.run("return document.querySelector('.relation').innerHTML")
+    served.show("relations", "document.querySelector('.relation .unknown')", pairs="word1 word2")
+    assert served.text(".relation .unknown")
+
+
+def test_a_shape_is_drawn_with_its_prediction(served: Page) -> None:
+    ready = "document.querySelector('.relation')?.dataset.shown === 'months'"
+    served.show("relations", ready, model=3, name="months")
+    assert served.text(".relation .verdict") == "months: a circle"
+    assert served.run("return document.querySelectorAll('.relation circle').length") == 24
+    rows = served.saved("Save table", "relations").splitlines()
+    for row in rows[1:]:
+        _, x, y, right, up = row.split(",")
+        assert (float(x), float(y)) == pytest.approx((float(right), float(up)), abs=1e-4)
+    assert "months" in served.saved("Save SVG", "relations")
+    served.show("map", "document.querySelector('#which select').value === '0'")
 
 
 def test_an_axis_has_words_at_both_ends(page: Page, polished: Model) -> None:
@@ -334,7 +347,10 @@ def test_a_search_can_be_followed_by_enter(page: Page) -> None:
 
 def test_pictures_are_saved_with_their_labels(page: Page) -> None:
     page.show("map", TOPICS)
-    assert "<image" in page.saved("Save SVG", "map")
+    picture = page.saved("Save SVG", "map")
+    assert "<image" in picture
+    assert "Topics; pale dots are function words" in picture, "it has its legend"
+    assert picture.count("<circle") == len(page.texts(".map .chip"))
     kind, size = page.saved("Save PNG", "map").split()
     assert kind == "png"
     assert int(size) > 5_000

@@ -57,15 +57,18 @@ class Usage:
         """Return the usage of words in a text, from its counts.
 
         Pairs are ordered by O ln(O/E), the main term of the log-likelihood ratio (Dunning 1993),
-        where O is the count and E what chance would give. Counts are those of the window, weighted
-        by distance. Without `collocates` only frequencies are kept, as from pairs on a cluster.
+        where O is the count and E what chance would give. Counts are those of the slots that tell
+        left from right, such as adjacent words, and of the whole window if none does, weighted by
+        distance. Without `collocates` only frequencies are kept, as from pairs on a cluster.
         """
         size = len(counts.vocabulary)
         if not collocates:
             none = np.empty((size, 2, 0), dtype=np.int32)
             return cls(np.asarray(frequencies, np.int64), none, none.astype(np.float32))
-        directed = all(slot.directed for slot in counts.slots)
-        matrices = counts.matrices if directed else (counts.symmetric,)
+        directed = any(slot.directed for slot in counts.slots)
+        ordered = zip(counts.slots, counts.matrices, strict=True)
+        matrices = tuple(matrix for slot, matrix in ordered if slot.directed)
+        matrices = matrices if directed else (counts.symmetric,)
         left, right = (
             np.sum([getattr(matrix, f"{side}_sums") for matrix in matrices], axis=0, dtype=float)
             for side in ("row", "column" if directed else "row")

@@ -27,7 +27,7 @@ SEARCHED_CHARACTERS = 20_000_000
 """In how much text the passages of a file are searched for."""
 
 _PASSAGE = re.compile(r"\S.{0,238}?[.!?](?=\s|$)|\S.{0,238}(?=\s|$)")
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _LONGEST_PHRASE = 4
 _SEED = 0
 
@@ -118,8 +118,9 @@ def _documents(paths: Sequence[str | os.PathLike[str]], reading: Reading) -> Ite
 
 
 def _words_and_phrases(text: str, longest: int) -> Iterator[str]:
-    words = _WORD.findall(text)
+    words = _WORD.findall(text.replace("’", "'"))
     yield from words
+    yield from (part for word in words if "'" in word for part in word.split("'"))
     for length in range(2, longest + 1):
         for start in range(len(words) - length + 1):
             yield "_".join(words[start : start + length])
@@ -128,4 +129,5 @@ def _words_and_phrases(text: str, longest: int) -> Iterator[str]:
 def _pattern(word: str) -> re.Pattern[str]:
     """Return what finds a word; the parts of a phrase may be divided by any one character."""
     phrase = r"[\W_]".join(re.escape(part) for part in re.split(r"[_ ]", word))
+    phrase = phrase.replace("'", "['’]")
     return re.compile(rf"(?<!\w){phrase}(?!\w)", re.IGNORECASE)

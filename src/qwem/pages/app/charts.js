@@ -3,7 +3,7 @@
 import { colour } from "./theme.js";
 
 const FONT = "system-ui, sans-serif";
-const SVG = "http://www.w3.org/2000/svg";
+export const SVG = "http://www.w3.org/2000/svg";
 
 // An empty picture, with its name for who can't see it.
 export function picture(width, height, label) {
@@ -18,7 +18,10 @@ export function picture(width, height, label) {
 }
 
 export function shape(tag, attributes) {
-  const element = document.createElementNS(SVG, tag);
+  return setAttributes(document.createElementNS(SVG, tag), attributes);
+}
+
+export function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   return element;
 }
@@ -446,6 +449,41 @@ export function signalChart(chosen, others, height) {
             `d = ${d}: ${known(chosen)[i].toFixed(2)}, ${(100 * (chosen.accuracy[i] ?? 0)).toFixed(0)}% of analogies answered`,
         ),
       },
+    ],
+  };
+}
+
+// A chart of the words of a shape where they are, and where theory puts them; on a cycle or a line the
+// predicted places are joined in order. One unit is as long across as up, except against an order.
+export function shapeChart({ name, kind, words, found, predicted }, width, height) {
+  const both = [...found, ...predicted];
+  const [across, up] = [0, 1].map((k) => {
+    const values = both.map((place) => place[k]);
+    return [Math.min(...values), Math.max(...values)];
+  });
+  const unit = Math.max((across[1] - across[0]) / Math.max(260, width), (up[1] - up[0]) / height) * 0.6;
+  const isOrder = kind === "line";
+  const axis = ([low, high], room) => {
+    const half = isOrder ? 0.6 * (high - low) : unit * room;
+    return { title: "", low: (low + high) / 2 - half, high: (low + high) / 2 + half, ticks: [] };
+  };
+  const layer = (places, more) => ({ x: places.map(([x]) => x), y: places.map(([, y]) => y), ...more });
+  const ring = kind === "cycle" ? [...predicted, predicted[0]] : predicted;
+  const errors = words.map((_, i) =>
+    layer([predicted[i], found[i]], { kind: "line", colour: "faint", width: 0.7 }),
+  );
+  return {
+    label: `${name}: where the words are, and where theory puts them`,
+    height,
+    left: 14,
+    x: axis(across, Math.max(260, width)),
+    y: axis(up, height),
+    layers: [
+      ...(kind === "cycle" || isOrder ? [layer(ring, { kind: "line", colour: "faint", width: 1.5 })] : []),
+      ...errors,
+      layer(predicted, { kind: "dots", colour: "faint", size: 3.5, names: words }),
+      layer(found, { kind: "dots", colour: "cool", size: 4, names: words }),
+      layer(found, { kind: "labels", colour: "ink", size: 12.5, names: words }),
     ],
   };
 }

@@ -1,10 +1,12 @@
 // What the colour of a word on the map says, and its legend.
 
+import { picture, shape, svgText } from "./charts.js";
 import { matrix } from "./data.js";
 import { make, whole } from "./dom.js";
 import { featureTitle, firstWords } from "./features.js";
 import { colour, groupColour, groupRgb, isDark, paintAll, parseRgb, scaleOf } from "./theme.js";
 
+const LINE = 20; // pixels: the height of a line of a legend
 const ALPHA = 205;
 const QUIET_ALPHA = 60;
 
@@ -61,7 +63,8 @@ function numbered(model, values, low, high, title, ends, diverging = false) {
   const strip = make("span.strip", { "aria-hidden": "true" });
   strip.style.background = scale.gradient;
   const ramp = make("span.ramp", make("span", ends[0]), strip, make("span", ends[1]));
-  return { colours, legend: make("div.legend", make("span", title), ramp) };
+  const legend = make("div.legend", make("span", title), ramp);
+  return { colours, legend, key: { title, ends, stops: scale.stops } };
 }
 
 function byTopic(model, pick) {
@@ -93,11 +96,37 @@ function byTopic(model, pick) {
     );
   });
   const said = make("span", "Topics: press one to see it alone. Pale dots are function words.");
-  return { colours, legend: make("div.legend", said, make("span.chips", ...chips)) };
+  const legend = make("div.legend", said, make("span.chips", ...chips));
+  const groups = model.topics.map(({ title, colour: group }) => [title, groupColour(dark, group)]);
+  return { colours, legend, key: { title: "Topics; pale dots are function words", groups } };
 }
 
 // The value below which a part of all numbers are.
 function quantileOf(values, part) {
   const known = values.filter(Number.isFinite).sort();
   return known.length ? known[Math.min(known.length - 1, Math.floor(part * known.length))] : 1;
+}
+
+// The legend of a saved map: what its axes and its colours are.
+export function legendPicture({ title, ends, stops = [], groups = [] }, axes, width) {
+  const columns = Math.max(1, Math.floor(width / 270));
+  const lines = [...axes.filter(Boolean), title];
+  const top = LINE * lines.length;
+  const height = top + LINE * (Math.ceil(groups.length / columns) + (ends ? 1 : 0)) + 8;
+  const svg = picture(width, height, "Legend");
+  const write = (text, x, y, more = {}) =>
+    svg.append(svgText(text, { x, y, fill: colour("ink"), "font-size": 13, ...more }));
+  lines.forEach((line, i) => write(line, 6, LINE * (i + 0.8)));
+  groups.forEach(([name, fill], i) => {
+    const [x, y] = [6 + 270 * (i % columns), top + LINE * (Math.floor(i / columns) + 0.8)];
+    svg.append(shape("circle", { cx: x + 5, cy: y - 4, r: 5, fill }));
+    write(name, x + 16, y);
+  });
+  if (!ends) return svg;
+  write(ends[0], 110, top + LINE * 0.7, { "text-anchor": "end" });
+  stops.forEach((fill, i) =>
+    svg.append(shape("rect", { x: 116 + 30 * i, y: top + 3, width: 30, height: 12, fill })),
+  );
+  write(ends[1], 122 + 30 * stops.length, top + LINE * 0.7);
+  return svg;
 }

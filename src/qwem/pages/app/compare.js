@@ -30,6 +30,20 @@ const LEAST = [
   ["1000", "1,000 times"],
 ];
 
+// The words, apart from function words, that lie farthest apart in two models, among those that occur
+// at least so many times in both: each with its distance and counts.
+export function wordsThatDiffer(one, other, distances, least, most) {
+  const often = distances.map((value, row) => {
+    const match = other.index.get(one.words[row]);
+    const enough = match !== undefined && one.counts[row] >= least && other.counts[match] >= least;
+    return enough && row >= one.quiet ? value : NaN;
+  });
+  return largest(often, most).map(([row, distance]) => {
+    const word = one.words[row];
+    return [word, distance, one.counts[row], other.counts[other.index.get(word)]];
+  });
+}
+
 export function compareView(element, app) {
   const { page } = app;
   const state = { b: 1, least: 100, word: "" };
@@ -76,11 +90,7 @@ export function compareView(element, app) {
         ),
       ),
     ),
-    saveButtons({
-      name: "comparison",
-      drawing: () => drawingsIn(heat),
-      table: () => [["word", "distance", `count in ${one?.name}`, `count in ${other?.name}`], ...moved],
-    }),
+    saveButtons({ name: "comparison", drawing: () => drawingsIn(heat), table: () => [head(), ...moved] }),
   );
 
   function set(values) {
@@ -118,17 +128,10 @@ export function compareView(element, app) {
     what.replaceChildren(facts(one), facts(other));
   }
 
+  const head = () => ["word", "distance", `count in ${one?.name}`, `count in ${other?.name}`];
+
   function showMoved(distances) {
-    const often = distances.map((value, row) => {
-      const match = other.index.get(one.words[row]);
-      const enough =
-        match !== undefined && one.counts[row] >= state.least && other.counts[match] >= state.least;
-      return enough ? value : NaN;
-    });
-    moved = largest(often, MOVED).map(([row, distance]) => {
-      const word = one.words[row];
-      return [word, distance, one.counts[row], other.counts[other.index.get(word)]];
-    });
+    moved = wordsThatDiffer(one, other, distances, state.least, MOVED);
     const rows = moved.map(([word, distance, a, b]) => [
       button(word, () => set({ word }), { className: "word" }),
       distance.toFixed(2),
@@ -136,12 +139,9 @@ export function compareView(element, app) {
       whole(b),
     ]);
     list.replaceChildren(
+      note("The distance is 1 − cosine, after the best rotation. Function words are left out."),
       moved.length
-        ? table(
-            ["word", "distance", `count in ${one.name}`, `count in ${other.name}`],
-            rows,
-            "Words that differ most",
-          )
+        ? table(head(), rows, "Words that differ most")
         : note("No word occurs that often in both models."),
     );
     list.dataset.shown = String(state.least);

@@ -7,7 +7,7 @@ import { complaint, labelled, make, menu } from "./dom.js";
 import { featureView } from "./features.js";
 import { mapView } from "./map.js";
 import { overviewView } from "./overview.js";
-import { conceptView } from "./relations.js";
+import { relationView } from "./relations.js";
 import { startThemes, startTips } from "./theme.js";
 import { trainingView } from "./training.js";
 import { wordView } from "./word.js";
@@ -20,7 +20,7 @@ const VIEWS = {
   map: { title: "Map", make: mapView },
   word: { title: "Words", make: wordView },
   analogies: { title: "Analogies", make: analogyView },
-  concepts: { title: "Relations", make: conceptView },
+  relations: { title: "Relations", make: relationView },
   axes: { title: "Axes", make: axisView },
   features: { title: "Features", make: featureView },
   training: {

@@ -1,6 +1,6 @@
 // The map: all words by topic, on two features, or on two axes of one's own words.
 
-import { colourChoices, colouring } from "./colouring.js";
+import { colourChoices, colouring, legendPicture } from "./colouring.js";
 import { axisOf } from "./directions.js";
 import {
   button,
@@ -17,7 +17,7 @@ import {
   wordField,
 } from "./dom.js";
 import { axisTitle, featureChoices } from "./features.js";
-import { saveButtons } from "./saving.js";
+import { saveButtons, stackDrawings } from "./saving.js";
 import { colour, groupColour, isDark, parseRgb } from "./theme.js";
 import { WordMap } from "./wordmap.js";
 
@@ -94,6 +94,7 @@ export function mapView(element, app) {
   };
   let places = new Float32Array(0);
   let placed = ""; // what the map shows now, so that a change of colour does not move it
+  let key = { title: "" }; // what colours mean, for a saved picture
   let pending = null; // where the address looks, until words have places
   const [usePlaces, useColours, usePanel] = [latest(), latest(), latest()];
 
@@ -177,7 +178,11 @@ export function mapView(element, app) {
     make("div.split", make("div.large", stage, bottom, legend), panel),
     saveButtons({
       name: "map",
-      drawing: () => map.drawing("Map of words"),
+      drawing: () =>
+        stackDrawings([
+          map.drawing("Map of words"),
+          legendPicture(key, [bottom.textContent, left.textContent], box.clientWidth),
+        ]),
       table: () => [
         ["word", "count", "topic", "x", "y"],
         ...(state.chosen.length > 1 ? state.chosen : inSight()).map((row) => [
@@ -293,6 +298,7 @@ export function mapView(element, app) {
       (painted) => {
         map.setColours(painted.colours);
         legend.replaceChildren(painted.legend);
+        key = painted.key;
         legend.dataset.shown = state.colour;
       },
       (error) => legend.replaceChildren(complaint(error)),

@@ -3,7 +3,8 @@
 
 import { shape } from "./charts.js";
 import { colouring } from "./colouring.js";
-import { largest, matrix } from "./data.js";
+import { wordsThatDiffer } from "./compare.js";
+import { matrix } from "./data.js";
 import { completeAnalogy, knownAnalogies } from "./directions.js";
 import {
   bar,
@@ -23,7 +24,7 @@ import {
 } from "./dom.js";
 import { SPECTRUM_NOTE, drawSpectrum, featureCard } from "./features.js";
 import { mapBox, mapLook, topicPlaces, topicTitles } from "./map.js";
-import { examplePairs, verdict } from "./relations.js";
+import { examplePairs, showP, verdict } from "./relations.js";
 import { groupColour, isDark } from "./theme.js";
 import { replay } from "./training.js";
 import { startingWord } from "./word.js";
@@ -125,15 +126,13 @@ export function overviewView(element, app) {
       "different",
       "What is special about it",
       prose(
-        `Words whose company differs most from that in ${other.name}, among those that occur at least 100 times in both.`,
+        `Words that are used most differently in ${other.name}, among those that occur at least ${OFTEN} times in both. Function words are left out.`,
       ),
     );
     return later(part, Promise.all([matrix("distances/0-1"), app.load(1)]), ([distances, second]) => {
-      const often = distances.column(0).map((value, row) => {
-        const match = second.index.get(model.words[row]);
-        return model.counts[row] >= OFTEN && second.counts[match] >= OFTEN ? value : NaN;
-      });
-      const words = largest(often, DIFFERENT).map(([row]) => model.words[row]);
+      const words = wordsThatDiffer(model, second, distances.column(0), OFTEN, DIFFERENT).map(
+        ([word]) => word,
+      );
       const list = wordRow(words, (word) => app.go("compare", { word }));
       return words.length ? [make("p.prose", ...list)] : null;
     });
@@ -150,9 +149,9 @@ export function overviewView(element, app) {
     return later(part, model.json("relations"), (found) => {
       if (!found.length) return null;
       const rows = found.map((one) => [
-        button(one.name, () => app.go("concepts", { name: one.name }), { className: "word" }),
+        button(one.name, () => app.go("relations", { name: one.name }), { className: "word" }),
         verdict(one).split(":")[0],
-        `p = ${one.test.p_value < 0.001 ? one.test.p_value.toExponential(0) : one.test.p_value.toPrecision(2)}`,
+        showP(one.test.p_value),
         examplePairs(one),
       ]);
       return [

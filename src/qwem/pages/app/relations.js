@@ -1,6 +1,6 @@
-// Relations: pairs of words, and whether the model knows what they have in common.
+// Relations: pairs of words and whether the model knows what they have in common; shapes that words form.
 
-import { drawBars, drawChart, gramChart, signalChart } from "./charts.js";
+import { drawBars, drawChart, gramChart, shapeChart, signalChart } from "./charts.js";
 import { ask } from "./data.js";
 import {
   button,
@@ -11,6 +11,7 @@ import {
   make,
   note,
   percent,
+  signed,
   submitButton,
   table,
   typedWords,
@@ -19,45 +20,57 @@ import { featureTitle } from "./features.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const EXAMPLES = 4;
-const MEANINGS = {
-  relation: "The pairs share a direction, and right partners fit it better than wrong ones.",
-  groups: "Two kinds of words differ by a shared direction, whichever is paired with which.",
-  association: "Partners are near each other, but the pairs share no direction.",
-  none: "The pairs have no more in common than random words of similar frequency.",
-};
 const VERDICTS = {
-  relation: "Yes: the model knows this relation.",
-  groups: "In part: the model tells the two groups of words apart, but not who belongs to whom.",
-  association: "In part: partners are close to each other, but the pairs share no direction.",
-  none: "No: these pairs share no direction in the model.",
+  relation: [
+    "Yes: the model knows this relation.",
+    "The pairs share a direction, and right partners fit it better than wrong ones.",
+  ],
+  groups: [
+    "In part: the model tells the two groups of words apart, but not who belongs to whom.",
+    "Two kinds of words differ by a shared direction, whichever is paired with which.",
+  ],
+  association: [
+    "In part: partners are similar, but the pairs share no direction.",
+    "Partners are near each other, without a direction that all pairs have in common.",
+  ],
+  none: [
+    "No: these pairs share no direction in the model.",
+    "The pairs have no more in common than random words of similar frequency.",
+  ],
+};
+const SHAPES = {
+  cycle: "a circle",
+  line: "a line",
+  plane: "a map",
+  sphere: "a globe",
+  tree: "a tree",
+  attributes: "a parallelogram",
 };
 
 // The first pairs of a relation, in a sentence.
-export function examplePairs(relation) {
-  const some = relation.pairs
-    .slice(0, EXAMPLES)
-    .map((pair) => pair.join(" → "))
-    .join(", ");
-  return `${relation.pairs.length} pairs${relation.pairs.length > EXAMPLES ? ", such as" : ":"} ${some}.`;
+export function examplePairs({ pairs }) {
+  const some = pairs.slice(0, EXAMPLES).map((pair) => pair.join(" → "));
+  return `${pairs.length} pairs${pairs.length > EXAMPLES ? ", such as" : ":"} ${some.join(", ")}.`;
 }
 
-export const verdict = ({ test }) => VERDICTS[test.verdict];
+export const verdict = ({ test }) => VERDICTS[test.verdict][0];
+export const showP = (p) => `p = ${p < 0.001 ? p.toExponential(0) : p.toPrecision(2)}`;
 
-export function conceptView(element, app) {
+export function relationView(element, app) {
   const { model, page } = app;
-  let answer = null;
-  let ready = [];
+  let answer = null; // the relation or shape that is shown
+  let relations = [];
   const use = latest();
-  const plain = { spellcheck: false, autocapitalize: "none" };
   const field = make("textarea", {
     rows: 8,
     cols: 26,
+    spellcheck: false,
+    autocapitalize: "none",
     "aria-label": "Pairs of words, one pair per line",
-    ...plain,
   });
-  const examples = make("div.chips");
-  const output = make("div.concept", { "aria-live": "polite" });
-  const [gram, snr, carried] = [chartBox(), chartBox(), chartBox()];
+  const [examples, lists] = [make("div.chips"), make("div.chips")];
+  const output = make("div.relation", { "aria-live": "polite" });
+  const [gram, snr, carried, placed] = [chartBox(), chartBox(), chartBox(), chartBox()];
   const onsubmit = (event) => {
     event.preventDefault();
     test(pairsOf(field.value));
@@ -68,126 +81,161 @@ export function conceptView(element, app) {
     make("label.stack", make("span", "Pairs of words, one pair per line"), field),
     submitButton("Test this relation"),
   );
+  const side = make("div", make("h3", "Relations"), examples, asking, make("h3", "Shapes"), lists);
   element.append(
     intro(
       "Relations",
-      `Does the model know a relation, such as that between a country and its capital? If it does, the differences between the words of all pairs point the same way. ${page.live ? "Paste pairs, or take an example." : "To test pairs of your own, open the model with qwem explore."}`,
+      `Does the model know a relation, such as that between a country and its capital? If it does, the differences between the words of all pairs point the same way. Words that have positions, such as months, form a shape: a circle, a line, a map. ${page.live ? "Paste pairs, or take an example." : "To test pairs of your own, open the model with qwem explore."}`,
     ),
-    make("div.split.wide", make("div", examples, asking), output),
-    saveButtons({
-      name: "relation",
-      drawing: () => drawingsIn(output),
-      table: () => [
-        ["from", "to", "cosine with the mean difference"],
-        ...(answer?.test.pairs ?? []).map(({ source, target, cosine }) => [source, target, cosine]),
-        ["dimension", "signal to noise", "analogies answered"],
-        ...(answer?.analysis?.dims ?? []).map((d, i) => [
-          d,
-          answer.analysis.snr[i],
-          answer.analysis.accuracy[i],
-        ]),
-      ],
-    }),
+    make("div.split.wide", side, output),
+    saveButtons({ name: "relation", drawing: () => drawingsIn(output), table: savedRows }),
   );
 
+  function savedRows() {
+    if (answer?.found) {
+      const rows = answer.words.map((word, i) => [word, ...answer.found[i], ...answer.predicted[i]]);
+      return [["word", "x", "y", "predicted x", "predicted y"], ...rows];
+    }
+    const { pairs = [] } = answer?.test ?? {};
+    const { dims = [], snr: signal, accuracy } = answer?.analysis ?? {};
+    return [
+      ["from", "to", "cosine with the mean difference"],
+      ...pairs.map(({ source, target, cosine }) => [source, target, cosine]),
+      ["dimension", "signal to noise", "analogies answered"],
+      ...dims.map((d, i) => [d, signal[i], accuracy[i]]),
+    ];
+  }
+
   function test(pairs) {
-    field.value = pairs.map((pair) => pair.join(" ")).join("\n");
-    app.keep({ pairs: pairs.map((pair) => pair.join(" ")).join(",") });
+    const lines = pairs.map((pair) => pair.join(" "));
+    field.value = lines.join("\n");
+    app.keep({ pairs: lines.join(",") });
     output.replaceChildren(make("p.waiting", "Testing…"));
     delete output.dataset.shown;
     return use(ask("concept", { model: model.number, pairs }), show, fail);
   }
 
-  const fail = (error) => {
+  function fail(error) {
     answer = null;
     output.replaceChildren(complaint(error));
-  };
+  }
 
-  function show(found) {
-    answer = found;
-    field.value = found.pairs.map((pair) => pair.join(" ")).join("\n");
-    const { test, analysis } = found;
-    const best = test.dims.indexOf(test.best_dim);
-    const sure =
-      test.pairing_p_value === null ? "." : `, ${showP(test.pairing_p_value)} for who belongs to whom.`;
-    const dropped = found.dropped.map((one) => [one].flat().join(" ")).join(", ");
-    const times = analysis ? (analysis.spike / analysis.edge).toFixed(1) : "";
-    output.replaceChildren(
-      ...[
-        make("p.verdict", verdict(found)),
-        make("p", MEANINGS[test.verdict]),
-        note(
-          `${examplePairs(found)} The pairs have ${percent(test.share[best] ?? 0)} of their differences in common in ${test.best_dim} dimensions, where this is clearest; chance would give ${percent(test.expected_share[best] ?? 0)}. p = ${showP(test.p_value)} for a shared direction${sure}`,
-        ),
-        dropped ? note(`Left out, because a word is unknown: ${dropped}.`) : null,
-        make("h2", "Features that carry it"),
-        carried,
-        ...(analysis
-          ? [
-              make("h2", "Spike and noise"),
-              note(
-                `Differences of unrelated words would have eigenvalues under the orange curve (the Marchenko–Pastur law). The spike is at ${times} times its edge; ${percent(analysis.signal_in_mean)} of the spike is the mean difference.`,
-              ),
-              gram,
-              make("h2", "Signal to noise, by dimension"),
-              snr,
-            ]
-          : [note("With six known pairs or more, this page also shows the spectrum of their differences.")]),
-        make(
-          "details",
-          make("summary", "How well each pair fits"),
-          table(
-            ["pair", "cosine with the mean difference"],
-            test.pairs.map(({ source, target, cosine }) => [`${source} → ${target}`, cosine.toFixed(2)]),
-            "How well each pair fits, the worst first",
-          ),
-        ),
-      ].filter(Boolean),
-    );
+  // Show a relation or a shape.
+  function show(one) {
+    answer = one;
+    const parts = one.found ? aboutShape(one) : aboutRelation(one);
+    output.replaceChildren(...parts.filter(Boolean));
     draw();
-    for (const chip of examples.children)
-      chip.setAttribute("aria-pressed", String(chip.textContent === found.name));
-    output.dataset.shown = found.name;
+    for (const chip of side.querySelectorAll(".chip"))
+      chip.setAttribute("aria-pressed", String(chip.textContent === one.name));
+    output.dataset.shown = one.name;
+  }
+
+  function aboutShape({ name, kind, words, missing, numbers, disparity }) {
+    const rows = numbers.map((row) => [
+      row.what,
+      signed(row.value),
+      row["by chance"] === null ? "" : signed(row["by chance"]),
+      showP(row.p),
+    ]);
+    const seen = numbers[0].p >= 0.05 ? "no" : disparity < 0.5 ? "" : "traces of";
+    return [
+      make(
+        "p.verdict",
+        `${name}: ${seen === "no" ? SHAPES[kind].replace("a", "no") : `${seen} ${SHAPES[kind]}`.trim()}`,
+      ),
+      make(
+        "p",
+        "Where how often two words meet depends on their distance alone, theory says where they lie. Grey dots are the prediction, blue dots the words.",
+      ),
+      placed,
+      note(
+        `${words.length} words, ${missing.length} more not in the model. After the best rotation the words are ${percent(disparity)} off the prediction (100% if unrelated).`,
+      ),
+      table(["what", "value", "by chance", ""], rows, "How well the shape fits"),
+    ];
+  }
+
+  function aboutRelation({ pairs, dropped, test: tested, analysis }) {
+    field.value = pairs.map((pair) => pair.join(" ")).join("\n");
+    const best = tested.dims.indexOf(tested.best_dim);
+    const [share, chance] = [tested.share, tested.expected_share].map((each) => percent(each[best] ?? 0));
+    const partners =
+      tested.pairing_p_value === null ? "" : `, ${showP(tested.pairing_p_value)} for who belongs to whom`;
+    const lost = dropped.map((one) => [one].flat().join(" ")).join(", ");
+    const fits = tested.pairs.map(({ source, target, cosine }) => [`${source} → ${target}`, signed(cosine)]);
+    return [
+      make("p.verdict", VERDICTS[tested.verdict][0]),
+      make("p", VERDICTS[tested.verdict][1]),
+      note(
+        `${examplePairs({ pairs })} The pairs have ${share} of their differences in common in ${tested.best_dim} dimensions, where this is clearest; chance would give ${chance}. ${showP(tested.p_value)} for a shared direction${partners}.`,
+      ),
+      lost ? note(`Left out, because a word is unknown: ${lost}.`) : null,
+      make("h2", "Features that carry it"),
+      carried,
+      ...(analysis
+        ? [
+            make("h2", "Spike and noise"),
+            note(
+              `Differences of unrelated words would have eigenvalues under the orange curve (the Marchenko–Pastur law). The spike is at ${(analysis.spike / analysis.edge).toFixed(1)} times its edge; ${percent(analysis.signal_in_mean)} of the spike is the mean difference.`,
+            ),
+            gram,
+            make("h2", "Signal to noise, by dimension"),
+            snr,
+          ]
+        : [note("With six known pairs or more, this page also shows the spectrum of their differences.")]),
+      make(
+        "details",
+        make("summary", "How well each pair fits"),
+        table(["pair", "cosine with the mean difference"], fits, "How well each pair fits, the worst first"),
+      ),
+    ];
   }
 
   function draw() {
     if (!answer) return;
-    const { test, analysis } = answer;
+    const { test: tested, analysis } = answer;
+    if (answer.found) return drawChart(placed, shapeChart(answer, placed.clientWidth, 460));
     drawBars(carried, {
       label: "Features that carry the relation",
-      rows: test.features
+      rows: tested.features
         .slice(0, 8)
         .map(({ rank, share }) => ({ name: featureTitle(model, rank), value: share, shown: percent(share) })),
     });
     if (!analysis) return;
-    const others = ready
+    const others = relations
       .filter((one) => one !== answer && one.analysis)
       .map(({ name, analysis: of }) => ({ name, ...of }));
     drawChart(gram, gramChart(analysis, 280));
     drawChart(snr, signalChart(analysis, others, 260));
   }
 
+  const chips = (box, ready) =>
+    box.replaceChildren(
+      ...ready.map((one) =>
+        button(one.name, () => show(one), { className: "chip", "aria-pressed": "false" }),
+      ),
+    );
+
   return {
     async show(parameters) {
       const given = parameters.get("pairs");
       if (!answer) output.replaceChildren(make("p.waiting", "Testing relations…"));
-      ready = await model.json("relations").catch(() => []);
-      examples.replaceChildren(
-        ...ready.map((one) =>
-          button(one.name, () => show(one), { className: "chip", "aria-pressed": "false" }),
-        ),
-      );
-      const named = ready.find(({ name }) => name === parameters.get("name"));
+      const parts = ["relations", "shapes"].map((name) => model.json(name).catch(() => []));
+      relations = await parts[0];
+      chips(examples, relations);
+      const shapes = parts[1].then((ready) => {
+        chips(lists, ready);
+        return ready;
+      });
+      const wanted = parameters.get("name");
+      const named = [...relations, ...(wanted ? await shapes : [])].find(({ name }) => name === wanted);
       if (given && page.live) await test(pairsOf(given.replaceAll(",", "\n")));
       else if (named) show(named);
-      else if (!answer && ready.length) show(ready[0]);
+      else if (!answer && relations.length) show(relations[0]);
       else if (!answer)
         output.replaceChildren(
-          note(
-            page.live
-              ? "Type pairs of words to begin."
-              : "No common relation is among the words of this page.",
-          ),
+          note(page.live ? "Type pairs of words to begin." : "No common relation is among these words."),
         );
     },
     redraw: draw,
@@ -197,8 +245,4 @@ export function conceptView(element, app) {
 function pairsOf(typed) {
   const lines = typed.split(/\n/).map((line) => typedWords(line.replaceAll("→", " ")));
   return lines.filter((pair) => pair.length >= 2).map((pair) => pair.slice(0, 2));
-}
-
-function showP(p) {
-  return p < 0.001 ? p.toExponential(0) : p.toPrecision(2);
 }

@@ -1,10 +1,10 @@
 // What can be taken home: a table, a picture for print, the address of what is shown.
 
+import { SVG, setAttributes, shape } from "./charts.js";
 import { button, make } from "./dom.js";
 import { colour } from "./theme.js";
 
 const PRINT = 3; // pixels of a saved picture per pixel of the page
-const SPACE = "http://www.w3.org/2000/svg";
 
 // Buttons to save what a view shows. `table` returns rows; `drawing` returns one SVG, or null.
 export function saveButtons({ name, table, drawing }) {
@@ -59,45 +59,27 @@ function download(blob, name) {
 
 // The drawings in some elements, one below the other, as one.
 export function drawingsIn(...elements) {
-  const drawings = elements.flatMap((element) => [...element.querySelectorAll("svg")]);
+  return stackDrawings(elements.flatMap((element) => [...element.querySelectorAll("svg")]));
+}
+
+export function stackDrawings(drawings) {
   if (!drawings.length) return null;
-  const all = document.createElementNS(SPACE, "svg");
+  const all = shape("svg", {});
   let [width, height] = [0, 0];
   for (const drawing of drawings) {
-    const copy = drawing.cloneNode(true);
     const { width: wide, height: tall } = drawing.viewBox.baseVal;
-    for (const [key, value] of [
-      ["y", height],
-      ["width", wide],
-      ["height", tall],
-    ])
-      copy.setAttribute(key, value);
-    all.append(copy);
+    all.append(setAttributes(drawing.cloneNode(true), { y: height, width: wide, height: tall }));
     height += tall;
     width = Math.max(width, wide);
   }
-  all.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  return all;
+  return setAttributes(all, { viewBox: `0 0 ${width} ${height}` });
 }
 
 function asBlob(drawing) {
   if (!drawing) return null;
   const { width, height } = drawing.viewBox.baseVal;
-  const all = drawing.cloneNode(true);
-  for (const [key, value] of [
-    ["xmlns", SPACE],
-    ["width", width],
-    ["height", height],
-  ])
-    all.setAttribute(key, value);
-  const back = document.createElementNS(SPACE, "rect");
-  for (const [key, value] of [
-    ["width", "100%"],
-    ["height", "100%"],
-    ["fill", colour("paper")],
-  ])
-    back.setAttribute(key, value);
-  all.prepend(back);
+  const all = setAttributes(drawing.cloneNode(true), { xmlns: SVG, width, height });
+  all.prepend(shape("rect", { width: "100%", height: "100%", fill: colour("paper") }));
   return new Blob([new XMLSerializer().serializeToString(all)], { type: "image/svg+xml" });
 }
 

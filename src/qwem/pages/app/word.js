@@ -407,7 +407,9 @@ export function wordView(element, app) {
 // text after it. The parts of a phrase may be divided by any one character.
 function passagesIn(lines, word, near) {
   const [pattern, other] = [word, near ?? word].map((each) => {
-    const parts = each.split(/[_ ]/).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+    const parts = each
+      .split(/[_ ]/)
+      .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&").replaceAll("'", "['’]"));
     return new RegExp(`(?<![\\p{L}\\p{N}_])${parts.join("[^\\p{L}\\p{N}]")}(?![\\p{L}\\p{N}_])`, "iu");
   });
   return lines
