@@ -133,7 +133,7 @@ EXPORT = {
         "float16 halves the size (not for text and word2vec-binary), int8 quarters it (npz, "
         "safetensors, qwem, hub) (default: float32)",
     ),
-    "prune": Option(Whole(1), "write only the N most frequent words", "N"),
+    "prune": Option(Whole(1), "write at most the N most frequent words", "N"),
 }
 HUB = {
     "tokenizer": Option(
@@ -197,7 +197,7 @@ def _write_hub(options: argparse.Namespace) -> Embedding:
 
 
 def _pruned(embedding: Embedding, options: argparse.Namespace) -> Embedding:
-    return embedding if options.prune is None else embedding.restrict(options.prune)
+    return embedding.restrict(min(options.prune or len(embedding), len(embedding)))
 
 
 @command(

@@ -480,12 +480,12 @@ class Model:
         """Write a folder that model2vec and sentence-transformers load as a model of sentences.
 
         Texts are split into words as the model's own text was, unless `tokenizer` says otherwise.
-        Only the `vocab_size` most frequent words are written, by default all. The other parameters
+        At most the `vocab_size` most frequent words are written, by default all. The other parameters
         are those of `embedding` and `qwem.embedding.write_hub`.
         """
         embedding = self.embedding(dim)
         write_hub(
-            embedding if vocab_size is None else embedding.restrict(vocab_size),
+            embedding.restrict(min(vocab_size or len(embedding), len(embedding))),
             path,
             tokenizer=tokenizer or self.settings.get("tokenizer"),
             sif=sif,
