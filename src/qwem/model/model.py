@@ -480,8 +480,8 @@ class Model:
         """Write a folder that model2vec and sentence-transformers load as a model of sentences.
 
         Texts are split into words as the model's own text was, unless `tokenizer` says otherwise.
-        At most the `vocab_size` most frequent words are written, by default all. The other parameters
-        are those of `embedding` and `qwem.embedding.write_hub`.
+        At most the `vocab_size` most frequent words are written, by default all. The other
+        parameters are those of `embedding` and `qwem.embedding.write_hub`.
         """
         embedding = self.embedding(dim)
         write_hub(
