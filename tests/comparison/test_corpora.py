@@ -60,6 +60,21 @@ def test_swapped_words_come_first(compared: CorpusComparison) -> None:
         assert found.q_value < 0.05
 
 
+def test_words_come_in_the_order_of_sure_changes_and_then_of_p_values(
+    compared: CorpusComparison,
+) -> None:
+    sure = [each for each in compared.changes if (each.q_value or 0) <= 0.05]
+    assert compared.changes[: len(sure)] == tuple(sure)
+    least = [each.at_least or 0.0 for each in sure]
+    assert least == sorted(least, reverse=True)
+    for each in sure:
+        assert each.low is None or (each.at_least or 0) <= max(each.low, 0)
+    others = compared.changes[len(sure) :]
+    assert all(each.at_least is None for each in others)
+    p_values = [each.p_value or 0 for each in others]
+    assert p_values == sorted(p_values)
+
+
 def test_other_words_have_no_change_on_average(compared: CorpusComparison) -> None:
     changed = {word for pair in SWAPPED for word in pair}
     others = [each for each in compared.changes if each.word not in changed]

@@ -58,7 +58,7 @@ def test_neighbours_are_drawn_as_estimates_are() -> None:
 
 def test_coefficients_have_intervals_and_p_values() -> None:
     texts = [[f"w{i}" for i in RNG.integers(0, 8, 20)] for _ in range(30)]
-    covariates = {"year": list(range(30)), "party": ["D", "R", "I"] * 10}
+    covariates: Any = {"year": list(range(30)), "party": ["D", "R", "I"] * 10}
     settings: Any = {"dim": 3, "polish": False, "permutations": 19}
     found = context_regression(texts, "w1", covariates, **settings)
     (axes,) = found.plot().axes

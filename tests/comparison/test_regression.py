@@ -357,6 +357,15 @@ def test_a_p_value_that_rests_on_few_clusters_is_said_to_be_rough(regression: An
     assert "The p-value of place=town is rough: its noise rests on about" in found.heading()
 
 
+def test_a_line_break_in_a_category_breaks_no_line() -> None:
+    texts, covariates = planted()
+    places = [place.replace("o", "o\n") for place in covariates["place"]]
+    found = context_regression(texts, "bank", {"p": places}, dim=4, polish=False, permutations=0)
+    heading, _, row = found.to_text().splitlines()
+    assert heading.endswith("Compared with p=co untry.")
+    assert row.startswith("p=to wn ")
+
+
 def test_units_of_numbers_do_not_matter() -> None:
     texts, covariates = planted()
     seconds = {**covariates, "year": [year * 3e7 for year in covariates["year"]]}

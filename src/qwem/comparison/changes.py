@@ -61,8 +61,8 @@ class WordChange:
     q_value: float | None = None
     """The share of false discoveries among words up to this p-value (Benjamini and Hochberg)."""
     at_least: float | None = None
-    """For words with q ≤ 0.05, the lower end of the interval that allows for their choice: on
-    average 95 % of these intervals hold (Benjamini and Yekutieli 2005)."""
+    """For words with q ≤ 0.05, the lower end of the interval that allows for their choice, or 0 if
+    it is below: on average 95 % of these intervals hold (Benjamini and Yekutieli 2005)."""
     any_p: float | None = None
     any_q: float | None = None
     """With three corpora or more, whether the word differs between any of them."""
@@ -257,7 +257,9 @@ class CorpusComparison(Result):
     def heading(self) -> str:
         """Return what was compared, and how many words differ."""
         sizes = "; ".join(
-            f"{name}: {self.documents[name]:,} documents, {self.folds[name]} folds"
+            f"{name}: {self.documents[name]:,} documents"
+            + (f" in {self.groups[name]:,} groups" if self.groups != self.documents else "")
+            + f", {self.folds[name]} folds"
             for name in self.between
         )
         text = f"{sizes}.\n"

@@ -281,7 +281,7 @@ def _ordered(
 
     Intervals of words that were chosen by their q-values are wider than those of words chosen
     beforehand: with R of m words chosen their level is 1 − R/m · 5 % (Benjamini and Yekutieli
-    2005). Words come in the order of the lower ends of these, as far as they are above 0, then of
+    2005). Words come in the order of the lower ends of these, which are at least 0, then of
     p-values, then of the ordinary lower ends.
     """
     size = len(words)
@@ -292,12 +292,12 @@ def _ordered(
         sure = columns["q_value"] <= SURE
         level = 1 - SURE * max(1, int(sure.sum())) / size
         lower = columns["change"] - student_quantile(level, freedom) * errors
-        least = columns["at_least"] = np.where(sure, lower, np.nan)
+        least = columns["at_least"] = np.where(sure, np.maximum(lower, 0), np.nan)
     keys = (
         -columns["ratio"],
         -np.nan_to_num(columns["low"], nan=-np.inf),
         columns.get("p_value", np.zeros(size)),
-        -np.maximum(np.nan_to_num(least), 0),
+        -np.nan_to_num(least),
     )
     return tuple(
         WordChange(

@@ -11,7 +11,7 @@ import numpy as np
 
 from qwem._internal.arrays import unit_rows
 from qwem._internal.resources import progress
-from qwem._internal.results import Chart, Provenance, Result, listed
+from qwem._internal.results import Chart, Provenance, Result, as_cell, listed
 from qwem._internal.settings import require_whole
 from qwem.comparison.contexts import context_transform, contexts_of, documents_with
 from qwem.comparison.covariates import Design, column_of, columns_of, design_of
@@ -109,13 +109,7 @@ class ContextRegression(Result):
     def norms(self) -> Estimates:
         """The debiased squared norms, with their exact values without each cluster."""
         lengths = np.diagonal(self.scale)[1:] ** 2
-        _, without = self.fitted.left_out()
-        return Estimates(
-            self.design.names[1:],
-            self.fitted.debiased[1:] * lengths,
-            without[:, 1:] * lengths,
-            "jackknife",
-        )
+        return _norms(self.fitted, range(1, len(lengths) + 1), self.design.names[1:], lengths)
 
     def vector(self, values: Mapping[str, Any] | None = None) -> Array:
         """Return the vector of the word in documents with these covariates.
@@ -215,7 +209,7 @@ class ContextRegression(Result):
             f"documents, {self.clusters:,} clusters{tested}."
         )
         if self.base:
-            text += f" Compared with {listed(f'{k}={v}' for k, v in self.base.items())}."
+            text += f" Compared with {listed(f'{k}={as_cell(v)}' for k, v in self.base.items())}."
         return f"{text}\n" + "".join(
             f"The p-value of {each.name} is rough: its noise rests on about "
             f"{each.effective_clusters:.0f} clusters.\n"
@@ -239,7 +233,10 @@ class ContextRegression(Result):
 
     def methods(self) -> str:
         """Return what was done as a paragraph for a paper, with references."""
-        covariates = listed(self.design.levels, most=50)
+        products = (
+            f"the interaction of {one} and {other}" for one, other in self.design.interactions
+        )
+        covariates = listed([*self.design.levels, *products], most=50)
         said = [
             f"We regressed the vectors of {self.occurrences:,} occurrences of "
             f"{listed(self.words, most=50)} in {self.documents:,} documents on {covariates} "
@@ -401,6 +398,17 @@ def context_regression(
     )
 
 
+def _norms(
+    fitted: ClusteredFit, places: Sequence[int], names: Sequence[str], lengths: Array
+) -> Estimates:
+    """Return the debiased squared norms of some coefficients, multiplied by `lengths`."""
+    _, without = fitted.left_out()
+    own = list(places)
+    return Estimates(
+        tuple(names), fitted.debiased[own] * lengths, without[:, own] * lengths, "jackknife"
+    )
+
+
 def _coefficients(
     fitted: ClusteredFit,
     places: Sequence[int],
@@ -410,10 +418,7 @@ def _coefficients(
     seed: int,
 ) -> tuple[Coefficient, ...]:
     """Return some coefficients of a regression, whose squared norms are multiplied by `lengths`."""
-    _, without = fitted.left_out()
-    norms = Estimates(
-        tuple(names), fitted.debiased[places] * lengths, without[:, places] * lengths, "jackknife"
-    )
+    norms = _norms(fitted, places, names, lengths)
     low, high = norms.confidence()
     if not np.isfinite([norms.values, norms.errors]).all():
         raise SettingError(
