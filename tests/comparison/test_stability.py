@@ -222,6 +222,19 @@ def test_analogies_features_and_projections(stable: Stability) -> None:
     assert np.allclose(placed.values, [each.cosine for each in expected_places.words])
 
 
+def test_places_on_an_axis_have_p_values_that_agree_with_their_intervals(stable: Stability) -> None:
+    found = stable.projections([f"w{i:03}" for i in range(10, 40)], ["w001"], ["w002"])
+    low, high = found.confidence()
+    assert np.array_equal(found.p_values < 0.05, (low > 0) | (high < 0))
+    rows = found.rows()
+    assert [row["q"] >= row["p"] for row in rows] == [True] * len(rows)
+    settings = found.to_dict()["provenance"]["settings"]
+    assert settings["lists"]["positive"] == ["w001"]
+    assert settings["counts"]["w001"] > 0
+    assert settings["replicates"] == 10
+    assert "The list negative is: w002." in found.methods()
+
+
 def test_any_function_of_the_embedding(stable: Stability) -> None:
     found = stable.estimate(lambda words: words.similarity("w001", "w002"), ["pair"])
     same = stable.similarities([("w001", "w002")])

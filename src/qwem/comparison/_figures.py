@@ -46,7 +46,7 @@ def plot_coefficients(result: ContextRegression, level: float) -> Figure:
     """
     low, high = result.norms.confidence(level)
     deviations = result.design.matrix[:, 1:].std(axis=0)
-    numeric = ~np.isin(result.design.matrix[:, 1:], (0, 1)).all(axis=0)
+    numeric = [not set(column) <= {0.0, 1.0} for column in result.design.matrix[:, 1:].T.tolist()]
     scale = np.where(numeric, deviations**2, 1.0)
     names = [
         f"{name} (by {deviation:.3g})" if number else name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from qwem._internal.results import Chart, Provenance, Result, listed
-from qwem.comparison.axes import MAX_MISSING, directions, known_words
+from qwem.comparison.axes import MAX_MISSING, directions, known_words, lists_provenance
 from qwem.comparison.permutation import (
     Alternative,
     PValue,
@@ -192,21 +192,11 @@ def weat(
         statistic = float(scores[:size].sum() - scores[size:].sum())
         return _Measured(statistic, _effect(difference, scores), scores)
 
+    words = (*lists.words["first"], *lists.words["second"])
+    limits = 2 * len(words), _largest_effect(size, len(words) - size)
     found = measure(_vectors(embedding))
-    return _result(
-        "WEAT",
-        found,
-        p_value_of_sum(found.values, size, alternative, draws=draws, seed=seed),
-        alternative,
-        (*lists.words["first"], *lists.words["second"]),
-        lists,
-        _over_documents(
-            embedding,
-            measure,
-            (2 * len(found.values), _largest_effect(size, len(found.values) - size)),
-        ),
-        seed,
-    )
+    p_value = p_value_of_sum(found.values, size, alternative, draws=draws, seed=seed)
+    return _result("WEAT", embedding, measure, p_value, alternative, words, lists, limits, seed)
 
 
 def sc_weat(
@@ -249,16 +239,10 @@ def sc_weat(
         return _Measured(difference, _effect(difference, cosines), cosines)
 
     found = measure(_vectors(embedding))
-    return _result(
-        f"SC-WEAT of {word}",
-        found,
-        p_value_of_sum(found.values, len(a), alternative, draws=draws, seed=seed),
-        alternative,
-        (*a, *b),
-        lists,
-        _over_documents(embedding, measure, (2, _largest_effect(len(a), len(b)))),
-        seed,
-    )
+    p_value = p_value_of_sum(found.values, len(a), alternative, draws=draws, seed=seed)
+    limits = 2, _largest_effect(len(a), len(b))
+    name = f"SC-WEAT of {word}"
+    return _result(name, embedding, measure, p_value, alternative, (*a, *b), lists, limits, seed)
 
 
 def relative_norm_distance(
@@ -305,19 +289,10 @@ def relative_norm_distance(
         return _Measured(float(distances.mean()), None, distances)
 
     vectors = _vectors(embedding)
-    found = measure(vectors)
     group, other = directions(vectors, (*x, *y)), directions(vectors, m)
     drawn = _norm_differences(group, other, inside).mean(axis=1)
-    return _result(
-        "RND",
-        found,
-        p_value_of_splits(found.statistic, drawn, alternative, exact),
-        alternative,
-        m,
-        lists,
-        _over_documents(embedding, measure, (2,)),
-        seed,
-    )
+    p_value = p_value_of_splits(measure(vectors).statistic, drawn, alternative, exact)
+    return _result("RND", embedding, measure, p_value, alternative, m, lists, (2,), seed)
 
 
 class _Measured(NamedTuple):
@@ -439,14 +414,17 @@ def _spoken(estimates: Estimates) -> list[str]:
 
 def _result(
     name: str,
-    found: _Measured,
+    embedding: Embedding | Stability,
+    measure: Callable[[Embedding], _Measured],
     p_value: PValue,
     alternative: Alternative,
     words: Sequence[str],
     lists: _Lists,
-    over_documents: Estimates | None,
+    limits: Sequence[float],
     seed: int,
 ) -> AssociationTest:
+    vectors = _vectors(embedding)
+    found = measure(vectors)
     return AssociationTest(
         name=name,
         statistic=found.statistic,
@@ -459,8 +437,8 @@ def _result(
         groups={each: len(known) for each, known in lists.words.items()},
         missing=lists.missing,
         left_out=lists.left_out,
-        over_documents=over_documents,
-        provenance=Provenance({"lists": dict(lists.words)}, seed, len(words)),
+        over_documents=_over_documents(embedding, measure, limits),
+        provenance=lists_provenance(vectors, lists.words, seed),
     )
 
 
@@ -477,10 +455,8 @@ def _methods(tests: list[AssociationTest], provenance: Provenance | None) -> str
         "RND": "relative norm distance (Garg, Schiebinger, Jurafsky and Zou 2018)",
     }
     name = names.get(kind, "single-category association test (Toney-Wails and Caliskan 2021)")
-    lists = {} if provenance is None else provenance.settings.get("lists", {})
     how = f"all {one.splits:,}" if one.exact else f"{one.splits:,} random"
     said = [f"We used the {name}, {one.alternative}, with p-values from {how} splits of words."]
-    said += [f"The list {each} is: {', '.join(words)}." for each, words in lists.items()]
     if one.missing:
         said.append(f"Not in the vocabulary: {', '.join(one.missing)}.")
     if len(tests) > 1:

@@ -15,7 +15,7 @@ from qwem.comparison.results import paragraph
 from qwem.errors import CoverageError, SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -134,12 +134,17 @@ class Axis:
             )
             for i in np.argsort(-cosines, kind="stable")
         ]
+        lists = {
+            "positive": self.positive,
+            "negative": self.negative,
+            "words": tuple(each.word for each in placed),
+        }
         return Projections(
             words=tuple(placed),
             positive=self.positive,
             negative=self.negative,
             missing=missing,
-            provenance=Provenance({"vocabulary": len(self.embedding)}, n=len(placed)),
+            provenance=lists_provenance(self.embedding, lists),
         )
 
 
@@ -264,6 +269,21 @@ def known_words(
             "words, or raise max_missing."
         )
     return Known(known, missing)
+
+
+def lists_provenance(
+    embedding: Embedding, lists: Mapping[str, Sequence[str]], seed: int | None = None
+) -> Provenance:
+    """Return what is recorded of a result about lists of words: these, and how often they occur."""
+    words = list(dict.fromkeys(word for each in lists.values() for word in each))
+    counts = embedding.vocabulary.counts[embedding.vocabulary.indices(words)].tolist()
+    settings = {
+        "lists": {name: list(each) for name, each in lists.items()},
+        "counts": dict(zip(words, counts, strict=True)) if any(counts) else None,
+        "vocabulary": len(embedding),
+        "dim": embedding.vector_size,
+    }
+    return Provenance(settings, seed, len(words))
 
 
 def directions(embedding: Embedding, words: Sequence[str]) -> NDArray[np.float64]:

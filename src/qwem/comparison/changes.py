@@ -192,7 +192,7 @@ class CorpusComparison(Result):
             name: tuple(embedding.most_similar(word, topn=topn))
             for name, embedding in self.embeddings.items()
         }
-        return CorpusNeighbours(word, found)
+        return CorpusNeighbours(word, found, provenance=self.provenance)
 
     def path(
         self, words: Sequence[str], positive: Sequence[str], negative: Sequence[str]

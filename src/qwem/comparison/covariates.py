@@ -53,6 +53,18 @@ class Design:
     """The mean of each number over observations."""
     interactions: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def sizes(self) -> dict[str, dict[str, int]]:
+        """How many observations each level of each categorical covariate has."""
+        found: dict[str, dict[str, int]] = {}
+        for name, levels in self.levels.items():
+            columns = [self.names.index(f"{name}={level}") for level in levels[1:]]
+            others = [int(number) for number in self.matrix[:, columns].sum(axis=0)]
+            if levels:
+                numbers = [len(self.matrix) - sum(others), *others]
+                found[name] = dict(zip(map(str, levels), numbers, strict=True))
+        return found
+
     def row(self, values: Mapping[str, Any]) -> Array:
         """Return the row of an observation with these values, and elsewhere the base or the mean.
 

@@ -385,7 +385,9 @@ def context_regression(
         scale=scale,
         provenance=Provenance(
             {
+                "words": list(asked),
                 "covariates": list(columns),
+                "groups": design.sizes,
                 "clusters": clusters if isinstance(clusters, str) else "labels",
                 "interactions": [list(pair) for pair in interactions],
                 "window": settled.window,

@@ -46,6 +46,8 @@ class Estimates(Result):
     method: Method
     limit: Array | float = np.inf
     """Values lie between −limit and limit: 1 for cosines. Intervals then do too."""
+    tested: bool = False
+    """Whether rows have p-values of the hypothesis that a value is 0, and q-values."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -77,12 +79,25 @@ class Estimates(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each value."""
-        numbers = np.stack([self.values, self.errors, *self.confidence()], axis=1).tolist()
-        columns = ("value", "error", "low", "high")
+        low, high = self.confidence()
+        columns = {"value": self.values, "error": self.errors, "low": low, "high": high}
+        if self.tested:
+            columns |= {"p": self.p_values, "q": q_values(self.p_values)}
+        numbers = np.stack(list(columns.values()), axis=1).tolist()
         return [
             {"name": name, **dict(zip(columns, row, strict=True))}
             for name, row in zip(self.names, numbers, strict=True)
         ]
+
+    @property
+    def p_values(self) -> Array:
+        """The p-value of each value being 0, from the interval that just reaches 0."""
+        from scipy.stats import t as student
+
+        bounded = np.all(np.isfinite(self.limit))
+        errors = self._errors(self._bent(self.replicates)) if bounded else self.errors
+        ratio = np.abs(self._bent(self.values) if bounded else self.values) / errors
+        return np.asarray(2 * student.sf(ratio, len(self.replicates) - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -105,7 +120,14 @@ class Estimates(Result):
             f"Standard errors are those of {how}; 95 % intervals use Student's distribution"
             + (", after Fisher's transformation." if np.all(np.isfinite(self.limit)) else ".")
         ]
-        return paragraph(said, ["Tukey 1958", "Kott 2001"], self.provenance)
+        cited = ["Tukey 1958", "Kott 2001"] if self.method == "jackknife" else []
+        if self.tested:
+            said.append(
+                "p-values are those of Student's test that a value is 0, and q-values control the "
+                "false discovery rate (Benjamini and Hochberg 1995)."
+            )
+            cited.append("Benjamini and Hochberg 1995")
+        return paragraph(said, cited, self.provenance)
 
     def plot(self, level: float = 0.95) -> Figure:
         """Draw the values, with confidence intervals."""
@@ -194,9 +216,14 @@ REFERENCES = {
 def paragraph(
     sentences: Sequence[str], references: Iterable[str], provenance: Provenance | None
 ) -> str:
-    """Return sentences as a paragraph, with the software at its end and references under it."""
+    """Return sentences as a paragraph, with lists of words, software and references."""
     software = "Computed with qwem"
     if provenance is not None:
+        lists = provenance.settings.get("lists", {})
+        sentences = [
+            *sentences,
+            *(f"The list {name} is: {', '.join(words)}." for name, words in lists.items()),
+        ]
         software += f" {provenance.version}"
         if provenance.seed is not None:
             software += f" (seed {provenance.seed})"

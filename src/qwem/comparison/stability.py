@@ -193,16 +193,25 @@ class Stability:
     def projections(
         self, words: Sequence[str], positive: Sequence[str], negative: Sequence[str], **options: Any
     ) -> Estimates:
-        """Return where words lie on an axis; see `qwem.comparison.axis` for its `options`."""
+        """Return where words lie on an axis; see `qwem.comparison.axis` for its `options`.
+
+        Rows have p-values of the hypothesis that a word lies in the middle.
+        """
         known = axis(self.embedding, positive, negative, **options).project(words)
         names = [each.word for each in known.words]
 
         def place(embedding: Embedding) -> list[float]:
             found = axis(embedding, positive, negative, **options).project(names)
-            by_word = {each.word: each.cosine for each in found.words}
-            return [by_word[name] for name in names]
+            return [found[name] for name in names]
 
-        return self.estimate(place, names, 1.0)
+        made = self._provenance.settings
+        if known.provenance is not None:
+            made = {**made, **known.provenance.settings}
+        return replace(
+            self.estimate(place, names, 1.0),
+            tested=True,
+            provenance=replace(self._provenance, settings=made),
+        )
 
     def _nearest(
         self,
