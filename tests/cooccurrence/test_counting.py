@@ -20,6 +20,7 @@ from qwem.cooccurrence import _counting as counting
 from qwem.cooccurrence._counting import count_pairs
 from qwem.cooccurrence._disk_rows import DiskRows, RowWriter
 from qwem.cooccurrence._subsampling import Subsampling
+from qwem.cooccurrence.contexts import context_sides, mirrored
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.cooccurrence.slots import window_slots
 from qwem.errors import CountError, DiskLimitError, SettingError
@@ -136,10 +137,12 @@ def test_contexts_are_the_slots_and_their_sides_word_by_word(
         len(counts.vocabulary),
         counts.contexts_per_word * len(counts.vocabulary),
     )
-    turned = in_threads(threads, lambda: context_matrix(counts, transposed=True))
-    assert np.array_equal(turned.toarray(), expected.T)
-    for matrix in (found, turned):
-        check_csr(matrix.data, matrix.indices, matrix.indptr, *matrix.shape)
+    check_csr(found.data, found.indices, found.indptr, *found.shape)
+    sides = in_threads(threads, lambda: context_sides(counts))
+    kinds = len(sides)
+    for kind, side in enumerate(mirrored(sides, counts.slots)):
+        assert np.array_equal(side.toarray(), expected[:, kind::kinds].T)
+        check_csr(side.data, side.indices, side.indptr, *side.shape)
 
 
 @given(DOCUMENTS)

@@ -79,7 +79,12 @@ def statistics_of(matrix: NDArray[np.int64], word_counts: NDArray[np.int64]) -> 
 
 
 def stepper_of(matrix: NDArray[np.int64]) -> LocalStepper:
-    return LocalStepper(sparse.csr_array(matrix), sparse.csr_array(matrix.T.copy()))
+    kinds = matrix.shape[1] // len(matrix)
+    sides = [matrix[:, kind::kinds] for kind in range(kinds)]
+    return LocalStepper(
+        [sparse.csr_array(side.copy()) for side in sides],
+        [sparse.csr_array(side.T.copy()) for side in sides],
+    )
 
 
 @pytest.mark.parametrize("kinds", [1, 2, 3])
@@ -88,8 +93,8 @@ def stepper_of(matrix: NDArray[np.int64]) -> LocalStepper:
     ("cache_bytes", "size", "length"),
     [
         pytest.param(320_000, SIZE, 1.0, id="rows"),
-        pytest.param(1, SIZE, 1.0, id="full tiles"),
-        pytest.param(1, 3 * SIZE, 0.3, id="sparse tiles"),
+        pytest.param(1, SIZE, 1.0, id="one tile"),
+        pytest.param(1, 3 * SIZE, 0.3, id="several tiles"),
     ],
 )
 @pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
@@ -104,6 +109,7 @@ def test_a_step_is_the_one_of_its_definition(
 ) -> None:
     monkeypatch.setattr(sweep, "CACHE_BYTES", cache_bytes)
     monkeypatch.setattr(sweep, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(sweep, "LONG", 1)
     matrix, counts = some_contexts(kinds, size, length=length)
     own, other = random_sides(1, scale, size, kinds)
     if not words:
@@ -125,6 +131,23 @@ def test_a_step_is_the_one_of_its_definition(
     fall = found.loss - parabolic_loss(end, weights)
     assert 0.5 * fall < found.fall < fall + 1e-6
     assert sum(pairs) == np.count_nonzero(matrix)
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_half_precision_hardly_changes_a_step(words: bool) -> None:
+    matrix, counts = some_contexts(2)
+    own, other = random_sides(1, kinds=2) if words else random_sides(1, kinds=2)[::-1]
+    other *= np.geomspace(1e-6, 1, len(other), dtype=np.float32)[:, None]  # some are tiny
+    loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **some_settings())
+    problem = loss.of_words() if words else loss.of_contexts()
+    exact, rounded = (
+        improve(problem, stepper_of(matrix), own, other, lambda _: None, tol=tol)
+        for tol in (0.0, sweep.ROUNDED_TOL)
+    )
+    assert rounded.loss == pytest.approx(exact.loss, rel=1e-5, abs=1e-5)
+    moved = exact.vectors - own
+    np.testing.assert_allclose(rounded.vectors - own, moved, atol=2e-3 * np.abs(moved).max())
+    assert not np.array_equal(rounded.vectors, exact.vectors)
 
 
 def test_evidence_can_be_centred_anywhere() -> None:
@@ -184,7 +207,7 @@ def test_gram_is_the_weighted_sum_of_squares() -> None:
     np.testing.assert_allclose(gram(vectors, weights), expected, atol=1e-6 * expected.max())
 
 
-@pytest.mark.parametrize("lengths", [[5] * 9, [500] * 150, [500, 3, 500, 500, 2, 1] * 40])
+@pytest.mark.parametrize("lengths", [[5] * 9, [700] * 150, [700, 3, 700, 700, 2, 1] * 40])
 def test_every_row_is_in_one_block(lengths: list[int]) -> None:
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     tasks = row_cuts(indptr, cached=100)
@@ -195,7 +218,7 @@ def test_every_row_is_in_one_block(lengths: list[int]) -> None:
     assert tasks[-1][-1] == len(lengths)
     for task in tasks:
         for first, last in itertools.pairwise(task):
-            assert last - first == 1 or min(lengths[first:last]) > 100
+            assert last - first == 1 or min(lengths[first:last]) > sweep.LONG * 100
             assert last - first <= sweep.BLOCK_ROWS
     cut = sweep.BLOCK_ROWS
     rest = row_cuts(indptr[cut:] - indptr[cut], cached=100) if len(lengths) > cut else []

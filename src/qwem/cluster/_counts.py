@@ -21,12 +21,12 @@ from qwem._internal.resources import threads
 from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total
 from qwem.cooccurrence._estimates import expected_row_pairs
-from qwem.cooccurrence._rows import Rows, too_large
+from qwem.cooccurrence._rows import too_large
 from qwem.cooccurrence._saved_rows import saved_rows, saved_sources
-from qwem.cooccurrence.contexts import interleaved, stacked
+from qwem.cooccurrence.contexts import mirrored
 from qwem.cooccurrence.slots import sum_of_weights
 from qwem.corpus import Vocabulary
-from qwem.polish.sweep import BLOCK_ROWS, cached_rows, row_cuts, step_rows
+from qwem.polish.sweep import BLOCK_ROWS, Pairs, step_rows
 from qwem.target.building import row_entries
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from qwem.cluster._rows import Arrays, Block, RowBlocks
     from qwem.cooccurrence import Slot
-    from qwem.polish.loss import RowProblem
+    from qwem.polish.loss import RowProblem, Side
     from qwem.target import Target
     from qwem.target.building import TargetPlan
     from qwem.target.targets import Formula
@@ -140,7 +140,7 @@ class ClusterCounts:
     seen: NDArray[np.int64] = field(repr=False)
     """How many different words each word met."""
     rows: RowBlocks = field(repr=False)
-    """The rows of counts as CSR: ``symmetric``, and those of `context_arrays`."""
+    """The rows of counts as CSR: ``symmetric``, and by its number each kind of context."""
 
     @property
     def symmetric(self) -> PairSums:
@@ -196,7 +196,7 @@ class ClusterCounts:
     @property
     def stepper(self) -> ClusterStepper:
         """What takes the steps of polishing on the workers."""
-        return ClusterStepper(self.rows, self.lengths.sum(axis=1))
+        return ClusterStepper(self.rows, self.lengths.sum(axis=1), self.slots)
 
 
 class RowMatrix(LinearOperator):  # type: ignore[misc]
@@ -232,18 +232,21 @@ def _multiply(block: Block, sent: Arrays) -> Arrays:
 class ClusterStepper:
     """Steps that workers take; a `qwem.polish.sweep.Stepper`.
 
-    `rows` have the arrays of `context_arrays`, and `lengths` is how many pairs of each word were
-    seen in all contexts.
+    `rows` are those of `ClusterCounts`, and `lengths` is how many pairs of each word were seen in
+    all contexts of the `slots`.
     """
 
-    def __init__(self, rows: RowBlocks, lengths: NDArray[np.int64]) -> None:
+    def __init__(
+        self, rows: RowBlocks, lengths: NDArray[np.int64], slots: tuple[Slot, ...]
+    ) -> None:
         self._rows = rows
         self._lengths = lengths
+        self._slots = slots
 
     def __call__(
         self,
         problem: RowProblem,
-        there: NDArray[np.float32],
+        there: NDArray[Any],
         constant: NDArray[np.float32],
         here: NDArray[np.float32],
         done: Callable[[int], object],
@@ -263,7 +266,7 @@ class ClusterStepper:
         def count(words: slice) -> None:
             done(int(self._lengths[words].sum()))
 
-        work = partial(_step, side=problem.side, per_word=per_word)
+        work = partial(_step, side=problem.side, slots=self._slots)
         for words, found in self._rows.run(work, sent, count):
             rows = _contexts_of(words, per_word)
             here[rows], losses[rows] = found["here"], found["losses"]
@@ -274,11 +277,12 @@ def _contexts_of(words: slice, per_word: int) -> slice:
     return slice(per_word * words.start, per_word * words.stop)
 
 
-def _step(block: Block, sent: Arrays, *, side: str, per_word: int) -> Arrays:
+def _step(block: Block, sent: Arrays, *, side: Side, slots: tuple[Slot, ...]) -> Arrays:
     """Take one step for the words of a block, or for their contexts."""
-    pairs = block.csr(side)
-    rows = _contexts_of(block.rows, per_word)
-    tasks = row_cuts(pairs[0], cached_rows(sent["there"].shape[1]))
+    names = [str(number) for number in range(sum(slot.contexts for slot in slots))]
+    of_contexts = side == "contexts"
+    sides = [block.csr(name) for name in (mirrored(names, slots) if of_contexts else names)]
+    rows = _contexts_of(block.rows, len(names) if of_contexts else 1)
     here = np.array(sent["here"][rows])
     losses = np.empty((len(here), 2))
     weights = (
@@ -289,39 +293,24 @@ def _step(block: Block, sent: Arrays, *, side: str, per_word: int) -> Arrays:
         np.array(sent["means"][rows]),  # there may be none
     )
     with threads(1):
-        step_rows(tasks, pairs, weights, here, losses, lambda _: None)
+        step_rows(side, Pairs.of(sides), weights, here, losses, lambda _: None)
     return {"here": here, "losses": losses}
-
-
-def context_arrays(sides: Sequence[sparse.csr_array[Any]], slots: Sequence[Slot]) -> Arrays:
-    """Return what polishing needs of some words, given their rows in each context.
-
-    That is their rows of words × contexts, ``words``, and of contexts × words, ``contexts``.
-    """
-    size = sides[0].shape[1]
-    rows = [Rows.of(side, 0, side.shape[0]) for side in sides]
-    mirrored: list[Rows] = []
-    for slot in slots:
-        mirrored += rows[len(mirrored) : len(mirrored) + slot.contexts][::-1]
-    by_word, by_context = interleaved(rows), stacked(mirrored)
-    return {
-        **csr_arrays(by_word.tocsr(len(sides) * size), 0, len(by_word.starts), "words"),
-        **csr_arrays(by_context.tocsr(size), 0, len(by_context.starts), "contexts"),
-    }
 
 
 def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
     """Return some rows of counts, and their sums."""
     found = saved_rows(paths, first, last)
-    slots, _ = saved_sources(paths)
     symmetric = found.symmetric
+    by_kind: dict[str, NDArray[Any]] = {}
+    for number, side in enumerate(found.sides):
+        by_kind |= csr_arrays(side, 0, last - first, str(number))
     return {
         "word_counts": found.word_counts,
         "sums": np.stack([_row_sums(side) for side in found.sides], axis=1),
         "lengths": np.stack([np.diff(side.indptr) for side in found.sides], axis=1),
         "seen": np.diff(symmetric.indptr),
         **csr_arrays(symmetric, 0, last - first, "symmetric"),
-        **context_arrays(found.sides, slots),
+        **by_kind,
     }
 
 

@@ -83,19 +83,6 @@ def gather_columns(
 
 
 @njit(nogil=True, cache=True)
-def copy_rows(
-    starts: Any, lengths: Any, columns: Any, values: Any,
-    out_starts: Any, out_columns: Any, out_values: Any,
-) -> None:  # fmt: skip
-    """Copy each row to where it starts in other arrays."""
-    for r in range(len(starts)):
-        shift = out_starts[r] - starts[r]
-        for k in range(starts[r], starts[r] + lengths[r]):
-            out_columns[k + shift] = columns[k]
-            out_values[k + shift] = values[k]
-
-
-@njit(nogil=True, cache=True)
 def count_channel(
     row_starts: Any, row_lengths: Any, below: Any, channels: Any, head: Any, after: Any,
     before: Any, first: Any, last: Any, own: Any, transposed: Any,

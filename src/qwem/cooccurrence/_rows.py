@@ -203,6 +203,16 @@ def column_ends(matrix: sparse.csr_array) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.bincount(matrix.indices, minlength=matrix.shape[1]))))
 
 
+def transpose(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
+    """Return the transpose of a square matrix."""
+    ends = column_ends(matrix)
+
+    def work(first: int, last: int) -> Rows:
+        return transposed_rows(matrix, ends, first, last)
+
+    return join_rows(work, cut_evenly(ends, _COLUMN_BLOCKS), matrix.shape[0], threads)
+
+
 def symmetrize(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
     """Return the sum of a square matrix and its transpose."""
     ends = column_ends(matrix)

@@ -15,7 +15,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.arrays import check_csr
 from qwem.cooccurrence._rows import Rows, row_ends
-from qwem.cooccurrence.contexts import Sides
+from qwem.cooccurrence.contexts import context_sides
 from qwem.cooccurrence.cooccurrence import Cooccurrence
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.cooccurrence.slots import slots_as_json, slots_from_json
@@ -51,9 +51,8 @@ class CountRows(NamedTuple):
 
 def save_rows(counts: Cooccurrence, output: str | os.PathLike[str]) -> None:
     """Save all rows of counts."""
-    size = len(counts.vocabulary)
-    sides = tuple(rows.tocsr(size) for rows in Sides(counts).rows(0, size))
-    _write(output, CountRows(sides, counts.word_counts), 0, counts.slots, list(counts.sources))
+    rows = CountRows(context_sides(counts), counts.word_counts)
+    _write(output, rows, 0, counts.slots, list(counts.sources))
 
 
 def add_rows(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy import sparse
 
     from qwem.cooccurrence import Cooccurrence
 
@@ -54,25 +53,6 @@ class Statistics(NamedTuple):
         """The share of the pairs that each of a word's contexts has, over all words."""
         by_kind = self.context_sums.reshape(len(self.word_counts), -1).sum(axis=0)
         return by_kind / by_kind.sum()
-
-
-class ContextCounts(NamedTuple):
-    """How often each word was seen with each context, by word and by context."""
-
-    by_word: sparse.csr_array[Any]
-    """Words × contexts."""
-    by_context: sparse.csr_array[Any]
-    """The transpose."""
-
-    @classmethod
-    def of(cls, counts: Cooccurrence) -> ContextCounts:
-        """Return how often each word was seen with each context."""
-        from qwem.cooccurrence import context_matrix
-
-        by_word = context_matrix(counts)
-        if counts.contexts_per_word == 1:
-            return cls(by_word, by_word)
-        return cls(by_word, context_matrix(counts, transposed=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,11 @@ softplus(β) are sums of such, of ``rows[i, 3:5]`` and ``columns[j, 4:6]``. The 
 are ½ ``rows[i, 5]`` |w|² + ``rows[i, 6]`` w·constant. Where rows have means μ, ``rows[i, 7]``
 (½ |μ_i|² − w·μ_i) is added to them: of the first term, that part is centred at μ_i.
 
-Rows are worked on in blocks, and columns in tiles, so that the y_j of a tile stay in a core's
-cache while the rows of a block use them. Where a tile is nearly full, its products are products of
-matrices. A row's arithmetic is the same whichever thread it is on.
+Reading the y_j takes most of the time, so they may be rounded to 16 bits: y_j is ``columns[j, 6]``
+times row j of `other`, which has float32 numbers or, as uint16, the bits of half-precision ones,
+in a whole number of vectors of `LANES`. Rows are worked on in blocks, and columns in tiles, so that
+the y_j of a tile stay in a core's cache while the rows of a block use them. A row's arithmetic is
+the same whichever thread it is on.
 """
 
 from __future__ import annotations
@@ -23,6 +25,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from qwem._internal.kernels import exp_of_negative, log_of_one_plus, njit
 
@@ -31,66 +37,182 @@ Array = np.ndarray[Any, Any]
 # The compiler may reorder and fuse sums, which it does the same way in every run; no more.
 _SUMS = {"reassoc", "contract", "nsz"}
 
+LANES = 16
+"""Numbers in a vector register; the rows of both sides are padded to a multiple of it."""
+
 PAIRS = 32
 """Pairs that are worked on together: their rows fit in the fastest cache."""
 
-DENSE_SHARE = 0.25
-"""Where more than this share of a tile's pairs is stored, whole products of matrices are faster."""
-
-SPACE = 1 << 18
-"""Numbers that such a tile may take: its products and its slopes."""
+_TOGETHER = 4  # rows y_j that are multiplied at a time
+_LARGEST = 14  # the exponent of the largest entry of a row in half precision
 
 _f = np.float32
 _ZERO, _HALF, _ONE = _f(0), _f(0.5), _f(1)
 
-
-@njit(inline="always", error_model="numpy", fastmath=_SUMS)
-def _products(other: Any, indices: Any, start: Any, count: Any, row: Any, k: Any, out: Any) -> None:
-    """Write row[k]·y_j for `count` pairs, four at a time."""
-    dim = other.shape[1]
-    done = 0
-    while done + 4 <= count:
-        j0, j1 = indices[start + done], indices[start + done + 1]
-        j2, j3 = indices[start + done + 2], indices[start + done + 3]
-        s0, s1, s2, s3 = _ZERO, _ZERO, _ZERO, _ZERO
-        for t in range(dim):
-            value = row[k, t]
-            s0 += value * other[j0, t]
-            s1 += value * other[j1, t]
-            s2 += value * other[j2, t]
-            s3 += value * other[j3, t]
-        out[done], out[done + 1], out[done + 2], out[done + 3] = s0, s1, s2, s3
-        done += 4
-    while done < count:
-        j0 = indices[start + done]
-        s0 = _ZERO
-        for t in range(dim):
-            s0 += row[k, t] * other[j0, t]
-        out[done] = s0
-        done += 1
+_FLOAT, _NUMBER = ir.FloatType(), ir.IntType(32)
+_FLOATS, _HALVES = ir.VectorType(_FLOAT, LANES), ir.VectorType(ir.HalfType(), LANES)
+_FUSED = ("contract",)
 
 
-@njit(inline="always", error_model="numpy", fastmath=_SUMS)
-def _add_rows(
-    other: Any, indices: Any, start: Any, count: Any, by: Any, total: Any, k: Any
-) -> None:
-    """Add the rows y_j of `count` pairs, times `by`, to total[k], four at a time."""
-    dim = other.shape[1]
-    done = 0
-    while done + 4 <= count:
-        j0, j1 = indices[start + done], indices[start + done + 1]
-        j2, j3 = indices[start + done + 2], indices[start + done + 3]
-        c0, c1, c2, c3 = by[done], by[done + 1], by[done + 2], by[done + 3]
-        for t in range(dim):
-            total[k, t] += (
-                c0 * other[j0, t] + c1 * other[j1, t] + c2 * other[j2, t] + c3 * other[j3, t]
-            )
-        done += 4
-    while done < count:
-        j0, c0 = indices[start + done], by[done]
-        for t in range(dim):
-            total[k, t] += c0 * other[j0, t]
-        done += 1
+class _Rows:
+    """Rows of a C-contiguous array, as an intrinsic reads and writes them."""
+
+    def __init__(self, context: Any, builder: Any, kind: Any, array: Any) -> None:
+        self._builder = builder
+        self._floats = kind.dtype == types.float32
+        found = context.make_array(kind)(context, builder, array)
+        self.data = found.data
+        self.width = cgutils.unpack_tuple(builder, found.shape)[-1]
+
+    def at(self, row: Any) -> Any:
+        """Return where a row begins."""
+        return self._builder.gep(self.data, [self._builder.mul(row, self.width)])
+
+    def load(self, start: Any, t: Any) -> Any:
+        """Return some numbers of a row as a vector of float32."""
+        kind = _FLOATS if self._floats else _HALVES
+        pointer = self._builder.bitcast(self._builder.gep(start, [t]), kind.as_pointer())
+        found = self._builder.load(pointer, align=4 if self._floats else 2)
+        return found if self._floats else self._builder.fpext(found, _FLOATS)
+
+    def store(self, values: Any, start: Any, t: Any) -> None:
+        """Write a vector of float32 to a row."""
+        if not self._floats:
+            values = self._builder.fptrunc(values, _HALVES)
+        pointer = self._builder.gep(start, [t])
+        pointer = self._builder.bitcast(pointer, values.type.as_pointer())
+        self._builder.store(values, pointer, align=4 if self._floats else 2)
+
+
+def _whole(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.cast(builder, value, kind, types.intp)
+
+
+def _constant(context: Any, value: int) -> Any:
+    return context.get_constant(types.intp, value)
+
+
+def _everywhere(builder: Any, value: Any) -> Any:
+    """Return a vector of one number."""
+    nothing = ir.Constant(_FLOATS, ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.Constant(_NUMBER, 0))
+    zeros = ir.Constant(ir.VectorType(_NUMBER, LANES), [0] * LANES)
+    return builder.shuffle_vector(first, nothing, zeros)
+
+
+def _sums(builder: Any, vectors: list[Any]) -> Any:
+    """Return the sums of the entries of each of some vectors, as a vector."""
+
+    def neighbours(first: Any, second: Any, size: int) -> Any:
+        """Return the sums of neighbouring entries of two vectors, or of the halves of one."""
+        even, odd = (
+            ir.Constant(ir.VectorType(_NUMBER, size), list(range(place, 2 * size, 2)))
+            for place in (0, 1)
+        )
+        return builder.fadd(
+            builder.shuffle_vector(first, second, even), builder.shuffle_vector(first, second, odd)
+        )
+
+    while len(vectors) > 1:
+        pairs = zip(vectors[::2], vectors[1::2], strict=True)
+        vectors = [neighbours(first, second, LANES) for first, second in pairs]
+    (total,), size = vectors, LANES
+    while size > _TOGETHER:
+        size //= 2
+        total = neighbours(total, ir.Constant(total.type, ir.Undefined), size)
+    return total
+
+
+@intrinsic
+def _multiply_some(
+    typing_context: Any, other: Any, ids: Any, row: Any, k: Any, c: Any, out: Any
+) -> Any:
+    """Write row[k]·other[ids[c + u]] to out[c + u], for u below `_TOGETHER`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there, numbers, own, result = (
+            _Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 2, 5)
+        )
+        k, first = (_whole(context, builder, signature.args[n], arguments[n]) for n in (3, 4))
+        places = [builder.add(first, _constant(context, u)) for u in range(_TOGETHER)]
+        starts = [there.at(builder.load(builder.gep(numbers.data, [at]))) for at in places]
+        nothing = ir.Constant(_FLOATS, [0.0] * LANES)
+        totals = [cgutils.alloca_once(builder, _FLOATS) for _ in starts]
+        for total in totals:
+            builder.store(nothing, total)
+        here = own.at(k)
+        step = _constant(context, LANES)
+        with cgutils.for_range_slice(builder, _constant(context, 0), own.width, step) as (t, _):
+            value = own.load(here, t)
+            for start, total in zip(starts, totals, strict=True):
+                product = builder.fmul(value, there.load(start, t), flags=_FUSED)
+                builder.store(builder.fadd(builder.load(total), product, flags=_FUSED), total)
+        sums = _sums(builder, [builder.load(total) for total in totals])
+        pointer = builder.gep(result.data, [first])
+        builder.store(sums, builder.bitcast(pointer, sums.type.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(other, ids, row, k, c, out), generate
+
+
+@intrinsic
+def _add_some(
+    typing_context: Any, other: Any, ids: Any, by: Any, c: Any, total: Any, k: Any
+) -> Any:
+    """Add by[c + u] other[ids[c + u]], for u below `_TOGETHER`, to total[k]."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there, numbers, factors, sums = (
+            _Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 2, 4)
+        )
+        first, k = (_whole(context, builder, signature.args[n], arguments[n]) for n in (3, 5))
+        places = [builder.add(first, _constant(context, u)) for u in range(_TOGETHER)]
+        starts = [there.at(builder.load(builder.gep(numbers.data, [at]))) for at in places]
+        weights = [
+            _everywhere(builder, builder.load(builder.gep(factors.data, [at]))) for at in places
+        ]
+        here = sums.at(k)
+        step = _constant(context, LANES)
+        with cgutils.for_range_slice(builder, _constant(context, 0), sums.width, step) as (t, _):
+            value = sums.load(here, t)
+            for start, weight in zip(starts, weights, strict=True):
+                product = builder.fmul(weight, there.load(start, t), flags=_FUSED)
+                value = builder.fadd(value, product, flags=_FUSED)
+            sums.store(value, here, t)
+        return context.get_dummy_value()
+
+    return types.void(other, ids, by, c, total, k), generate
+
+
+@intrinsic
+def _convert_row(typing_context: Any, source: Any, i: Any, by: Any, out: Any, k: Any) -> Any:
+    """Write `by` source[i] to out[k]; either may be in half precision."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there, result = (_Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 3))
+        i, k = (_whole(context, builder, signature.args[n], arguments[n]) for n in (1, 4))
+        weight, start, end = _everywhere(builder, arguments[2]), there.at(i), result.at(k)
+        step = _constant(context, LANES)
+        with cgutils.for_range_slice(builder, _constant(context, 0), there.width, step) as (t, _):
+            result.store(builder.fmul(weight, there.load(start, t)), end, t)
+        return context.get_dummy_value()
+
+    return types.void(source, i, types.float32, out, k), generate
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def round_rows(rows: Array, rounded: Array, units: Array) -> None:
+    """Round each row to half precision, in units of a power of two that its largest entry gives."""
+    for i in range(rows.shape[0]):
+        largest = _ZERO
+        for t in range(rows.shape[1]):
+            largest = max(largest, abs(rows[i, t]))
+        # A power of two has an exponent and no other bits. That of its inverse is 254 less it.
+        exponent = np.int32(_f(largest).view(np.int32) >> np.int32(23)) - np.int32(_LARGEST)
+        exponent = min(max(exponent, np.int32(1)), np.int32(253))
+        units[i] = np.int32(exponent << np.int32(23)).view(np.float32)
+        inverse = np.int32((np.int32(254) - exponent) << np.int32(23)).view(np.float32)
+        _convert_row(rows, i, inverse, rounded, i)
 
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
@@ -104,7 +226,8 @@ def _slopes(
     """
     loss = 0.0
     for c in range(count):
-        z = products[c]
+        unit = gathered[6, c]
+        z = products[c] * unit
         positive, both = gathered[0, c], gathered[0, c] + gathered[1, c]
         slope, curved = gathered[2, c], gathered[3, c]
         x = z + gathered[4, c]
@@ -112,10 +235,10 @@ def _slopes(
         t = exp_of_negative(-size)
         larger = _ONE / (_ONE + t)  # σ(|x|)
         sigmoid = larger if x >= _ZERO else t * larger
-        slopes[c] = both * sigmoid - positive - slope - curved * z
+        slopes[c] = unit * (both * sigmoid - positive - slope - curved * z)
         # tanh(x/2)/2x, and its limit ¼ where x is too small to divide by.
         bound = (_ONE - t) * larger / (size + size) if size > _f(1e-3) else _f(0.25)
-        curvature[start + c] = both * bound - curved
+        curvature[start + c] = unit * unit * (both * bound - curved)
         softplus = max(x, _ZERO) + log_of_one_plus(t)
         loss += np.float64(
             both * (softplus - gathered[5, c]) - (positive + slope + _HALF * curved * z) * z
@@ -134,153 +257,158 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
     return at
 
 
-@njit(inline="always", error_model="numpy", fastmath=_SUMS)
-def _take_products(
-    width: Any, whole: Any, r: Any, left: Any, other: Any, pairs: Any, row: Any, k: Any, out: Any
-) -> None:
-    """Write row[k]·y_j for some pairs: those of a whole tile if it has a width, or new ones."""
-    indices, start, count = pairs
-    if width:
-        for c in range(count):
-            out[c] = whole[0, r, indices[start + c] - left]
-    else:
-        _products(other, indices, start, count, row, k, out)
-
-
-@njit(inline="always", error_model="numpy", fastmath=_SUMS)
-def _bend(curvature: Any, start: Any, count: Any, products: Any) -> Any:
-    """Return the curvature of `count` pairs together, in the direction of `products`."""
-    total = 0.0
-    for c in range(count):
-        total += np.float64(curvature[start + c] * products[c] * products[c])
-    return total
-
-
 @njit(inline="always")
-def _enter_tile(
-    left: Any, right: Any, indptr: Any, indices: Any, first: Any, at: Any, ends: Any, room: Any
-) -> Any:
-    """Write where each row's entries of a tile end; return its width if it is nearly full, or 0."""
-    entries = 0
-    for r in range(at.size):
-        ends[r] = _tile_end(indices, at[r], indptr[first + r + 1], right)
-        entries += ends[r] - at[r]
-    cells = at.size * (right - left)
-    dense = at.size > 1 and entries > DENSE_SHARE * cells and 2 * cells <= room
-    return right - left if dense else 0
+def _take_ids(indices: Any, start: Any, count: Any, kinds: Any, kind: Any, ids: Any) -> None:
+    """Write the rows of `other` of some pairs, and the last again to make a multiple of four."""
+    for c in range(count):
+        ids[c] = np.int64(indices[start + c]) * kinds + kind
+    for c in range(count, -(-count // _TOGETHER) * _TOGETHER):
+        ids[c] = ids[count - 1]
 
 
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
-def _solve(
-    first: Any, last: Any, tiles: Array, indptr: Array, indices: Array, counts: Array,
-    other: Array, constant: Array, rows: Array, columns: Array, means: Array,
-    own: Array, losses: Array, space: Array,
+def _add_part(
+    block: Any, tiles: Array, pairs: Any, other: Array, rows: Array, columns: Array,
+    here: Array, gradient: Array, losses: Array, curvature: Array, base: Any,
 ) -> None:  # fmt: skip
-    """Take one step for the rows `first` to `last` together; see `solve_blocks`."""
-    dim = other.shape[1]
-    count = last - first
-    base = indptr[first]
-    curvature = np.empty(indptr[last] - base, np.float32)
-    gradient = np.empty((count, dim), np.float32)
-    along = np.zeros(count)
-    at, ends = np.empty(count, np.int64), np.empty(count, np.int64)
+    """Add the loss and the gradient of some rows' pairs of one kind; write their curvature."""
+    first, place, step, kinds, kind = block
+    indptr, indices, counts = pairs
+    at = indptr[first : first + here.shape[0] + 1].copy()
+    ids = np.empty(PAIRS, np.int64)
     products, slopes = np.empty(PAIRS, np.float32), np.empty(PAIRS, np.float32)
-    gathered = np.empty((6, PAIRS), np.float32)
-
-    for r in range(count):
-        i = first + r
-        at[r] = indptr[i]
-        square, level = 0.0, 0.0
-        for t in range(dim):
-            gradient[r, t] = rows[i, 5] * own[i, t] + rows[i, 6] * constant[t]
-            square += np.float64(own[i, t] * own[i, t])
-            level += np.float64(own[i, t] * constant[t])
-        losses[i, 0] = 0.5 * rows[i, 5] * square + rows[i, 6] * level
-        if means.shape[0]:
-            level = 0.0
-            for t in range(dim):
-                gradient[r, t] -= rows[i, 7] * means[i, t]
-                level += np.float64((_HALF * means[i, t] - own[i, t]) * means[i, t])
-            losses[i, 0] += rows[i, 7] * level
-    for tile in range(tiles.size - 1):
-        left, right = tiles[tile], tiles[tile + 1]
-        width = _enter_tile(left, right, indptr, indices, first, at, ends, space.size)
-        whole = space[: 2 * count * width].reshape((2, count, width))
-        if width:
-            np.dot(own[first:last], other[left:right].T, whole[0])
-            whole[1] = _ZERO
-        for r in range(count):
-            i = first + r
-            for start in range(at[r], ends[r], PAIRS):
-                some = min(PAIRS, ends[r] - start)
-                pairs = indices, start, some
-                _take_products(width, whole, r, left, other, pairs, own, i, products)
-                for c in range(some):
-                    j = indices[start + c]
+    gathered = np.empty((7, PAIRS), np.float32)
+    for tile in range(1, tiles.size):
+        for r in range(here.shape[0]):
+            i = place + step * r
+            stop = _tile_end(indices, at[r], indptr[first + r + 1], tiles[tile])
+            for start in range(at[r], stop, PAIRS):
+                count = min(PAIRS, stop - start)
+                _take_ids(indices, start, count, kinds, kind, ids)
+                for c in range(0, count, _TOGETHER):
+                    _multiply_some(other, ids, here, r, c, products)
+                for c in range(count):
+                    j = ids[c]
                     gathered[0, c] = _f(counts[start + c]) * columns[j, 0]
                     gathered[1, c] = rows[i, 0] * columns[j, 1]
                     gathered[2, c] = rows[i, 1] * columns[j, 2]
                     gathered[3, c] = rows[i, 2] * columns[j, 3]
                     gathered[4, c] = rows[i, 3] + columns[j, 4]
                     gathered[5, c] = rows[i, 4] + columns[j, 5]
-                losses[i, 0] += _slopes(products, gathered, some, slopes, curvature, start - base)
-                if width:
-                    for c in range(some):
-                        whole[1, r, indices[start + c] - left] = slopes[c]
-                else:
-                    _add_rows(other, indices, start, some, slopes, gradient, r)
-            at[r] = ends[r]
-        if width:
-            gradient += np.dot(whole[1], other[left:right])
+                    gathered[6, c] = columns[j, 6]
+                losses[i, 0] += _slopes(products, gathered, count, slopes, curvature, base + start)
+                for c in range(count, -(-count // _TOGETHER) * _TOGETHER):
+                    slopes[c] = _ZERO
+                for c in range(0, count, _TOGETHER):
+                    _add_some(other, ids, slopes, c, gradient, r)
+            at[r] = stop
 
-    for r in range(count):
-        at[r] = indptr[first + r]
-    for tile in range(tiles.size - 1):
-        left, right = tiles[tile], tiles[tile + 1]
-        width = _enter_tile(left, right, indptr, indices, first, at, ends, space.size)
-        whole = space[: 2 * count * width].reshape((2, count, width))
-        if width:
-            np.dot(gradient, other[left:right].T, whole[0])
-        for r in range(count):
-            for start in range(at[r], ends[r], PAIRS):
-                some = min(PAIRS, ends[r] - start)
-                pairs = indices, start, some
-                _take_products(width, whole, r, left, other, pairs, gradient, r, products)
-                along[r] += _bend(curvature, start - base, some, products)
-            at[r] = ends[r]
-    for r in range(count):
-        i = first + r
-        square = 0.0
-        for t in range(dim):
-            square += np.float64(gradient[r, t] * gradient[r, t])
-        along[r] += rows[i, 5] * square
-        losses[i, 1] = 0.0
-        if along[r] > 0.0:
-            losses[i, 1] = 0.5 * square * square / along[r]
-            length = _f(square / along[r])
-            for t in range(dim):
-                own[i, t] -= length * gradient[r, t]
+
+@njit(nogil=True, error_model="numpy", fastmath=_SUMS)
+def _add_curvature(
+    block: Any, tiles: Array, pairs: Any, other: Array, gradient: Array, curvature: Array,
+    base: Any, along: Array,
+) -> None:  # fmt: skip
+    """Add the curvature of some rows' pairs of one kind in the direction of the gradient."""
+    first, _, _, kinds, kind = block
+    indptr, indices, _ = pairs
+    at = indptr[first : first + gradient.shape[0] + 1].copy()
+    ids, products = np.empty(PAIRS, np.int64), np.empty(PAIRS, np.float32)
+    for tile in range(1, tiles.size):
+        for r in range(gradient.shape[0]):
+            stop = _tile_end(indices, at[r], indptr[first + r + 1], tiles[tile])
+            for start in range(at[r], stop, PAIRS):
+                count = min(PAIRS, stop - start)
+                _take_ids(indices, start, count, kinds, kind, ids)
+                for c in range(0, count, _TOGETHER):
+                    _multiply_some(other, ids, gradient, r, c, products)
+                for c in range(count):
+                    curved = curvature[base + start + c]
+                    along[r] += np.float64(curved * products[c] * products[c])
+            at[r] = stop
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def solve_blocks(
-    cuts: Array, tiles: Array, indptr: Array, indices: Array, counts: Array,
+    cuts: Array, kind: Any, tiles: Array, indptr: Any, indices: Any, counts: Any,
     other: Array, constant: Array, rows: Array, columns: Array, means: Array,
     own: Array, losses: Array,
 ) -> None:  # fmt: skip
-    """Take one step for each row of `own` from ``cuts[0]`` to ``cuts[-1]``.
+    """Take one step for each of the rows from ``cuts[0]`` to ``cuts[-1]``.
 
     The step goes along the gradient to the minimum of the parabola that bounds the row's loss from
     above. Written to `losses` are the row's loss before the step, and how much lower that minimum
     is: the step lowers the loss by at least so much. The rows between two cuts are worked on
     together, a tile of columns at a time; a row that is alone, in one piece. `tiles` are the
     columns at which tiles begin, and one past the last.
+
+    The pairs are tuples of CSR matrices, one for each of K kinds of contexts. If `kind` is −1,
+    rows are words: row i has the rows i of all matrices, and column j of matrix k stands for row
+    K j + k of `other`. Otherwise they are contexts of that kind: row i of that matrix alone is row
+    K i + kind of `own`, and columns stand for rows of `other`.
     """
-    whole = np.array([0, tiles[-1]], tiles.dtype)
-    space = np.empty(SPACE, np.float32)
-    for block in range(cuts.size - 1):
-        first, last = cuts[block], cuts[block + 1]
-        _solve(
-            first, last, whole if last - first == 1 else tiles, indptr, indices, counts,
-            other, constant, rows, columns, means, own, losses, space,
-        )  # fmt: skip
+    of_words, dim = kind < 0, other.shape[1]
+    first_part, last_part = (0, len(indices)) if of_words else (kind, kind + 1)
+    step, kinds = (1, len(indices)) if of_words else (len(indices), 1)
+    one_tile = np.array([0, tiles[-1]], tiles.dtype)
+    most_rows, most_pairs = 0, 0
+    for number in range(cuts.size - 1):
+        count = 0
+        for part in range(first_part, last_part):
+            count += indptr[part][cuts[number + 1]] - indptr[part][cuts[number]]
+        most_rows, most_pairs = (
+            max(most_rows, cuts[number + 1] - cuts[number]),
+            max(most_pairs, count),
+        )
+    curvature, along = np.empty(most_pairs, np.float32), np.empty(most_rows)
+    vectors = np.empty((2, most_rows, dim), np.float32)
+
+    for number in range(cuts.size - 1):
+        first, last = cuts[number], cuts[number + 1]
+        some_tiles = one_tile if last - first == 1 else tiles
+        here, gradient = vectors[0, : last - first], vectors[1, : last - first]
+        place = step * first + max(kind, 0)
+        for r in range(last - first):
+            i = place + step * r
+            square, level = 0.0, 0.0
+            for t in range(dim):
+                here[r, t] = own[i, t]
+                gradient[r, t] = rows[i, 5] * own[i, t] + rows[i, 6] * constant[t]
+                square += np.float64(own[i, t] * own[i, t])
+                level += np.float64(own[i, t] * constant[t])
+            losses[i, 0] = 0.5 * rows[i, 5] * square + rows[i, 6] * level
+            if means.shape[0]:
+                level = 0.0
+                for t in range(dim):
+                    gradient[r, t] -= rows[i, 7] * means[i, t]
+                    level += np.float64((_HALF * means[i, t] - own[i, t]) * means[i, t])
+                losses[i, 0] += rows[i, 7] * level
+        base = 0
+        for part in range(first_part, last_part):
+            pairs = indptr[part], indices[part], counts[part]
+            block = first, place, step, kinds, part if of_words else 0
+            base -= indptr[part][first]
+            _add_part(
+                block, some_tiles, pairs, other, rows, columns, here, gradient, losses, curvature,
+                base,
+            )  # fmt: skip
+            base += indptr[part][last]
+        base, along[:] = 0, 0.0
+        for part in range(first_part, last_part):
+            pairs = indptr[part], indices[part], counts[part]
+            block = first, place, step, kinds, part if of_words else 0
+            base -= indptr[part][first]
+            _add_curvature(block, some_tiles, pairs, other, gradient, curvature, base, along)
+            base += indptr[part][last]
+        for r in range(last - first):
+            i = place + step * r
+            square = 0.0
+            for t in range(dim):
+                square += np.float64(gradient[r, t] * gradient[r, t])
+            along[r] += rows[i, 5] * square
+            losses[i, 1] = 0.0
+            if along[r] > 0.0:
+                losses[i, 1] = 0.5 * square * square / along[r]
+                length = _f(square / along[r])
+                for t in range(dim):
+                    own[i, t] -= length * gradient[r, t]

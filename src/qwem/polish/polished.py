@@ -13,7 +13,7 @@ from qwem._internal.settings import require_whole
 from qwem.cooccurrence.slots import Slot, slots_from_json
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.polish.contexts import ContextCounts, Contexts, Statistics
+from qwem.polish.contexts import Contexts, Statistics
 from qwem.polish.loss import Word2vecLoss
 from qwem.polish.rows import solve_row
 from qwem.polish.sweep import LocalStepper, improve
@@ -191,11 +191,13 @@ class Polished:
             evidence=self.settings["evidence"],
             coupling=coupling_of(self.spectrum),
         )
-        stepper, before = LocalStepper(*ContextCounts.of(counts)), np.inf
+        stepper, before = LocalStepper.of(counts), np.inf
         problem = loss.of_words(means, spelling.get("evidence"))
         with blas_threads(1):
             for _ in range(steps):
-                words, value, _ = improve(problem, stepper, words, contexts, lambda pairs: None)
+                words, value, _ = improve(
+                    problem, stepper, words, contexts, lambda _: None, tol=tol
+                )
                 if before - value <= tol * -value:
                     break
                 before = value

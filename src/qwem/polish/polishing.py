@@ -13,7 +13,7 @@ from qwem.cooccurrence.slots import slots_as_json
 from qwem.embedding import Embedding
 from qwem.errors import CountError, SettingError
 from qwem.polish.balance import balanced
-from qwem.polish.contexts import ContextCounts, Contexts, Statistics
+from qwem.polish.contexts import Contexts, Statistics
 from qwem.polish.loss import Word2vecLoss
 from qwem.polish.polished import Polished, Start, closed_sides, coupling_of
 from qwem.polish.sweep import LocalStepper, gram, improve, transformed
@@ -111,10 +111,11 @@ def polish(
         coupling=coupling_of(spectrum),
     )
     if stepper is None:
-        stepper = LocalStepper(*ContextCounts.of(counts))
+        stepper = LocalStepper.of(counts)
     is_warm = start is not None
     start = _start(spectrum, len(shares)) if start is None else start
-    word, context = start.words, start.contexts
+    word, context, means, spelling = start
+    del start
     shapes = spectrum.eigenvectors.shape, (len(statistics.context_sums), spectrum.dim)
     if (word.shape, context.shape) != shapes:
         raise SettingError(
@@ -122,12 +123,12 @@ def polish(
             f"has, not {word.shape} and {context.shape}."
         )
     prior = None
-    if ngrams or start.means is not None:
+    if ngrams or means is not None:
         from qwem.polish.spelling import SpellingPrior
 
         prior = SpellingPrior(counts.vocabulary, evidence)
-        if start.means is not None:
-            prior.resume(start.means, start.spelling)
+        if means is not None:
+            prior.resume(means, spelling)
     losses: list[float] = []
     converged = False
 
@@ -165,7 +166,7 @@ def polish(
         while not converged and len(losses) < 2 * sweeps:
             expected = () if prior is None else (prior.means, prior.evidence)
             problem = loss.of_words(*expected)
-            word, before, fall = improve(problem, stepper, word, context, bar.update)
+            word, before, fall = improve(problem, stepper, word, context, bar.update, tol=tol)
             losses.append(before)
             # Twice the fall that is sure of the words' half stands for that of the whole sweep.
             converged = is_warm and len(losses) == 1 and 2 * fall < tol * -before
@@ -174,7 +175,9 @@ def polish(
                 # The prior moves too: then the loss of words, which it is in, is what falls.
                 converged |= len(losses) > PRIOR_HALVES and losses[-3] - before <= tol * -before
             if not converged:
-                context, before, _ = improve(loss.of_contexts(), stepper, context, word, bar.update)
+                context, before, _ = improve(
+                    loss.of_contexts(), stepper, context, word, bar.update, tol=tol
+                )
                 losses.append(before)
                 # The loss after a sweep is known in the next, so two contexts' halves are compared.
                 if prior is None:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from qwem._internal.arrays import blocks, cut_evenly, for_each
+from qwem.cooccurrence.contexts import context_sides, mirrored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from qwem.polish.loss import RowProblem
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.polish.loss import RowProblem, Side
 
     Matrix: TypeAlias = NDArray[np.float32]
     Vector: TypeAlias = NDArray[np.float64]
@@ -25,8 +27,14 @@ if TYPE_CHECKING:
 ROUNDING = 1e-6
 """What is added to the diagonal of a Gram matrix, relative to its mean, to keep it invertible."""
 
+ROUNDED_TOL = 5e-3
+"""From this tolerance on half precision will do."""
+
 CACHE_BYTES = 320_000
 """What the rows of a tile may take, so that they stay in a core's own cache."""
+
+LONG = 6
+"""How many times the pairs of a tile a row has to have to be worked on with others."""
 
 BLOCK_ROWS = 128
 """Long rows that are worked on together, at most."""
@@ -35,14 +43,14 @@ TASK_ENTRIES = 1 << 18
 """Pairs in the task of a thread."""
 
 Stepper: TypeAlias = (
-    "Callable[[RowProblem, Matrix, Matrix, Matrix, Callable[[int], object]], Vector]"
+    "Callable[[RowProblem, NDArray[Any], Matrix, Matrix, Callable[[int], object]], Vector]"
 )
 """Takes one step for every row of one side, in place, and returns losses and falls.
 
-Called with the problem of that side, the rows of the other side and their weighted sum, the own
-rows, and a function to call with the number of pairs worked on. All rows are in the coordinates of
-`improve`. Returned are for each row the loss before the step, and by how much at least the step
-lowers it.
+Called with the problem of that side, the rows of the other side (perhaps rounded) and their
+weighted sum, the own rows, and a function to call with the number of pairs worked on. All rows are
+in the coordinates of `improve`. Returned are for each row the loss before the step, and by how much
+at least the step lowers it.
 """
 
 
@@ -60,71 +68,108 @@ def improve(
     own: Matrix,
     other: Matrix,
     done: Callable[[int], object],
+    *,
+    tol: float = 0.0,
 ) -> Step:
     """Take one step for every row of `own`, against the rows of `other`.
 
     Both sides are first put in coordinates in which the curvature of all pairs together is the
     identity: with G = RRᵀ that matrix, the other side is y ↦ R⁻¹y and the own is w ↦ Rᵀw. There
     the gradient is nearly the direction to go. `done` is called with the number of pairs worked on.
+
+    Reading the other side takes most of the time. Where sweeps end at a `tol` of `ROUNDED_TOL` or
+    more, it is rounded to half precision, which changes the loss by less than 1e-4 of it.
     """
     root = cholesky(_regular(gram(other, problem.gram)), lower=True)
     inverse = solve_triangular(root, np.eye(len(root)), lower=True)
-    there = transformed(other, inverse.T)
-    here = transformed(own, root)
-    constant = weighted_sum(there, problem.constant).astype(np.float32)
+    there: NDArray[Any]
+    if tol >= ROUNDED_TOL:
+        there, units = rounded(other, _padded(inverse.T))
+    else:
+        there, units = transformed(other, _padded(inverse.T)), np.ones(len(other), np.float32)
+    here = transformed(own, _padded(root))
+    constant = weighted_sum(other, problem.constant) @ _padded(inverse.T)
+    problem = replace(problem, columns=np.column_stack((problem.columns, units)))
     if len(problem.means):
-        problem = replace(problem, means=transformed(problem.means, root))
-    losses = stepper(problem, there, constant, here, done)
+        problem = replace(problem, means=transformed(problem.means, _padded(root)))
+    losses = stepper(problem, there, constant.astype(np.float32), here, done)
     loss, fall = (math.fsum(column * problem.weight) for column in losses.T)
-    return Step(transformed(here, inverse), loss, fall)
+    return Step(transformed(here, _padded(inverse.T).T), loss, fall)
+
+
+class Pairs(NamedTuple):
+    """Words × words, one CSR matrix for each kind of context, as the kernels take them."""
+
+    indptr: tuple[NDArray[np.int64], ...]
+    indices: tuple[NDArray[Any], ...]
+    counts: tuple[NDArray[Any], ...]
+
+    @classmethod
+    def of(cls, matrices: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]) -> Pairs:
+        """Return the pairs of matrices, given where rows begin, their columns and their counts.
+
+        What has the same type in all of them is not copied.
+        """
+        parts = zip(*matrices, strict=True)
+        return cls(*(tuple(_fixed(each, np.result_type(*part)) for each in part) for part in parts))
+
+    def ends(self, kind: int) -> NDArray[np.int64]:
+        """Return where the rows of one kind end, or those of all kinds together for −1."""
+        return np.sum(self.indptr, axis=0, dtype=np.int64) if kind < 0 else self.indptr[kind]
 
 
 class LocalStepper:
     """Steps on the pairs of this process, on its threads; a `Stepper`.
 
-    `by_word` has a row of counts for each word, and `by_context` is its transpose.
+    Both sides have one matrix for each kind of context: `by_word` has a row for each word, with the
+    words that it was seen with in such a context; `by_context` has the transposes.
     """
 
     def __init__(
         self,
-        by_word: sparse.csr_array[Any],
-        by_context: sparse.csr_array[Any],
+        by_word: Sequence[sparse.csr_array[Any]],
+        by_context: Sequence[sparse.csr_array[Any]],
     ) -> None:
-        self._pairs = {"words": by_word, "contexts": by_context}
+        self._pairs = {
+            side: Pairs.of([(each.indptr, each.indices, each.data) for each in matrices])
+            for side, matrices in (("words", by_word), ("contexts", by_context))
+        }
+
+    @classmethod
+    def of(cls, counts: Cooccurrence) -> LocalStepper:
+        """Return steps on these counts."""
+        sides = context_sides(counts)
+        return cls(sides, mirrored(sides, counts.slots))
 
     def __call__(
         self,
         problem: RowProblem,
-        there: Matrix,
+        there: NDArray[Any],
         constant: Matrix,
         here: Matrix,
         done: Callable[[int], object],
     ) -> Vector:
         """Take one step for every row of `here`."""
-        matrix, losses = self._pairs[problem.side], np.empty((len(here), 2))
-        tasks = row_cuts(matrix.indptr, cached_rows(here.shape[1]))
-        pairs = matrix.indptr, matrix.indices, matrix.data
+        losses = np.empty((len(here), 2))
         weights = there, constant, problem.rows, problem.columns, problem.means
-        step_rows(tasks, pairs, weights, here, losses, done)
+        step_rows(problem.side, self._pairs[problem.side], weights, here, losses, done)
         return losses
 
 
 def step_rows(
-    tasks: Sequence[NDArray[np.int64]],
-    pairs: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    weights: tuple[Matrix, Matrix, Matrix, Matrix, Matrix],
+    side: Side,
+    pairs: Pairs,
+    weights: tuple[NDArray[Any], Matrix, Matrix, Matrix, Matrix],
     here: Matrix,
     losses: Vector,
     done: Callable[[int], object],
 ) -> None:
-    """Take one step for the rows of some tasks, in place, and write their losses and falls.
+    """Take one step for some rows, in place, and write their losses and falls.
 
     Parameters
     ----------
-    tasks
-        Those of `row_cuts`, or some of them with rows counted from the first.
-    pairs
-        The rows as CSR: where each begins, the columns and the counts.
+    side, pairs
+        Which rows, and their pairs.
     weights
         The rows of the other side and their weighted sum; the `rows`, `columns` and `means` of a
         problem.
@@ -135,21 +180,25 @@ def step_rows(
     """
     from qwem.polish.kernels import solve_blocks
 
-    indptr, (there, *_) = pairs[0], weights
-    tiles = tile_starts(len(there), cached_rows(there.shape[1]))
+    cached = cached_rows(weights[0].itemsize * here.shape[1])
+    kinds = len(pairs.indices)
+    columns = len(weights[0]) // (kinds if side == "words" else 1)
+    tiles = tile_starts(columns, cached)
+    for kind in (-1,) if side == "words" else range(kinds):
+        ends = pairs.ends(kind)
 
-    def work(cuts: NDArray[np.int64]) -> None:
-        solve_blocks(cuts, tiles, *pairs, *weights, here, losses)
-        done(int(indptr[cuts[-1]] - indptr[cuts[0]]))
+        def work(cuts: NDArray[np.int64], kind: int = kind, ends: NDArray[Any] = ends) -> None:
+            solve_blocks(cuts, kind, tiles, *pairs, *weights, here, losses)
+            done(int(ends[cuts[-1]] - ends[cuts[0]]))
 
-    for_each(work, tasks)
+        for_each(work, row_cuts(ends, cached))
 
 
-def cached_rows(dim: int) -> int:
+def cached_rows(row_bytes: int) -> int:
     """Return how many rows of the other side a tile of the columns of frequent words has."""
     from qwem.polish.kernels import PAIRS
 
-    return max(PAIRS, CACHE_BYTES // (np.dtype(np.float32).itemsize * dim))
+    return max(PAIRS, CACHE_BYTES // row_bytes)
 
 
 def gram(vectors: Matrix, weights: Vector) -> Vector:
@@ -161,8 +210,8 @@ def gram(vectors: Matrix, weights: Vector) -> Vector:
     products: list[Any] = [None] * len(parts)
 
     def work(rows: slice) -> None:
-        weighted = vectors[rows] * weights[rows, None].astype(np.float32)
-        products[rows.start // parts[0].stop] = (weighted.T @ vectors[rows]).astype(np.float64)
+        weighted = vectors[rows] * np.sqrt(weights[rows, None]).astype(np.float32)
+        products[rows.start // parts[0].stop] = (weighted.T @ weighted).astype(np.float64)
 
     for_each(work, parts)
     total: Vector = sum(products[1:], start=products[0])
@@ -171,13 +220,29 @@ def gram(vectors: Matrix, weights: Vector) -> Vector:
 
 def transformed(vectors: Matrix, matrix: Vector) -> Matrix:
     """Return vectors @ matrix in float32, row after row."""
-    result, narrow = np.empty(vectors.shape, np.float32), matrix.astype(np.float32)
+    narrow = matrix.astype(np.float32)
+    result = np.empty((len(vectors), narrow.shape[1]), np.float32)
 
     def work(rows: slice) -> None:
         np.matmul(vectors[rows], narrow, out=result[rows])
 
     for_each(work, blocks(len(vectors), vectors.shape[1]))
     return result
+
+
+def rounded(vectors: Matrix, matrix: Vector) -> tuple[NDArray[np.uint16], Matrix]:
+    """Return the bits of vectors @ matrix in half precision, and the unit of each row."""
+    from qwem.polish.kernels import round_rows
+
+    narrow = matrix.astype(np.float32)
+    result = np.empty((len(vectors), narrow.shape[1]), np.uint16)
+    units = np.empty(len(vectors), np.float32)
+
+    def work(rows: slice) -> None:
+        round_rows(vectors[rows] @ narrow, result[rows], units[rows])
+
+    for_each(work, blocks(len(vectors), vectors.shape[1]))
+    return result, units
 
 
 def weighted_sum(vectors: Matrix, weights: Vector) -> Vector:
@@ -189,13 +254,13 @@ def weighted_sum(vectors: Matrix, weights: Vector) -> Vector:
 def row_cuts(indptr: NDArray[Any], cached: int) -> list[NDArray[np.int64]]:
     """Cut rows into blocks, and blocks into tasks for threads: the cuts of each task.
 
-    Rows of more than twice `cached` pairs share the rows of the other side, a tile at a time, and
-    make blocks that end at multiples of `BLOCK_ROWS`, so that rows from such a multiple on are cut
-    in the same way without those before. A shorter row finds most of what it needs in the cache
+    Rows of more than `LONG` times `cached` pairs share the rows of the other side, a tile at a
+    time, and make blocks that end at multiples of `BLOCK_ROWS`, so that rows from such a multiple
+    on are cut in the same way without those before. A shorter row finds what it needs in the cache
     when it comes back to it, and is a block of its own.
     """
     row = np.arange(len(indptr) - 1)
-    short = np.diff(indptr) <= 2 * cached
+    short = np.diff(indptr) <= LONG * cached
     after_short = np.concatenate(([True], short[:-1]))
     cuts = np.append(row[short | after_short | (row % BLOCK_ROWS == 0)], len(row))
     tasks = cut_evenly(indptr[cuts], -(-int(indptr[-1]) // TASK_ENTRIES) or 1)
@@ -212,6 +277,20 @@ def tile_starts(columns: int, cached: int) -> NDArray[np.int64]:
     while starts[-1] < columns:
         starts.append(min(starts[-1] + max(cached, starts[-1] // 4), columns))
     return np.array(starts)
+
+
+def _padded(matrix: Vector) -> Vector:
+    """Return a matrix with columns of zeros, to make their number a whole one of vectors."""
+    from qwem.polish.kernels import LANES
+
+    return np.pad(matrix, ((0, 0), (0, -matrix.shape[1] % LANES)))
+
+
+def _fixed(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return an array of a type, read-only: so the kernels are compiled for one kind of array."""
+    view = np.ascontiguousarray(array, dtype).view()
+    view.setflags(write=False)
+    return view
 
 
 def _regular(matrix: Vector) -> Vector:
