@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,7 +36,7 @@ def model(text: Path) -> Path:
 def part(page: Path, name: str) -> Any:
     """Return a part of the data in a page."""
     content = page.read_text("utf-8").partition(f'id="part-{name}">')[2].partition("<")[0]
-    return json.loads(base64.b64decode(content))
+    return json.loads(zlib.decompress(base64.b64decode(content)))
 
 
 def test_it_writes_one_page(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from qwem.embedding import Embedding
@@ -72,6 +73,10 @@ class TestAvailable:
     def test_a_benchmark_about_other_words_is_left_out(self, cache: Path) -> None:
         (cache / "men.txt").write_text("sun sunlight 50\n")
         assert not evaluate_available(FAMILY, None, ["men"])
+
+    def test_words_of_another_language_are_not_scored(self) -> None:
+        german = Embedding(["der", "und", *FAMILY.index_to_key], np.ones((8, 1)))
+        assert not evaluate_available(german, "google", ["wordsim353"])
 
     def test_a_damaged_benchmark_is_an_error(self, cache: Path) -> None:
         (cache / "men.txt").write_text("boy girl 50\nbrother sister\n")

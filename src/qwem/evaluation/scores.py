@@ -338,9 +338,21 @@ def evaluate(
     return Evaluation(answered, scored)
 
 
+_ENGLISH = frozenset(("the", "of", "and", "to", "in", "is", "was", "for", "that", "with"))
+_FOREIGN = frozenset(
+    ["der", "und", "das", "ist", "les", "et", "des", "est", "que", "los", "por", "che", "di", "non",
+     "het", "een", "och", "att", "nie", "jest", "não", "uma", "og", "ve", "bir", "и", "не", "на",
+     "的", "の", "は"]
+)  # fmt: skip
+
+
 def _is_english(embedding: Embedding) -> bool:
-    """Say whether the most frequent words are English ones."""
-    return len({"the", "of", "and", "to"} & set(embedding.index_to_key[:200])) >= 2
+    """Return whether the frequent words are at least as English as they are of other languages.
+
+    Words without function words, as after the removal of stop words, may be English.
+    """
+    frequent = set(embedding.index_to_key[:200])
+    return len(frequent & _ENGLISH) >= len(frequent & _FOREIGN)
 
 
 def evaluate_available(
