@@ -14,6 +14,8 @@ PAPER = SCALES["paper"]
 ALWAYS = {
     "text of the ablation",
     "start of QWEM in the ablation",
+    "start of the models of Figure 3",
+    "words of markup",
     "λ₁Δt of a step",
     "length of a run",
     "γ of the Marchenko–Pastur law",
@@ -22,6 +24,7 @@ CHANGES: dict[str, Any] = {
     "dynamics": Size(500, 20),
     "ablation": Size(500, 20, window=8, negatives=2.0),
     "benchmarks": Size(10_000, 200, window=5),
+    "tasks": Size(500, 20),
     "batch_size": None,
     "adam": (0.05, 100),
     "subsample": 1e-5,
@@ -32,7 +35,7 @@ CHANGES: dict[str, Any] = {
     "tokenizer": "letters",
     "seeds": 3,
 }
-UNSTATED = {"tasks", "step", "stretch", "patience", "seed"}
+UNSTATED = {"step", "minibatches", "stretch", "patience", "seed"}
 """The paper doesn't state these, or they are in a line of their own."""
 
 

@@ -347,7 +347,7 @@ def plot_geometry(result: Geometry) -> Figure:
     """Draw the words of a shape in their first two modes, and the kernel beside them."""
     figure = new_figure(7.6, 3.8)
     places, kernel = figure.subplots(1, 2, width_ratios=(3, 2))
-    _draw_places(places, result)
+    draw_places(places, result)
     _draw_kernel(kernel, result)
     figure.suptitle(
         f"{result.shape.name}: R² = {result.invariance:.2f} for a symmetric block of M*"
@@ -355,7 +355,8 @@ def plot_geometry(result: Geometry) -> Figure:
     return figure
 
 
-def _draw_places(axes: Axes, result: Geometry) -> None:
+def draw_places(axes: Axes, result: Geometry) -> None:
+    """Draw where words are and where theory puts them, in their first two modes."""
     predicted, found = result.modes, result.found
     if predicted.shape[1] == 1:  # a line against the order of the words
         order = np.argsort(np.argsort(result.shape.coordinates()[:, 0]))

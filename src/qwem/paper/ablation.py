@@ -1,16 +1,21 @@
-"""Ablation and silent alignment: two losses by two weightings, and the modes of each run."""
+"""Ablation, silent alignment, and rich to lazy: what the loss, the weights and the start do."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem._internal.figures import COLOURS, new_figure, styled
+from qwem._internal.figures import COLOURS, new_figure, shades, styled
+from qwem.dynamics import exact_flow, weighted_modes
+from qwem.dynamics.flow import requiv_distance
 from qwem.errors import SettingError
 from qwem.paper import curves
+from qwem.paper.dynamics import count_steps
 from qwem.paper.experiment import Outcome, recipe
-from qwem.paper.runs import run_settings
+from qwem.paper.runs import run_settings, word2vec_weighting
+from qwem.target import mstar, word_probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -154,6 +159,7 @@ def figure_ablation(experiment: Experiment) -> Outcome:
             ("weighting", "word2vec", "reweighted"),
         )
     }
+    first = _first_mode(experiment, runs["quartic"][0])
     findings = (
         "Modes stay apart under Setting 3.1: when mode k is half learned, the part of the first k "
         "singular vectors that lies in the span of M*'s first k eigenvectors is, on average over "
@@ -168,8 +174,12 @@ def figure_ablation(experiment: Experiment) -> Outcome:
         f"{growth['word2vec']:+.1%} (word2vec) and {growth['reweighted']:+.1%} (Setting 3.1) with "
         f"the logistic loss, and by {growth['quartic']:+.1%} and {growth['qwem']:+.1%} with the "
         "quartic one.",
+        "word2vec's weights G first learn the modes of G∘M*, not those of M*: when its first mode "
+        f"is learned, that has the squared overlap {first['weighted']:.2f} with the first mode of "
+        f"G∘M* and {first['mstar']:.2f} with that of M* ({first['predicted']:.2f} predicted).",
     )
-    numbers = {"late_growth": growth, "mode_separation": apart, "shift": shifts}
+    numbers = {"late_growth": growth, "mode_separation": apart, "shift": shifts,
+               "first_mode": first}  # fmt: skip
     figure = ablation(**runs, spectrum=spectrum, separation=separation)
     return Outcome(
         figure,
@@ -211,6 +221,33 @@ def figure_alignment(experiment: Experiment) -> Outcome:
         numbers,
         run_settings(experiment.scale, experiment.scale.ablation, runs["QWEM"][0]),
     )
+
+
+def _first_mode(experiment: Experiment, trace: Trace) -> dict[str, float]:
+    """Return the overlaps of word2vec's first mode with the first ones of G∘M* and of M*."""
+    size = experiment.scale.ablation
+    counts = experiment.counts(size.vocab_size, size.window)
+    weighting = word2vec_weighting(experiment.scale, size)
+    words = word_probability(counts)
+    seen = np.asarray(counts.symmetric.toarray(), dtype=np.float64) / counts.symmetric.total
+    positive = weighting.positive_weight(counts) * seen
+    negative = weighting.negative_weight(counts) * np.outer(words, words)
+    negative = (negative + negative.T) / 2
+    coupling = positive + negative
+    modes = weighted_modes(2 * (positive - negative) / coupling, coupling, dim=1)
+    # The snapshot at which the mode is nearest to the size that it has when learned.
+    sizes = {
+        step: np.linalg.svd(sides[0], compute_uv=False)[0] ** 2
+        for step, sides in trace.snapshots.items()
+    }
+    step = min(sizes, key=lambda step: abs(np.log(sizes[step] / modes.sizes[0] * 2)))
+    leading = np.linalg.svd(trace.snapshots[step][0], full_matrices=False)[0][:, 0]
+    own, reference = modes.vectors[:, 0], experiment.spectrum(size).eigenvectors[:, 0]
+    return {
+        "weighted": float((leading @ own) ** 2),
+        "mstar": float((leading @ reference) ** 2),
+        "predicted": float((own @ reference) ** 2),
+    }
 
 
 def _mean(numbers: Iterable[float]) -> float:
@@ -269,3 +306,106 @@ def curve_distance(a: Trace, b: Trace) -> float:
         for trace, size in zip((a, b), sizes, strict=True)
     )
     return float(np.abs(one - other).sum() / (0.5 * (one + other)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Regime:
+    """The exact flow from a random start of one size."""
+
+    init_scale: float
+    times: NDArray[np.float64]
+    """In units in which the fastest mode grows by e."""
+    learned: NDArray[np.float64]
+    """v_kᵀWWᵀv_k/λ_k at each time (rows) for each mode."""
+    steps: int
+    """In how many separate steps the loss falls."""
+    at_once: float
+    """How many modes grow at the same time, on average over the fall of the loss."""
+    moved: float
+    """‖W(∞) − W(0)‖/‖W(0)‖ after the best rotation: large if features are learned."""
+
+
+def regime(
+    eigenvalues: NDArray[np.float64], start: NDArray[np.float64], init_scale: float
+) -> Regime:
+    """Follow the exact flow of W(0) = σ · start in the eigenbasis of M*, from rich to lazy.
+
+    >>> values, start = np.array([4.0, 1.0, -1.0]), np.array([[1.0, 0.3], [0.2, 1.0], [0.5, -0.4]])
+    >>> regime(values, start, 1e-8).steps, regime(values, start, 1.0).steps
+    (2, 1)
+    """
+    dim = start.shape[1]
+    top = eigenvalues[:dim]
+    slowest = max(np.log(eigenvalues[0] / min(init_scale, 0.1) ** 2), 5.0) / top[-1]
+    times = np.geomspace(1e-4 / top[0], 2 * slowest, 800)
+    states = list(exact_flow(eigenvalues, init_scale * start, times))
+    squares = np.array([np.square(state[:dim]).sum(axis=1) for state in states])
+    losses = np.array([
+        np.sum(np.square(state.T @ state)) - 2 * np.sum(eigenvalues[:, None] * state**2)
+        for state in states
+    ])  # fmt: skip
+    slope = -np.gradient(losses, np.log(times))
+    growth = np.abs(np.gradient(squares, np.log(times), axis=0))
+    shares = growth / np.maximum(growth.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    falls = np.maximum(slope, 0)
+    at_once = float(np.sum(falls / np.maximum(np.sum(shares**2, axis=1), 1e-12)) / falls.sum())
+    first = init_scale * start
+    moved = requiv_distance(states[-1], first) / float(np.linalg.norm(first))
+    steps = count_steps(slope)
+    return Regime(init_scale, times * top[0], squares / top, steps, at_once, moved)
+
+
+@styled
+def rich_to_lazy(shown: Sequence[Regime], swept: Sequence[Regime]) -> Figure:
+    """Draw how modes are learned from starts of some sizes, and what changes with the size."""
+    figure = new_figure(3.0 * len(shown) + 3.6, 3.3)
+    *panels, summary = figure.subplots(1, len(shown) + 1, width_ratios=[*[1.0] * len(shown), 1.2])
+    for axes, one in zip(panels, shown, strict=True):
+        for mode, shade in enumerate(shades(COLOURS["QWEM"], one.learned.shape[1])):
+            axes.plot(one.times, one.learned[:, mode], color=shade, lw=1.0)
+        axes.set(xscale="log", ylim=(0, 2), xlabel=r"$\lambda_1 t$")
+        axes.set_title(rf"$\sigma = {one.init_scale:g}$: {one.steps} steps of the loss")
+    panels[0].set_ylabel(
+        r"$\mathbf{v}_k^{\star\top}\mathbf{W}\mathbf{W}^\top\mathbf{v}^\star_k/\lambda_k$"
+    )
+    sizes = [one.init_scale for one in swept]
+    summary.plot(sizes, [one.steps for one in swept], "o-", ms=3, label="steps of the loss",
+                 color=COLOURS["QWEM"])  # fmt: skip
+    summary.plot(sizes, [one.at_once for one in swept], "s-", ms=3, color=COLOURS["word2vec"],
+                 label="modes growing at once")  # fmt: skip
+    summary.set(xscale="log", xlabel=r"size of the start, $\sigma$", ylim=(0, None))
+    summary.legend(loc="upper center", fontsize=7)
+    other = summary.twinx()
+    other.plot(sizes, [one.moved for one in swept], ":", color="0.4")
+    other.set(yscale="log")
+    other.set_ylabel(r"moved, $\|\Delta\mathbf{W}\|/\|\mathbf{W}(0)\|$ (dotted)", color="0.4")
+    return figure
+
+
+@recipe(
+    "From rich to lazy",
+    "From a small start, features are learned one by one; the paper contrasts this with lazy "
+    "training, in which weights hardly move and all modes are learned together (appendix, relation "
+    "to the neural tangent kernel).",
+)
+def figure_lazy(experiment: Experiment) -> Outcome:
+    """Sweep the size of the start with the exact flow of all modes."""
+    size = experiment.scale.ablation
+    matrix = mstar(experiment.counts(size.vocab_size, size.window), dtype=np.float64).toarray()
+    eigenvalues = np.linalg.eigvalsh(matrix)[::-1]
+    seed = experiment.scale.seed
+    start = np.random.default_rng(seed).standard_normal((len(eigenvalues), size.dim))
+    swept = [regime(eigenvalues, start, float(s)) for s in np.geomspace(1e-9, 10, 21)]
+    shown = [swept[0], swept[12], swept[-3]]
+    findings = (
+        f"From σ = {swept[0].init_scale:g} to {swept[-1].init_scale:g} the loss falls in "
+        f"{swept[0].steps} steps, then in {swept[-1].steps}; on average {swept[0].at_once:.1f} "
+        f"modes grow at once, then {swept[-1].at_once:.1f} of {size.dim}.",
+        f"W moves {swept[0].moved:.2g} times its own length from the smallest start, and "
+        f"{swept[-1].moved:.2f} times from the largest: with d far below V a large start must "
+        "shrink first, so that even then it is not lazy in the strict sense.",
+    )
+    numbers = {name: [getattr(one, name) for one in swept]
+               for name in ("init_scale", "steps", "at_once", "moved")}  # fmt: skip
+    settings = {"V": size.vocab_size, "d": size.dim, "flow": "exact, all V modes of M*"}
+    return Outcome(rich_to_lazy(shown, swept), findings, numbers, settings)

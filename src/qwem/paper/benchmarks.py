@@ -1,4 +1,4 @@
-"""Figure 3, bottom: benchmark scores of all models, and choices of protocol that don't matter."""
+"""Figure 3, bottom: benchmark scores, choices of protocol, and growth with the text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.figures import COLOURS, new_figure, styled
+from qwem._internal.figures import COLOURS, SEQUENCE, new_figure, styled
+from qwem.cooccurrence import Cooccurrence
+from qwem.errors import CoverageError
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
 from qwem.interpretation import read_tasks
-from qwem.interpretation.analysis import analyze_tasks
+from qwem.interpretation.analysis import PAIRS_WITH_A_BULK, analyze_tasks
 from qwem.paper.experiment import CUSTOM_PROTOCOL, MODELS, PAPER_PROTOCOL, Outcome, recipe
 from qwem.paper.runs import standard_start
+from qwem.spectrum import factorize
+from qwem.target import mstar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -300,3 +304,93 @@ def _task_measures(analyses: list[TaskAnalysis]) -> dict[str, float]:
             np.mean([a.signal_in_mean[middle] for a in analyses])
         ),
     }
+
+
+_SHARES = (1 / 36, 1 / 9, 1 / 4, 1.0)
+_GROWTH_DIM = 256
+
+
+@styled
+def growth_with_text(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw the spectrum of M*, and what becomes of task vectors, for texts of growing length."""
+    figure = new_figure(12.0, 3.1)
+    spectrum, *others = figure.subplots(1, 4)
+    for row, colour in zip(rows, SEQUENCE, strict=False):
+        values = np.asarray(row["eigenvalues"])
+        spectrum.loglog(np.arange(1, len(values) + 1), values / row["vocab_size"], color=colour,
+                        label=f"{row['words'] / 1e6:.3g}")  # fmt: skip
+    spectrum.set(xlabel="$k$", title=r"$\lambda_k/V$")
+    spectrum.legend(title="million words", loc="lower left")
+    words = [row["words"] for row in rows]
+    for axes, (name, title) in zip(others, _GROWING.items(), strict=True):
+        axes.plot(words, [row[name] for row in rows], "o-", color=COLOURS["QWEM"], ms=4)
+        if name == "accuracy":
+            axes.plot(words, [row["predicted_accuracy"] for row in rows], "o:", color="black", ms=3,
+                      label="predicted")  # fmt: skip
+            axes.legend()
+        axes.set(xscale="log", xlabel="words", title=title, ylim=(0, None))
+    return figure
+
+
+_GROWING = {
+    "signal_in_mean": "signal in mean",
+    "effective_dim": r"$d_\mathrm{eff}$",
+    "accuracy": "analogy accuracy, best $d$",
+}
+
+
+@recipe(
+    "Growth with text",
+    "The paper has two billion words. Its closed form makes it cheap to ask how its observations "
+    "depend on the length of the text.",
+)
+def figure_growth(experiment: Experiment) -> Outcome:
+    """Factorize M* of the first part of the text, for growing parts, and analyze task vectors."""
+    size, tasks = experiment.scale.tasks, read_tasks(experiment.analogies)
+    corpora = {share: experiment.part(size.vocab_size, share) for share in _SHARES}
+    # Of a short text, the first parts know too few pairs.
+    corpora = {
+        share: corpus
+        for share, corpus in corpora.items()
+        if max(len(task.restrict(corpus.vocabulary)) for task in tasks) >= PAIRS_WITH_A_BULK
+    }
+    if len(corpora) < 2:
+        raise CoverageError("Growth with text needs a longer text, or more pairs of known words.")
+    shortest = next(iter(corpora.values())).vocabulary
+    tasks = [task.restrict(shortest) for task in tasks]
+    dim = min(_GROWTH_DIM, size.dim, len(shortest) // 4)
+    total = int(corpora[1.0].settings["words_counted"])
+    rows: list[dict[str, Any]] = []
+    for share, corpus in corpora.items():
+        counts = Cooccurrence.count(corpus, size.window)
+        spectrum = factorize(mstar(counts), dim, tol=1e-3)
+        analyses = analyze_tasks(
+            spectrum.embedding(), tasks, [d for d in experiment.dims if d <= dim]
+        )
+        rows.append(
+            {
+                "words": round(share * total),
+                "vocab_size": len(corpus.vocabulary),
+                "eigenvalues": spectrum.eigenvalues.tolist(),
+                "signal_in_mean": float(np.mean([a.signal_in_mean[-1] for a in analyses])),
+                "effective_dim": float(np.median([a.effective_dims[-1] for a in analyses])),
+                "accuracy": float(np.mean([a.accuracy.max() for a in analyses])),
+                "predicted_accuracy": float(
+                    np.mean([a.predicted_accuracy.max() for a in analyses])
+                ),
+            }
+        )
+    first, last = rows[0], rows[-1]
+    finding = (
+        f"From {first['words'] / 1e6:.3g} to {last['words'] / 1e6:.3g} million words, on average "
+        f"over {len(analyses)} categories of pairs that the shortest text knows: signal in mean at "
+        f"d = {dim} {first['signal_in_mean']:.2f} to {last['signal_in_mean']:.2f}, d_eff "
+        f"{first['effective_dim']:.0f} to {last['effective_dim']:.0f}, accuracy at the best d "
+        f"{first['accuracy']:.0%} to {last['accuracy']:.0%}."
+    )
+    header = ("words", *_GROWING, "predicted_accuracy")
+    table = (header, *((f"{row['words']:,}", *(f"{row[name]:.3g}" for name in header[1:]))
+                       for row in rows))  # fmt: skip
+    settings = {"V": f"at most {size.vocab_size:,}", "d": dim, "window": size.window,
+                "text": "the first documents"}  # fmt: skip
+    return Outcome(growth_with_text(rows), (finding,), {"rows": rows}, settings, table)

@@ -99,10 +99,10 @@ def draw_theory(
         )
 
 
-def note_seeds(figure: Figure, count: int) -> None:
+def note_seeds(figure: Figure, count: int, more: str = "") -> None:
     """Say below a figure what lines and bands are, where there is more than one seed."""
-    if count > 1:
-        figure.supxlabel(f"Lines: median of {count} seeds. Bands: their range.", fontsize=8)
+    seeds = f"Lines: median of {count} seeds. Bands: their range. " if count > 1 else ""
+    figure.supxlabel((seeds + more).strip(), fontsize=8)
 
 
 def time_axis(axes: Axes, first: float, last: float) -> None:

@@ -62,8 +62,8 @@ class Start:
         """The runs of both models by the name of the model."""
         return {"word2vec": self.word2vec, "QWEM": self.qwem}
 
-    def errors(self, runs: Sequence[Trace], modes: int = _MODES) -> list[NDArray[np.float64]]:
-        """Return |s_k(t) − theory|/√λ_k of the top modes of each run, against its own theory.
+    def errors(self, runs: Sequence[Trace]) -> list[NDArray[np.float64]]:
+        """Return |s_k(t) − theory|/√λ_k of all modes of each run, against its own theory.
 
         Both sides are sorted by size at each time. An array has one row per record.
         """
@@ -71,14 +71,14 @@ class Start:
         for run, theory in zip(runs, self.theories, strict=True):
             expected = np.sort(theory.singular_values(run.times))[:, ::-1]
             scaled = np.abs(run.singular_values - expected) / np.sqrt(self.spectrum.eigenvalues)
-            found.append(np.asarray(scaled[:, :modes]))
+            found.append(np.asarray(scaled))
         return found
 
 
 @styled
 def theory_match(*starts: Start) -> Figure:
     """Draw the singular-value dynamics, one row for each start (Figure 2)."""
-    figure = new_figure(10.0, 2.9 * len(starts))
+    figure = new_figure(10.0, 2.8 * len(starts))
     panels = figure.subplots(len(starts), 3, squeeze=False, sharey=True)
     for row, start in zip(panels, starts, strict=True):
         unit = start.unit
@@ -86,7 +86,7 @@ def theory_match(*starts: Start) -> Figure:
         first, last = _times_shown(start, unit)
         for axes, (name, runs) in zip(row, start.runs.items(), strict=False):
             draw_singular_values(axes, runs, unit, colour=COLOURS[name], modes=modes)
-            distance = np.mean([errors.mean() for errors in start.errors(runs, modes)])
+            distance = np.mean([errors.mean() for errors in start.errors(runs)])
             label = f"mean distance\nfrom theory:\n{distance:.2%} of $\\sqrt{{\\lambda_k}}$"
             axes.text(0.03, 0.86, label, transform=axes.transAxes, fontsize=7.5, va="top")
         for axes in row[1:]:
@@ -118,23 +118,29 @@ def figure_2(experiment: Experiment) -> Outcome:
     """Draw the singular values of word2vec, QWEM and the theory, from both starts."""
     scale = experiment.scale
     spectrum = experiment.spectrum(scale.dynamics)
-    starts = [
-        Start(
-            rf"{name} start, $s_k(0)\approx{_initial_size(experiment.trace(f'qwem{suffix}'))}$",
-            experiment.traces(f"word2vec{suffix}"),
-            experiment.traces(f"qwem{suffix}"),
-            spectrum,
+    rows = {"standard": "-standard", "small": ""}
+    if scale.batch_size is None:
+        rows["standard, minibatches"] = "-minibatches"
+    starts = {}
+    for name, suffix in rows.items():
+        word2vec, qwem = (
+            [experiment.trace(f"{model}{suffix}")]  # one seed: minibatches take long
+            if suffix == "-minibatches"
+            else experiment.traces(f"{model}{suffix}")
+            for model in ("word2vec", "qwem")
         )
-        for name, suffix in (("standard", "-standard"), ("small", ""))
-    ]
+        kind, _, how = name.partition(", ")
+        title = rf"{kind} start, $s_k(0)\approx{_initial_size(qwem[0])}$"
+        title += f"\n{how} of {scale.minibatches[0]:,} pairs" if how else ""
+        starts[name] = Start(title, word2vec, qwem, spectrum)
     numbers: dict[str, Any] = {}
     findings = []
-    for start, name in zip(starts, ("standard", "small"), strict=True):
-        errors = {model: start.errors(runs, _MODES) for model, runs in start.runs.items()}
+    for name, start in starts.items():
+        errors = {model: start.errors(runs) for model, runs in start.runs.items()}
         means = {model: [float(one.mean()) for one in found] for model, found in errors.items()}
         largest = [float(one.max()) for one in errors["QWEM"]]
         seed = int(np.argmax(largest))
-        record = int(errors["QWEM"][seed].max(axis=1).argmax())
+        record, mode = np.unravel_index(errors["QWEM"][seed].argmax(), errors["QWEM"][seed].shape)
         worst = start.qwem[seed].times[record] / start.theories[seed].learning_times[0]
         numbers[name] = {
             "mean_error": {model: float(np.mean(found)) for model, found in means.items()},
@@ -142,15 +148,16 @@ def figure_2(experiment: Experiment) -> Outcome:
             "max_error": max(largest),
         }
         findings.append(
-            f"From the {name} start, QWEM's top {errors['QWEM'][0].shape[1]} singular values are "
-            f"on average {np.mean(means['QWEM']):.2%} of √λ_k from the closed form and at most "
-            f"{max(largest):.1%} (at t = {worst:.2g} τ₁); word2vec's are on average "
-            f"{np.mean(means['word2vec']):.0%} from it. No constant was fitted."
+            f"From the {name.replace(', ', ' start, with ')}{' start' * (', ' not in name)}, all "
+            f"{spectrum.dim} singular values of QWEM are on average {np.mean(means['QWEM']):.2%} "
+            f"of √λ_k from the closed form, and at most {max(largest):.1%} (mode {mode + 1}, at "
+            f"t = {worst:.2g} τ₁); word2vec's are on average {np.mean(means['word2vec']):.0%} from "
+            "it. No constant was fitted."
         )
-    settings = run_settings(experiment.scale, experiment.scale.dynamics, starts[1].qwem[0]) | {
+    settings = run_settings(scale, scale.dynamics, starts["small"].qwem[0]) | {
         "standard start": standard_start(scale.standard_init)
     }
-    return Outcome(theory_match(*starts), tuple(findings), numbers, settings)
+    return Outcome(theory_match(*starts.values()), tuple(findings), numbers, settings)
 
 
 def _initial_size(trace: Trace) -> str:
@@ -185,8 +192,8 @@ def overview(qwem: Sequence[Trace], word2vec: Sequence[Trace], spectrum: Spectru
     for row, (name, runs) in enumerate((("QWEM", qwem), ("word2vec", word2vec))):
         _draw_loss(panels[row, 0], runs, theories, name)
         _draw_modes(panels[row, 1], runs, theories, name)
-        _draw_latent_space(panels[row, 2:], runs[0], theories[0], COLOURS[name])
-    note_seeds(figure, len(qwem))
+        _draw_latent_space(panels[row, 2:], runs[0], unit_of(theories), COLOURS[name])
+    note_seeds(figure, len(qwem), "Triangles: the moments of the panels at the right.")
     engine = figure.get_layout_engine()
     assert engine is not None
     engine.set(wspace=0.05, hspace=0.06)  # type: ignore[call-arg]
@@ -227,7 +234,7 @@ def _draw_loss(
         np.median([theory.learning_times[:_FIRST_MODES] for theory in theories], axis=0) / unit
     ):
         axes.axvline(at, color="0.88", lw=0.6, zorder=0)
-    time_axis(axes, 0.5, _last_shown(runs, theories))
+    _finish_time_axis(axes, runs[0], unit)
     axes.set_ylabel(f"{name}\n" + r"$(\mathcal{L}-\mathcal{L}_\mathrm{end})/"
                     r"(\mathcal{L}_0-\mathcal{L}_\mathrm{end})$")  # fmt: skip
 
@@ -239,15 +246,24 @@ def _draw_modes(
     draw_singular_values(axes, runs, unit, colour=COLOURS[name], modes=_FIRST_MODES)
     if name == "QWEM":
         draw_theory(axes, theories, theory_times(0.5 * unit, runs[0].times[-1]), unit, _FIRST_MODES)
-    time_axis(axes, 0.5, _last_shown(runs, theories))
     axes.set_ylim(bottom=0)
+    _finish_time_axis(axes, runs[0], unit)
     axes.set_ylabel(r"$s_k(t)$")
 
 
-def _last_shown(runs: Sequence[Trace], theories: Sequence[ClosedFormDynamics]) -> float:
-    """Return the end of the time axis in units of τ₁, a while after the last drawn mode."""
-    last = max(theory.learning_times[:_FIRST_MODES].max() for theory in theories)
-    return float(min(runs[0].times[-1], 1.5 * last) / unit_of(theories))
+def _moment_times(trace: Trace, unit: float) -> list[float]:
+    """Return when the words are shown in latent space, in units of τ₁."""
+    return [float(np.interp(step, trace.steps, trace.times)) / unit for step in moments(trace)]
+
+
+def _finish_time_axis(axes: Axes, trace: Trace, unit: float) -> None:
+    """Show the whole run, and mark the moments of the latent space on the axis."""
+    time_axis(axes, 0.4, 1.03 * trace.times[-1] / unit)
+    (marks,) = axes.plot(
+        np.maximum(_moment_times(trace, unit), 0.4), [0] * 3, "^", color="black", ms=5,
+        clip_on=False, zorder=6, transform=axes.get_xaxis_transform(),
+    )  # fmt: skip
+    marks.set_in_layout(False)
 
 
 def moments(trace: Trace) -> tuple[int, int, int]:
@@ -270,20 +286,20 @@ def _row(trace: Trace, step: int) -> NDArray[np.float64]:
     return values
 
 
-def _draw_latent_space(panels: Any, trace: Trace, theory: ClosedFormDynamics, colour: str) -> None:
+def _draw_latent_space(panels: Any, trace: Trace, unit: float, colour: str) -> None:
     """Draw the words at three moments, in the plane of the line and of the end."""
     steps = moments(trace)
     plane = _plane(trace.snapshots[steps[1]][0], trace.vectors)
     end = trace.vectors @ plane
     reach = 1.3 * np.abs(end).max(axis=0)
-    for axes, step in zip(panels, steps, strict=True):
+    times = _moment_times(trace, unit)
+    for axes, step, time in zip(panels, steps, times, strict=True):
         points = trace.snapshots[step][0] @ plane / reach
         axes.scatter(*points.T, s=2, color=colour, alpha=0.35, linewidths=0, rasterized=True)
         for row in _labelled(points):
             word, (x, y) = trace.vocabulary.words[row], points[row]
             axes.plot(x, y, ".", color="black", ms=2.5)
             axes.text(x, y + 0.025, word, fontsize=6.5, ha="center", va="bottom")
-        time = float(np.interp(step, trace.steps, trace.times)) / theory.learning_times[0]
         axes.set_title(rf"$t = {time:.2g}\,\tau_1$")
         axes.set(xlim=(-1, 1), ylim=(-1, 1), xticks=[], yticks=[])
         axes.spines[:].set(visible=True, color="0.8")
@@ -360,14 +376,15 @@ def _line(trace: Trace) -> float:
 
 
 def loss_steps(theory: ClosedFormDynamics, last: float) -> int:
-    """Return in how many steps the loss falls up to a time: the peaks over log t of −dL/d log t.
+    """Return in how many steps the loss falls up to a time."""
+    times = np.geomspace(0.1 * theory.learning_times.min(), last, 4_000)
+    return count_steps(-np.gradient(theory.loss(times), np.log(times)))
 
-    A peak counts if it stands out by a thousandth of the highest.
-    """
+
+def count_steps(slope: NDArray[np.float64]) -> int:
+    """Return the number of peaks of −dL/d log t that stand out by a thousandth of the highest."""
     from scipy.signal import find_peaks
 
-    times = np.geomspace(0.1 * theory.learning_times.min(), last, 4_000)
-    slope = -np.gradient(theory.loss(times), np.log(times))
     return len(find_peaks(slope, prominence=1e-3 * slope.max())[0])
 
 

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+import numpy as np
+
 from qwem import __version__
 from qwem._internal.files import file_states
 from qwem.cooccurrence import Cooccurrence
-from qwem.corpus import Corpus
+from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import DataError
 from qwem.evaluation import evaluate
 from qwem.evaluation.benchmarks import benchmark_file
 from qwem.interpretation import read_tasks
 from qwem.interpretation.analysis import analyze_tasks
-from qwem.paper.runs import RUNS, Training, remove
+from qwem.paper.runs import MARKUP, RUNS, Training, remove
 from qwem.spectrum import Spectrum, factorize
+from qwem.spectrum.lapack import count_nonnegative
 from qwem.target import mstar, pmi, ppmi
 
 if TYPE_CHECKING:
@@ -118,11 +121,30 @@ class Experiment:
         }
 
         def make(path: Path) -> Corpus:
-            return Corpus.from_files(self.paths, directory=path, **settings)
+            markup: frozenset[str] = frozenset()
+            while True:  # read again with as many more words as are left out
+                options = {**settings, "vocab_size": vocab_size + len(markup)}
+                corpus = Corpus.from_files(self.paths, **options)
+                found = MARKUP & set(corpus.vocabulary.words)
+                if found == markup:
+                    break
+                markup = found
+            kept = [k for k, word in enumerate(corpus.vocabulary.words) if word not in MARKUP]
+            words = tuple(corpus.vocabulary.words[k] for k in kept)
+            corpus.recode(Vocabulary(words, corpus.vocabulary.counts[kept])).save(path)
+            return Corpus.load(path)
 
-        return self._cached(
-            "corpus", {**settings, "files": file_states(self.paths)}, Corpus.load, make
-        )
+        made_from = {**settings, "files": file_states(self.paths), "markup": sorted(MARKUP)}
+        return self._cached("corpus", made_from, Corpus.load, make)
+
+    def part(self, vocab_size: int, share: float) -> Corpus:
+        """Return the first documents of the text, with those of its words that occur there."""
+        corpus = self.corpus(vocab_size)
+        first = corpus.documents(0, max(1, round(share * len(corpus))))
+        counts = np.bincount(first.tokens, minlength=vocab_size)
+        kept = np.flatnonzero(counts > 0)
+        words = tuple(corpus.vocabulary.words[k] for k in kept)
+        return first.recode(Vocabulary(words, counts[kept]))
 
     @cache  # noqa: B019
     def counts(self, vocab_size: int, window: int, oov: OutOfVocabulary = "drop") -> Cooccurrence:
@@ -227,6 +249,12 @@ class Experiment:
         """The analysis of every category of analogies with enough known pairs, over d."""
         embedding = self.spectrum(self.scale.tasks, tol=1e-3).embedding()
         return analyze_tasks(embedding, read_tasks(self.analogies), self.dims)
+
+    @cached_property
+    def nonnegative(self) -> int:
+        """How many eigenvalues of M* of the size of `tasks` are not negative."""
+        size = self.scale.tasks
+        return count_nonnegative(mstar(self.counts(size.vocab_size, size.window)))
 
     @cached_property
     def dims(self) -> tuple[int, ...]:

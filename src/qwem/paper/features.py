@@ -1,12 +1,15 @@
-"""Figure 3, top, and overlaps: the features of word2vec, QWEM and PPMI."""
+"""Figure 3, top, overlaps, and shapes: features of word2vec, QWEM and PPMI, and where words lie."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 from qwem._internal.figures import COLOURS, new_figure, styled
-from qwem.interpretation import features, overlaps
+from qwem.errors import CoverageError, DataError
+from qwem.interpretation import features, geometry, overlaps
+from qwem.interpretation.geometry import draw_places
 from qwem.paper.benchmarks import COLOUR_OF, benchmark_settings
 from qwem.paper.experiment import Outcome, recipe
 
@@ -18,12 +21,14 @@ if TYPE_CHECKING:
     from qwem.evaluation import Evaluation
 
     Score = Callable[[Evaluation], float]
+    from qwem.interpretation import Geometry
     from qwem.interpretation.features import Feature, Overlaps
     from qwem.paper.experiment import Experiment
 
 _TEXT_WIDTH = 44
 _LINE_HEIGHT = 0.155
 _SHOWN = 40
+_PERMUTATIONS = 999
 _COMPARED = ("word2vec", "QWEM", "svd(PPMI)")
 _TOP = 20
 _WORDS = 9
@@ -187,6 +192,61 @@ def figure_overlaps(experiment: Experiment) -> Outcome:
     return Outcome(
         feature_overlaps(pairs, top), (finding,), numbers, benchmark_settings(experiment)
     )
+
+
+_SHAPES = ("months", "numbers", "countries", "cities", "family", "living")
+
+
+@styled
+def shapes_of_meaning(found: Sequence[Geometry]) -> Figure:
+    """Draw where the words of some shapes are, and where theory puts them."""
+    columns = min(3, len(found))
+    rows = -(-len(found) // columns)
+    figure = new_figure(4.4 * columns, 3.9 * rows)
+    panels = figure.subplots(rows, columns, squeeze=False).flat
+    for axes, one in zip(panels, found, strict=False):
+        draw_places(axes, one)
+        axes.set_title(f"{one.shape.name}: R² = {one.invariance:.2f}, p = {one.held_p:.2g}")
+    for axes in list(panels)[len(found) :]:
+        axes.set_axis_off()
+    return figure
+
+
+@recipe(
+    "Shapes of meaning",
+    "Symmetry of co-occurrence makes months a circle, numbers a line and countries a map: words at "
+    "equal distances meet equally often, and the eigenvectors of such a block of M* are known "
+    "(Karkada and others, arXiv 2602.15029; Korchinski and others, 2505.18651).",
+)
+def figure_shapes(experiment: Experiment) -> Outcome:
+    """Compare where words of known positions lie with where their kernel puts them."""
+    size = experiment.scale.tasks
+    counts = experiment.counts(size.vocab_size, size.window)
+    found = []
+    for name in _SHAPES:
+        with suppress(DataError):  # too few of its words are known
+            found.append(geometry(counts, name, permutations=_PERMUTATIONS))
+    if not found:
+        raise CoverageError("None of the shapes has enough words in the vocabulary.")
+    rows = tuple(
+        (one.shape.name, f"{len(one.shape.words)}", f"{one.invariance:.2f}",
+         f"{one.invariance_p:.3g}", f"{one.held:.2f} ({one.held_by_chance:.2f})",
+         f"{one.held_p:.3g}", f"{one.disparity:.2f}")
+        for one in found
+    )  # fmt: skip
+    header = ("shape", "words", "symmetric block, R²", "p", "variance in predicted modes (chance)",
+              "p", "disparity")  # fmt: skip
+    clear = sum(one.held_p <= 0.01 for one in found)
+    finding = (
+        f"{clear} of {len(found)} lists of words lie where their kernel puts them, with p ≤ .01 "
+        f"against shuffled positions ({_PERMUTATIONS:,} permutations); the months' disparity from "
+        f"theory is {found[0].disparity:.2f} (0 is none, 1 unrelated)."
+        if found[0].shape.name == "months"
+        else f"{clear} of {len(found)} lists of words lie where their kernel puts them (p ≤ .01)."
+    )
+    numbers = {one.shape.name: one.to_dict() for one in found}
+    settings = {"V": size.vocab_size, "window": size.window, "M*": "exact block, not factorized"}
+    return Outcome(shapes_of_meaning(found), (finding,), numbers, settings, (header, *rows))
 
 
 def _cells(

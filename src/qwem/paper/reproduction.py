@@ -16,11 +16,11 @@ from qwem._internal.files import writing_file
 from qwem._internal.resources import Stopwatch, progress
 from qwem._internal.results import html_table
 from qwem.errors import CorpusError, QwemError, SettingError
-from qwem.paper.ablation import figure_ablation, figure_alignment
-from qwem.paper.benchmarks import table_1, table_robustness
+from qwem.paper.ablation import figure_ablation, figure_alignment, figure_lazy
+from qwem.paper.benchmarks import figure_growth, table_1, table_robustness
 from qwem.paper.dynamics import figure_1, figure_2
 from qwem.paper.experiment import Experiment
-from qwem.paper.features import figure_3, figure_overlaps
+from qwem.paper.features import figure_3, figure_overlaps, figure_shapes
 from qwem.paper.runs import SCALES, Scale, differences
 from qwem.paper.tasks import figure_4, figure_categories, figure_geometry
 
@@ -127,6 +127,9 @@ RECIPES = {
     "alignment": figure_alignment,
     "geometry": figure_geometry,
     "robustness": table_robustness,
+    "lazy": figure_lazy,
+    "growth": figure_growth,
+    "shapes": figure_shapes,
 }
 """The figures and tables by the names that ``--only`` takes, in the order of the page."""
 
