@@ -33,12 +33,13 @@ def test_a_stopped_worker_is_given_up_and_nothing_is_left(
         raise OSError(28, "No space left on device", "somewhere")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(connecting._LOCAL, "distributed.scheduler.worker-ttl", "2s")
+    monkeypatch.setattr(connecting, "SILENCE", 2.0)
     with connected(workers=2) as client:
         futures = client.map(slow_square, range(8), pure=False)
         stopped = next(iter(client.cluster.workers.values())).pid
         time.sleep(0.7)
         os.kill(stopped, signal.SIGSTOP)
+        distributed.wait(futures, timeout=60)  # Dask's own patience is five minutes
         assert client.gather(futures) == [number**2 for number in range(8)]
         with pytest.raises(OSError, match="No space left"):
             client.submit(fill_the_disk).result()

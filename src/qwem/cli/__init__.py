@@ -15,7 +15,7 @@ from qwem import __version__
 from qwem._internal.resources import threads
 from qwem._internal.results import printable
 from qwem.cli import ask, demo, learn, share, testing
-from qwem.cli.options import SHELLS, Command, Parser, PrintCompletion, option_names
+from qwem.cli.options import SHELLS, Command, Parser, PrintCompletion, option_names, short_usage
 from qwem.errors import QwemError
 
 if TYPE_CHECKING:
@@ -89,14 +89,18 @@ def build_parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentPar
     for title, group in GROUPS.items():
         listed += ["", f"{title}:"]
         for name, each in group.items():
-            about = (each.run.__doc__ or "").splitlines()
-            description = "\n".join(line.strip() for line in about)
-            summary = description.partition("\n")[0].rstrip(".")
+            summary, description, examples = each.documentation()
             listed.append(f"  {name:<12}{summary}")
-            command = commands.add_parser(name, description=description)
+            command = commands.add_parser(
+                name,
+                description=description,
+                epilog=examples,
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+            )
             if complete or name in arguments:  # type: ignore[operator]
                 each.add_arguments(command)
             command.add_argument("--json", action="store_true", help="print JSON, for programs")
+            command.usage = short_usage(command)
             command.set_defaults(run=each.run)
     parser.epilog = "\n".join(listed)
     return parser

@@ -44,8 +44,8 @@ CHOSEN = """\
 these documents, and are less near in others.
 """
 ENDS = {
-    end: Option(word_list, f"the words of the {end} end: she,woman or @FILE", "WORDS")
-    for end in ("positive", "negative")
+    end: Option(word_list, f"words of the {end} end, such as {words}, or @FILE", "WORDS")
+    for end, words in (("positive", "she,woman"), ("negative", "he,man"))
 }
 """The two ends of an axis."""
 
@@ -61,7 +61,7 @@ ENDS = {
     vector=Option(bool, "print the vector of such a word too", default=False),
     topn=topn("words", None),
     dim=DIM,
-    figure=figure("the words with their intervals, for a model with replicates,"),
+    figure=figure("the words and their intervals (for a model with replicates)"),
     **setting_options("read", names=("documents", "text_column", "encoding")),
     threads=THREADS,
 )  # fmt: skip
@@ -71,6 +71,10 @@ def similar(options: argparse.Namespace) -> None:
     A model with replicates (qwem fit --folds) shows standard errors. For a word or phrase that the
     model does not have, name texts in which it occurs by --from: its vector follows from the words
     around it there, and each similarity has its standard error.
+
+        qwem similar model king queen
+        qwem similar model --analogy man king woman
+        qwem similar model "prime minister" --from speeches.txt
     """
     if bool(options.words) == bool(options.analogy):
         raise SettingError("Give words, or an --analogy of three.")
@@ -181,7 +185,10 @@ FEATURES = {
     format=Option(("text", "markdown", "html"), "form of the table (default: text)"),
 )
 def features(options: argparse.Namespace) -> None:
-    """Show the features of a model and the words at the two ends of each."""
+    """Show the features of a model and the words at the two ends of each.
+
+    qwem features model --count 20
+    """
     from qwem.interpretation import features
 
     table = features(load_spectrum(options), topn=options.topn, **passed(options, FEATURES))
@@ -193,12 +200,14 @@ def features(options: argparse.Namespace) -> None:
     model=MODEL,
     words=argument("WORD", "a word to place on the axis", "*"),
     **{end: option._replace(required=True) for end, option in ENDS.items()},
-    pairs=Option(bool, "the words of the two lists are partners", default=False),
+    pairs=Option(
+        bool, "the two lists are pairs, such as she–he and woman–man (default: no)", default=False
+    ),
     neighbours=Option(Whole(), "extend each end by the N words nearest to it (default: 0)", "N"),
     topn=topn("words to list at each end"),
     methods=METHODS,
     dim=DIM,
-    figure=figure("the words with their intervals, for a model with replicates,"),
+    figure=figure("the words and their intervals (for a model with replicates)"),
 )
 def axis(options: argparse.Namespace) -> None:
     """Place words on an axis between two kinds of words, such as he–she or poor–rich.
@@ -206,6 +215,8 @@ def axis(options: argparse.Namespace) -> None:
     Lists of words are separated by commas, or in a file of one word per line: @FILE. Without any
     WORD, the words at both ends of the axis are listed. A model with replicates (qwem fit --folds)
     shows standard errors.
+
+        qwem axis model nurse engineer --positive she,woman --negative he,man
     """
     from qwem.comparison import axis
 

@@ -48,6 +48,8 @@ def demo(options: argparse.Namespace) -> None:
     """Fit, score and report on a text in one command: the demo's, or your own files.
 
     A model and report that were made from the same files by the same version are used again.
+
+        qwem demo speeches.txt -o speeches
     """
     from qwem.evaluation.scores import evaluate_available
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 FOLDS = {
     "folds": Option(
         Whole(2, 100_000),
-        "fit replicates too, each without one of K random parts of the documents, so that other "
+        "divide the documents into K random folds and fit a replicate without each, so that other "
         "commands show standard errors",
         "K",
     ),
@@ -63,7 +63,7 @@ FOLDS = {
 
 
 @command(
-    "factorize", "target", "polish", "read", "count",
+    "read", "count", "target", "factorize", "polish",
     inputs=INPUTS,
     output=output("MODEL"),
     keep_counts=Option(bool, "keep the counts, so that the model can be updated (default: no)"),
@@ -77,6 +77,10 @@ def fit(options: argparse.Namespace) -> None:
     The defaults give the best vectors that are known for the text; --preset paper is the paper's
     model, and --no-polish the pure closed form. With --folds the result has replicates, and
     similar, axis, weat, report and explore say how much results depend on the documents.
+
+        qwem fit wiki.parquet -o model
+        qwem fit speeches/ -o model --documents file --dim 100
+        qwem fit posts.jsonl -o model --text-column body --folds 20
     """
     from qwem._internal.artefact import require_replaceable
 
@@ -157,15 +161,17 @@ def _fit_on_cluster(options: argparse.Namespace) -> Model:
     ),
     remove=Option(str, "text to take away, or its counts", "INPUT", nargs="+"),
     output=output("MODEL", "directory to write (default: the model itself)", required=False),
-    topn=topn("words that moved most"),
+    topn=topn("words that changed most"),
     **setting_options("read", names=("documents", "text_column", "encoding", "errors")),
     threads=THREADS,
 )
 def update(options: argparse.Namespace) -> None:
     """Add text to a model, or take some away, without another fit.
 
-    The model must have been fitted with --keep-counts. What moved is printed: features, words and
-    neighbours.
+    The model must have been fitted with --keep-counts. The features, words and neighbours that
+    changed most are printed.
+
+        qwem update model new-speeches.txt
     """
     from qwem._internal.artefact import require_replaceable, updating
     from qwem._internal.results import text_table
@@ -194,8 +200,8 @@ def update(options: argparse.Namespace) -> None:
     output=output("COUNTS", required=False),
     corpus=Option(
         str,
-        "write the encoded text to this directory too, or only that without -o, to be counted or "
-        "trained on later",
+        "write the encoded text to this directory, to be counted or trained on later; without -o "
+        "nothing is counted",
         "CORPUS",
     ),
     **CLUSTER,
@@ -203,8 +209,11 @@ def update(options: argparse.Namespace) -> None:
 def count(options: argparse.Namespace) -> None:
     """Count how often words occur together, or add up saved counts.
 
-    The inputs are text files, encoded corpora, or saved counts. Saved counts are added; their
-    vocabularies are aligned where they differ.
+    The inputs are text files, encoded corpora, or saved counts. Saved counts are added, with
+    their vocabularies aligned where they differ.
+
+        qwem count wiki.parquet -o counts
+        qwem count january february -o both
     """
     from qwem._internal.artefact import require_replaceable
     from qwem._internal.resources import Stopwatch
@@ -339,6 +348,8 @@ def train(options: argparse.Namespace) -> None:
     The defaults are QWEM, the paper's model, with the exact gradient; --preset practical takes the
     model of qwem fit instead. word2vec is --loss logistic --reweighting word2vec --optimizer adam.
     The same command continues an interrupted run; with a later end, it continues a finished one.
+
+        qwem train wiki.parquet -o run --steps 2000
     """
     from qwem.evaluation import evaluate_analogies, read_analogies
     from qwem.model.settings import reject_fixed_settings

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import inspect
 import re
+import shutil
 import sys
+import textwrap
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
@@ -195,6 +198,15 @@ class Command(NamedTuple):
     groups: Mapping[str, Mapping[str, Option]]
     """More options, in groups that have titles."""
 
+    def documentation(self) -> tuple[str, str, str]:
+        """Return the summary, the paragraphs and the examples of the function's docstring."""
+        text, _, examples = inspect.cleandoc(self.run.__doc__ or "").partition("\n\n    ")
+        width = shutil.get_terminal_size().columns - 2
+        paragraphs = "\n\n".join(textwrap.fill(each, width) for each in text.split("\n\n"))
+        summary = text.partition("\n\n")[0].replace("\n", " ").rstrip(".")
+        examples = examples.replace("\n    ", "\n  ")
+        return summary, paragraphs, f"examples:\n  {examples}" if examples else ""
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare all options."""
         add_options(parser, self.options)
@@ -216,6 +228,21 @@ def command(
     if any(isinstance(group, str) for group in groups):
         options |= {"preset": PRESET, **setting_options(""), "threads": THREADS}
     return lambda run: Command(run, options, titled)
+
+
+def short_usage(parser: argparse.ArgumentParser) -> str:
+    """Return how a command is called, with the arguments and options that it needs."""
+    several = {"*": "[{0} …]", "+": "{0} …"}
+    needed = [
+        several.get(str(action.nargs), "{0}").format(action.metavar)
+        for action in parser._actions
+        if not action.option_strings
+    ]
+    for action in parser._actions:
+        if action.option_strings and action.required:
+            names = action.metavar if isinstance(action.metavar, tuple) else (action.metavar,)
+            needed.append(" ".join([action.option_strings[0], *map(str, names)]))
+    return " ".join([parser.prog, *needed, "[options]"])
 
 
 def argument(metavar: str, about: str, nargs: str | None = None) -> Option:
@@ -326,16 +353,17 @@ def word_list(text: str) -> list[str]:
 def topn(what: str, default: int | None = 10) -> Option:
     """Return the option -n, the number of words to list."""
     return Option(
-        Whole(1), f"number of {what} (default: {default or '10, of analogies 5'})", "N",
+        Whole(1), f"number of {what} (default: {default or '10; 5 for analogies'})", "N",
         flags=("-n", "--topn"), default=default,
     )  # fmt: skip
 
 
-MODEL = argument("MODEL", "a fitted model, or a file of word vectors")
+MODEL = argument("MODEL", "a fitted model, or a file or folder of word vectors")
 INPUTS = argument("INPUT", "text (- is standard input), one encoded corpus, or saved counts", "+")
 DIM = Option(Whole(1), "use only the first D dimensions of a model", "D")
 PRESET = Option(
-    tuple(PRESETS), "practical (default), or paper: the paper's model; the other options change it"
+    tuple(PRESETS),
+    "start from the practical settings (default) or the paper's; other options change them",
 )
 THREADS = Option(Whole(1, MOST_THREADS), "number of threads (default: all cores)", "N")
 METHODS = Option(bool, "add a paragraph on methods for a paper, with references (default: no)")
@@ -361,4 +389,4 @@ def output(metavar: str, about: str = "directory to write", **more: Any) -> Opti
 
 def figure(what: str) -> Option:
     """Return the option --figure."""
-    return Option(str, f"draw {what} to a file: PNG, PDF or SVG, by its name", "FILE")
+    return Option(str, f"draw {what} to this file, as PNG, PDF or SVG by its ending", "FILE")

@@ -79,7 +79,10 @@ RESULTS = Option(
     **SOURCES,
 )
 def report(options: argparse.Namespace) -> None:
-    """Write what a model knows to one HTML page that needs no network."""
+    """Write what a model knows to one HTML page that needs no network.
+
+    qwem report model -o report.html
+    """
     from qwem._internal.files import require_writable_file
     from qwem.pages import load_models, write_page
     from qwem.pages.overview import read_results
@@ -93,14 +96,17 @@ def report(options: argparse.Namespace) -> None:
 
 @command(
     models=MODELS,
-    port=Option(Whole(0), "port (default: any)", "P", default=0),
+    port=Option(Whole(0, 65_535), "port (default: any)", "P", default=0),
     browser=Option(bool, "open the page in a browser (default), or only print its address"),
     **SHOWN,
     results=RESULTS,
     **SOURCES,
 )
 def explore(options: argparse.Namespace) -> None:
-    """Look around in models in the browser: the page of qwem report, served live."""
+    """Explore models in the browser: the page of qwem report, served live.
+
+    qwem explore model
+    """
     from qwem.pages import load_models, serve
     from qwem.pages.overview import read_results
 
@@ -158,7 +164,11 @@ HUB = {
     **{name: option._replace(help=f"format hub: {option.help}") for name, option in HUB.items()},
 )
 def export(options: argparse.Namespace) -> None:
-    """Write word vectors in a format that other programs read."""
+    """Write word vectors in a format that other programs read.
+
+    qwem export model -o vectors.txt
+    qwem export model -o folder --format hub
+    """
     from qwem._internal.files import require_writable
     from qwem.embedding import write_vectors
     from qwem.embedding.formats import format_of
@@ -204,7 +214,10 @@ def _pruned(embedding: Embedding, options: argparse.Namespace) -> Embedding:
     paths=argument("PATH", "a directory that qwem saved, or a file of vectors or results", "+")
 )
 def info(options: argparse.Namespace) -> None:
-    """Say what a saved result is, how it was made, and whether its files are intact."""
+    """Say what a saved result is, how it was made, and whether its files are intact.
+
+    qwem info model
+    """
     found = {path: _described(path) for path in options.paths}
     rows: list[tuple[str, str]] = []
     for path, facts in found.items():
@@ -286,7 +299,10 @@ SCALES = ("laptop", "laptop-sgd", "paper")
     ),
 )
 def reproduce(options: argparse.Namespace) -> None:
-    """Make the paper's figures and tables from a text, and a page that shows them."""
+    """Make the paper's figures and tables from a text, and a page that shows them.
+
+    qwem reproduce wiki.parquet -o figures --only fig2,table1
+    """
     from qwem._internal.files import require_writable
     from qwem.paper import reproduce
 

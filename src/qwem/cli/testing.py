@@ -94,7 +94,12 @@ CONCEPT = {
     dim=DIM,
 )
 def evaluate(options: argparse.Namespace) -> None:
-    """Score a model on analogies and rated word pairs, or test its concepts and shapes."""
+    """Score a model on analogies and rated word pairs, or test its concepts and shapes.
+
+    qwem evaluate model --analogies google --similarity wordsim353 men
+    qwem evaluate model --concepts google
+    qwem evaluate model --shapes months
+    """
     from qwem.evaluation import evaluate
     from qwem.evaluation.benchmarks import benchmark_file
 
@@ -218,7 +223,7 @@ WEAT = {
         "what is tested for (default: greater for --targets, two-sided for --words)",
     ),
     "draws": Option(
-        REPEATS, "random splits, if there are too many to count all (default: 9999)", "N"
+        REPEATS, "number of random splits, where all splits are too many (default: 9999)", "N"
     ),
     "seed": Option(Whole(), "seed of the random splits (default: 0)", "N"),
 }
@@ -245,6 +250,8 @@ def weat(options: argparse.Namespace) -> None:
     is the single-category test, for each word. Lists of words are separated by commas, or in a file
     of one word per line: @FILE. For a model with replicates (qwem fit --folds) the statistic has
     its standard error and 95 % interval over documents beside the p-value over words.
+
+        qwem weat model --targets rose,lily wasp,flea --attributes love,peace hatred,war
     """
     from qwem.comparison import sc_weat, weat
     from qwem.comparison.association import AssociationTests
@@ -264,10 +271,10 @@ def weat(options: argparse.Namespace) -> None:
 
 COMPARING = {
     "folds": Option(
-        Whole(2, 100_000), "number of random parts of the documents (default: 10)", "K"
+        Whole(2, 100_000), "number of random folds of the documents (default: 10)", "K"
     ),
     "permutations": Option(
-        REPEATS, "random assignments for the p-values, 0 for none (default: 199)", "N"
+        REPEATS, "number of random assignments for the p-values, 0 for none (default: 199)", "N"
     ),
     "alignment": Option(
         ("compass", "procrustes"),
@@ -280,7 +287,7 @@ VECTOR_FILES = (".bin", ".npz", ".npy", ".safetensors", ".vec", ".kv")
 
 
 @command(
-    "factorize", "target", "polish", "read", "count",
+    "read", "count", "target", "factorize", "polish",
     inputs=argument("INPUT", "two models or files of word vectors, or two texts or more", "+"),
     topn=topn("words", 20),
     **COMPARING,
@@ -305,6 +312,10 @@ def compare(options: argparse.Namespace) -> None:
     first and the last, the largest sure ones first. With --path the command shows where words lie
     on an axis instead, in one text after another. Two models may differ in origin and dimension;
     --dim D compares their first D features.
+
+        qwem compare speeches-1990 speeches-2020
+        qwem compare debates.parquet --by party
+        qwem compare model another-model
     """
     vectors = [_holds_vectors(item) for item in options.inputs]
     if all(vectors) and len(vectors) == 2:
@@ -418,7 +429,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 REGRESSION = {
     "permutations": Option(
-        REPEATS, "random assignments for the p-values, 0 for none (default: 999)", "N"
+        REPEATS, "number of random assignments for the p-values, 0 for none (default: 999)", "N"
     ),
     "drop_missing": Option(bool, "leave out documents without some covariate (default: no)"),
     "categories": Option(
@@ -431,14 +442,16 @@ REGRESSION = {
 
 
 @command(
-    "factorize", "target", "polish", "read", "count",
+    "read", "count", "target", "factorize", "polish",
     inputs=argument("INPUT", "Parquet, JSON or CSV files, or one encoded corpus", "+"),
     words=Option(
         word_list, "a word or phrase, or several that are taken together", "WORDS", required=True
     ),
     covariates=Option(str, "columns to regress on", "COLUMN", nargs="+", required=True),
     clusters=Option(
-        str, "documents with the same value belong together (default: each is by itself)", "COLUMN"
+        str,
+        "column that groups dependent documents, such as speaker (default: each is by itself)",
+        "COLUMN",
     ),
     table=Option(
         str, "Parquet, JSON or CSV files with the columns, one row per document (default: INPUT)",
@@ -455,6 +468,8 @@ def regression(options: argparse.Namespace) -> None:
     Covariates are columns of the Parquet, JSON or CSV files that the text is read from, or of
     --table. Numbers enter as they are, and text as categories. Lists of words are separated by
     commas, or in a file of one word per line: @FILE.
+
+        qwem regression debates.parquet --words immigration --covariates party year
     """
     from qwem.comparison import context_regression
     from qwem.corpus import Corpus, read_columns

@@ -27,6 +27,7 @@ SILENCE = 120.0
 """Seconds after which a worker on this machine that gives no sign of life is given up."""
 LOSSES = 10
 """How often a worker may be lost during the same task."""
+_GIVEN_UP_AFTER = "distributed.scheduler.worker-ttl"
 _LOCAL = {
     "distributed.scheduler.allowed-failures": LOSSES,
     # Dask has workers give every small part of memory back, which also keeps glibc from learning
@@ -38,8 +39,6 @@ _LOCAL = {
         "logging.getLogger('distributed.worker').setLevel(logging.CRITICAL)\n"
         "logging.getLogger('distributed.worker.memory').setLevel(logging.WARNING)\n"
     ],
-    # A worker that was stopped but not ended is given up, and its tasks are done by others.
-    "distributed.scheduler.worker-ttl": f"{SILENCE:.0f}s",
 }
 
 
@@ -60,7 +59,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
     if workers is not None:
         require_whole("workers", workers, least=1)
         with (
-            require("dask", "cluster").config.set(_LOCAL),
+            require("dask", "cluster").config.set({**_LOCAL, _GIVEN_UP_AFTER: f"{SILENCE:.0f}s"}),
             temporary_directory("qwem-workers") as scratch,
             _started(distributed, workers, scratch) as cluster,
             distributed.Client(cluster) as client,

@@ -88,18 +88,19 @@ class Settings(Reading):
     slots: Literal["adjacent", "sides", "near-far", "symmetric"] = setting(
         "adjacent",
         "which neighbours are contexts of their own: the word before, the word after, and all "
-        "others (adjacent); those before and those after (sides); both apart (near-far); or none",
+        "others (adjacent); those before and those after (sides); both apart (near-far); or none "
+        "(symmetric)",
         ("adjacent", "sides", "near-far", "symmetric"), stage="count",
     )  # fmt: skip
     subsample: float | Literal["auto"] | None = setting(
         "auto",
-        "thin out words that are more frequent than T before counting, as word2vec does. None "
-        "leaves every word.",
+        "subsample words that are more frequent than T before counting, as word2vec does. None "
+        "keeps every occurrence.",
         Number(), stage="count", metavar="T", words={"none": None},
         auto=Auto("0.001, and more in less than a million words", _subsample),
     )  # fmt: skip
     draws: int = setting(
-        1, "add up K such subsamples", Whole(1, 10_000), stage="count", metavar="K"
+        1, "number of subsamples to add up", Whole(1, 10_000), stage="count", metavar="K"
     )
     target: FitTarget = setting(
         "mstar", "matrix to factorize", ("mstar", "pmi", "ppmi"), stage="target"
@@ -109,7 +110,7 @@ class Settings(Reading):
         metavar="K",
     )  # fmt: skip
     shrinkage: float | Literal["auto"] = setting(
-        "auto", "evidence that a pair of words must overcome before M* trusts it",
+        "auto", "shrink M* where a pair of words was seen little; larger values trust it less",
         Number(), stage="target", metavar="A",
         auto=Auto("10", lambda given, *_: SHRINKAGE if given.target == "mstar" else 0.0),
     )  # fmt: skip
