@@ -10,7 +10,11 @@ INSTALL := $(BIN)/pip install --disable-pip-version-check --no-compile --editabl
 # Neighbouring tests run in one process, as far as possible, and share their fixtures.
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
 
-.PHONY: test real-text faults demo docs setup browser format clean
+# The oldest dependencies that pyproject.toml allows, and the tests of the corridor on them.
+OLDEST := .venv-oldest
+CORRIDOR := tests/cooccurrence tests/target tests/spectrum tests/polish tests/model
+
+.PHONY: test test-minimum test-release real-text faults demo docs setup browser format clean
 
 setup: $(READY)
 
@@ -39,6 +43,20 @@ test: $(READY) browser
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(PYTEST)
+
+test-minimum: $(OLDEST)/.ready
+	PYTHONPATH=src $(OLDEST)/bin/pytest --ignore tests/model/test_vectorizer.py $(CORRIDOR)
+
+$(OLDEST)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --disable-pip-version-check --no-compile pytest hypothesis $$($(PYTHON) -c \
+	"import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	print(*(each.replace('>=', '==') for each in project['dependencies']))")
+	touch $@
+
+# The wheel and the source distribution are built, installed in an empty environment, and used.
+test-release: $(READY)
+	$(BIN)/pytest -m release
 
 # The tests that read large text, from the directory that QWEM_TEST_DATA names.
 real-text: $(READY)

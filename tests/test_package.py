@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -119,6 +120,33 @@ def test_help_and_completion_work_without_extras() -> None:
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.stdout.split()[1:] == ["True"], result.stderr
+
+
+def test_release_files_name_one_version() -> None:
+    root = Path(__file__).parents[1]
+    assert f"\nversion: {qwem.__version__}\n" in (root / "CITATION.cff").read_text("utf-8")
+    newest = re.findall(r"^## (\S+)", (root / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[0]
+    assert newest == ("Unreleased" if ".dev" in qwem.__version__ else qwem.__version__)
+
+
+@pytest.mark.release
+def test_the_distributions_install_and_work(tmp_path: Path) -> None:
+    """The wheel is made from the source distribution, so that both are complete."""
+    root = Path(__file__).parents[1]
+    build = [sys.executable, "-m", "build", "--outdir", str(tmp_path), str(root)]
+    subprocess.run(build, check=True)
+    (made,) = tmp_path.glob("*.whl")
+    assert len(list(tmp_path.glob("*.tar.gz"))) == 1
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", str(made)], check=True)
+    (tmp_path / "texts.txt").write_text("the king and the queen\na cat and a dog\n" * 30)
+    command = [python.with_name("qwem"), "fit", "texts.txt", "-o", "model", "--dim", "2"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    subprocess.run(
+        [python.with_name("qwem"), "report", "model", "-o", "page.html"], check=True, cwd=tmp_path
+    )
+    assert "<script" in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
