@@ -141,11 +141,10 @@ def test_the_distributions_install_and_work(tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", str(made)], check=True)
     (tmp_path / "texts.txt").write_text("the king and the queen\na cat and a dog\n" * 30)
-    command = [python.with_name("qwem"), "fit", "texts.txt", "-o", "model", "--dim", "2"]
+    qwem_here = str(python.with_name("qwem"))
+    command = [qwem_here, "fit", "texts.txt", "-o", "model", "--dim", "2"]
     subprocess.run(command, check=True, cwd=tmp_path)
-    subprocess.run(
-        [python.with_name("qwem"), "report", "model", "-o", "page.html"], check=True, cwd=tmp_path
-    )
+    subprocess.run([qwem_here, "report", "model", "-o", "page.html"], check=True, cwd=tmp_path)
     assert "<script" in (tmp_path / "page.html").read_text("utf-8")
 
 
