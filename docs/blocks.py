@@ -6,6 +6,7 @@ import csv
 import json
 import random
 import re
+import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -96,6 +97,11 @@ def write_files(directory: Path) -> None:
     }
     parquet.write_table(pa.table(columns), directory / "debates.parquet")
     _write_debates(directory / "debates.csv", texts)
+    database = sqlite3.connect(directory / "forum.sqlite")
+    database.execute("CREATE TABLE posts (body TEXT, author TEXT)")
+    database.executemany("INSERT INTO posts VALUES (?, 'anna')", [(text,) for text in texts])
+    database.commit()
+    database.close()
     (directory / "gender.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in gender_pairs()))
 
 

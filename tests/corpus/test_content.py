@@ -71,11 +71,11 @@ def test_what_is_not_text_is_refused_with_what_to_do(
         Corpus.from_files(tmp_path / name, errors="replace")
 
 
-def test_a_database_is_refused(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "a.db") as database:
+def test_a_database_under_another_name_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "a.txt") as database:
         database.execute("create table speeches (text)")
-    with pytest.raises(CorpusError, match="is an SQLite database, not text; export a query"):
-        Corpus.from_files(tmp_path / "a.db")
+    with pytest.raises(CorpusError, match="is an SQLite database, not text; end its name in"):
+        Corpus.from_files(tmp_path / "a.txt")
 
 
 @pytest.mark.parametrize("documents", ["line", "file"])

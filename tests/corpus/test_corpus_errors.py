@@ -211,5 +211,7 @@ def test_bad_settings(settings: dict[str, Any], message: str) -> None:
 
 def test_a_bad_kind_of_document(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    with expect_refusal("`documents` must be 'line' or 'file', not 'page'", SettingError):
+    with expect_refusal(
+        "`documents` must be 'line', 'paragraph', 'file' or 'auto', not 'page'", SettingError
+    ):
         Corpus.from_files(tmp_path / "a.txt", documents="page")

@@ -99,7 +99,10 @@ def test_the_answer_has_one_order() -> None:
         ({"seed": -1}, "`seed` must be a whole number of at least 0, not -1"),
         ({"ngrams": True, "polish": False}, "`ngrams` needs polished vectors"),
         ({"ngrams": True, "target": "ppmi"}, "`ngrams` needs polished vectors"),
-        ({"documents": "page"}, "`documents` must be 'line' or 'file', not 'page'"),
+        (
+            {"documents": "page"},
+            "`documents` must be 'line', 'paragraph', 'file' or 'auto', not 'page'",
+        ),
     ],
 )
 def test_values_are_checked(options: dict[str, Any], message: str) -> None:

@@ -64,7 +64,8 @@ def column_of(inputs: list[str], column: str, options: argparse.Namespace) -> li
     """Return the value that each document has in a column of the files."""
     from qwem.corpus import read_columns
 
-    return read_columns(text_paths(inputs), [column], **passed(options, ["encoding"]))[column]
+    how = passed(options, ["encoding", "query"])
+    return read_columns(text_paths(inputs), [column], **how)[column]
 
 
 def groups_of(

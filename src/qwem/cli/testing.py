@@ -480,7 +480,7 @@ def regression(options: argparse.Namespace) -> None:
     if isinstance(source, Corpus) and options.table is None:
         raise SettingError("An encoded corpus has no columns; name the files with them by --table.")
     names = [*options.covariates, *([options.clusters] if options.clusters else [])]
-    columns = read_columns(options.table or source, names, **passed(options, ["encoding"]))
+    columns = read_columns(options.table or source, names, **passed(options, ["encoding", "query"]))
     changes: dict[str, Any] = {
         **(PRESETS[options.preset] if options.preset else {}),
         **passed(options, REGRESSION),

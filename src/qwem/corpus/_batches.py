@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 1 << 22
 """How much text a batch has: enough for the compiled loops, and little memory."""
+_SAMPLE_BYTES = 1 << 16
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]+"
+)
+"""Thai, Lao, Burmese, Khmer, kana and Chinese characters."""
+_UNSPACED_CHARACTERS, _WORD_CHARACTERS = 100, 5
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -60,7 +68,7 @@ class Source:
     tokenizer: Tokenizer
     """Splits batches of text; batches of words don't use it."""
     description: dict[str, Any]
-    """What it is and how it is split, for the corpus to record."""
+    """What it is and how it is split, for the corpus to record when all of it has been read."""
     size: int | None = None
     """The sum of the batches' `progress`, where it is known."""
 
@@ -75,9 +83,12 @@ class Source:
         """Return text that is split into words as `reading` says."""
         tokenizer = resolve(reading.tokenizer)
         words: Iterable[DocumentBatch] = batches
-        if tokenizer.split is not None:
+        if tokenizer.name == "words":
+            words = _require_spaces(batches)
+        elif tokenizer.split is not None:
             words = split_words(batches, tokenizer.split, reading.errors)
-        return cls(words, tokenizer, {**description, "tokenizer": tokenizer.name}, size)
+        description["tokenizer"] = tokenizer.name
+        return cls(words, tokenizer, description, size)
 
 
 def from_arrow(array: Any, progress: int = 0) -> TextBatch:
@@ -157,6 +168,37 @@ def checked_words(words: Iterable[object], document: int) -> list[str]:
                 f"{kind_of_value(word)}, not text."
             )
     return checked  # type: ignore[return-value]
+
+
+def _require_spaces(batches: Iterable[TextBatch]) -> Iterator[TextBatch]:
+    """Yield batches, unless the first is in a script that has no spaces between words."""
+    checked = False
+    for batch in batches:
+        if not checked and batch.text.size:
+            checked = True
+            if _lacks_spaces(_beginning(batch)):
+                raise CorpusError(
+                    "The text has no spaces between words, as in Chinese, Japanese or Thai; pass "
+                    "`tokenizer` 'jieba' or 'icu' or a function that splits a text into words, or "
+                    "'letters' to take each run of letters as a word."
+                )
+        yield batch
+
+
+def _beginning(batch: TextBatch) -> str:
+    """Return the first documents of a batch, a line for each."""
+    cuts = [0, *batch.ends[batch.ends < _SAMPLE_BYTES].tolist(), _SAMPLE_BYTES]
+    text = batch.text[:_SAMPLE_BYTES].tobytes()
+    documents = [text[start:end] for start, end in pairwise(cuts)]
+    return b"\n".join(documents).decode("utf-8", "ignore")
+
+
+def _lacks_spaces(text: str) -> bool:
+    """Return whether most of a text is in runs of letters that are longer than words."""
+    runs = _UNSPACED.findall(text)
+    characters = sum(map(len, runs))
+    mostly = 2 * characters > sum(map(str.isalpha, text))
+    return mostly and characters > max(_UNSPACED_CHARACTERS, _WORD_CHARACTERS * len(runs))
 
 
 def gather(batches: Iterable[TextBatch]) -> Iterator[TextBatch]:

@@ -33,9 +33,13 @@ PathLike = str | os.PathLike[str]
 _FORMATS = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
     ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
+    ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite",
 }  # fmt: skip
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 _LONGEST_NAME = 4096
+_WRAPPED_LINES = 10  # the fewest from which wrapping is told
+_WIDTHS = 40, 132  # at which lines are wrapped
+_SENTENCE_ENDS = '.!?…:;"”»'
 _HEAD_BYTES = 1 << 16
 _UNPACK = "unpack it and give the files in it"
 _AS_TEXT = "save it as plain text"
@@ -50,7 +54,7 @@ _NOT_TEXT: list[tuple[bytes, str, str]] = [
     (b"%PDF-", "a PDF", "extract its text first, for example by pdftotext"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old document of Microsoft Office", _AS_TEXT),
     (b"{\\rtf", "a document in rich text", _AS_TEXT),
-    (b"SQLite format 3\0", "an SQLite database", "export a query of it as CSV"),
+    (b"SQLite format 3\0", "an SQLite database", "end its name in .sqlite"),
     (b"\x89PNG\r\n", *_IMAGE),
     (b"\xff\xd8\xff", *_IMAGE),
     (b"GIF87a", *_IMAGE),
@@ -86,8 +90,8 @@ class InputFile:
     path: Path | RemoteFile
     named: bool
     part: tuple[int, int] | None = None
-    """What of it to read: row groups of Parquet, bytes of plain text; None for all. A line belongs
-    to the part in which it begins."""
+    """What of it to read: row groups of Parquet, bytes of plain text; None for all. Each line of a
+    part is a document, and belongs to the part in which it begins."""
 
     @property
     def compressed(self) -> bool:
@@ -112,7 +116,7 @@ class InputFile:
 
     @property
     def format(self) -> str:
-        """The format, by the file's name: "text", "json", "csv", "tsv" or "parquet"."""
+        """The format, by the file's name: text, json, csv, tsv, parquet or sqlite."""
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
         if suffixes and suffixes[-1] in _COMPRESSED:
             suffixes.pop()
@@ -192,8 +196,8 @@ def split_files(
 ) -> list[InputFile]:
     """Return the shards of files, each of about `shard_bytes` or less, in order.
 
-    Parquet is split between row groups, and plain text between lines. Compressed files, JSON lines,
-    CSV and, unless documents are lines or where it is UTF-16, plain text are whole shards.
+    Parquet is split between row groups, and plain text between lines. Other formats, compressed
+    files, and plain text in UTF-16 or whose documents aren't lines are whole shards.
     """
     return [shard for file in find_files(paths) for shard in _split(file, reading, shard_bytes)]
 
@@ -208,10 +212,10 @@ def _split(file: InputFile, reading: Reading, shard_bytes: int) -> Iterator[Inpu
             units = table.num_row_groups
     elif (
         file.format == "text"
-        and reading.documents == "line"
         and count > 1
         and not file.compressed
         and _lines_are_bytes(file.path, reading.encoding)
+        and _documents_of(file, reading) == "line"
     ):
         units = file.size
     if min(count, units) <= 1:
@@ -220,6 +224,51 @@ def _split(file: InputFile, reading: Reading, shard_bytes: int) -> Iterator[Inpu
     cuts = even_cuts(0, units, min(count, units)).tolist()
     for first, last in pairwise(cuts):
         yield replace(file, named=False, part=(first, last))
+
+
+def _documents_of(file: InputFile, reading: Reading) -> str:
+    with open_text(file.path, reading.encoding, "replace") as stream:
+        return documents_of(stream.head, file, reading)
+
+
+def documents_of(head: bytes, file: InputFile, reading: Reading) -> str:
+    """Return what a document is in a file of plain text: line, paragraph or file."""
+    if file.part is not None:
+        return "line"
+    if reading.documents != "auto":
+        return reading.documents
+    return "paragraph" if is_wrapped(head.decode("utf-8", "replace")) else "line"
+
+
+def is_wrapped(text: str) -> bool:
+    """Return whether the lines of a text are broken at some width, as those of books often are.
+
+    Such a line is full: the first word of the next one would not have fitted on it. And most lines
+    end within a sentence.
+
+    >>> import textwrap
+    >>> is_wrapped(textwrap.fill("The king and the queen have a cat, a dog and a horse. " * 20, 60))
+    True
+    """
+    lines = [line.rstrip() for line in text.split("\n")[:-1]]
+    inner = [  # of a paragraph, which ends before an empty or indented line
+        (line, following.partition(" ")[0])
+        for line, following in pairwise(lines)
+        if line and following and not following[0].isspace()
+    ]
+    if len(inner) < _WRAPPED_LINES:
+        return False
+    lengths = sorted(len(line) for line, _ in inner)
+    width = lengths[int(0.95 * len(lengths))]
+    full = sum(len(line) + 1 + len(word) >= width for line, word in inner)
+    ended = sum(line[-1] in _SENTENCE_ENDS for line, _ in inner)
+    least, most = _WIDTHS
+    return (
+        least <= width <= most
+        and 4 * full >= 3 * len(inner)
+        and 2 * ended < len(inner)
+        and 2 * lengths.count(width) < len(inner)  # otherwise they were cut off
+    )
 
 
 def _unreadable(path: Path | RemoteFile, how: str, error: object) -> CorpusError:

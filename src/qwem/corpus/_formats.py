@@ -1,4 +1,4 @@
-"""Formats of files: plain text, JSON lines, CSV and Parquet to documents, and their columns."""
+"""Formats of files: text, JSON lines, CSV, Parquet and SQLite to documents, and their columns."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import io
 import itertools
 import json
 import re
+import sqlite3
 import textwrap
+from contextlib import closing
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.resources import require_memory
+from qwem._internal.resources import announce, require_memory
 from qwem._internal.results import one_line
 from qwem.corpus import _batches
 from qwem.corpus._batches import (
@@ -28,7 +31,8 @@ from qwem.corpus._batches import (
     valid_bytes,
     without_nan,
 )
-from qwem.corpus._files import find_files, open_parquet, open_text
+from qwem.corpus._files import documents_of, find_files, open_parquet, open_text
+from qwem.corpus._remote import RemoteFile
 from qwem.corpus.tokenizer import resolve
 from qwem.errors import CorpusError, SettingError
 
@@ -36,8 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from qwem.corpus._files import InputFile, PathLike, TextStream
-    from qwem.corpus._remote import RemoteFile
     from qwem.corpus.reading import Reading
 
 _COPIES = 6  # of a long line: its bytes twice, checked, parsed, and as text and its bytes
@@ -46,12 +51,20 @@ _NO_NUMBER = {"", "NA", "NaN", "nan", "null"}
 """What a table of numbers has where there is none."""
 _WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")  # 007 is a name
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_SQLITE_ROWS = 1_000
+_GAP = re.compile(rb"\n[ \t\r]*\n\s*")
+"""What is between two paragraphs."""
+_LAST_GAP = re.compile(rb"(?s).*\n[ \t\r]*\n(?=\s*\S)")
+_LAST_SPACE = re.compile(rb"(?s).*\s(?=\S)")
 _NO_TEXT = np.empty(0, dtype=np.uint8)
 _END_HERE = np.zeros(1, dtype=np.int64)
 
 
 def open_files(files: Sequence[InputFile], reading: Reading) -> Source:
-    """Return the text of files, opened; see `Corpus.from_files`."""
+    """Return the text of files, opened; see `Corpus.from_files`.
+
+    What documents of plain text are is known and described when all files have been read.
+    """
     description: dict[str, Any] = {"input": "files", "files": len(files)}
     formats = {file.format for file in files}
     if "text" in formats:
@@ -60,36 +73,77 @@ def open_files(files: Sequence[InputFile], reading: Reading) -> Source:
         description["text_column"] = reading.text_column
     if reading.encoding != "utf-8":
         description["encoding"] = reading.encoding
+    if reading.query is not None:
+        description["query"] = reading.query
     size = sum(file.size for file in files)
-    return Source.of_text(gather(_read_files(files, reading)), reading, description, size)
+    batches = gather(_read_files(files, reading, description))
+    return Source.of_text(batches, reading, description, size)
 
 
-def _read_files(files: Sequence[InputFile], reading: Reading) -> Iterator[TextBatch]:
-    """Yield the documents of all files, in order."""
+def read_texts(paths: PathLike | Iterable[PathLike], reading: Reading) -> Iterator[str]:
+    """Yield the documents of files as they are, before they are split into words."""
+    rest = b""
+    for batch in _read_files(find_files(paths), reading, {}):
+        data, start = batch.text.tobytes(), 0
+        for end in batch.ends.tolist():
+            yield (rest + data[start:end]).decode("utf-8")
+            rest, start = b"", end
+        rest += data[start:]
+
+
+def _read_files(
+    files: Sequence[InputFile], reading: Reading, description: dict[str, Any]
+) -> Iterator[TextBatch]:
+    """Yield the documents of all files, in order, and note what documents of plain text were."""
+    units: set[str] = set()
     for file in files:
+        plain = file.format == "text"
+        read = _read_text(file, reading, units) if plain else _READERS[file.format](file, reading)
         empty = True
         before = 0
-        for batch in _READERS[file.format](file, reading):
+        for batch in read:
             empty = empty and not batch.text.size and not batch.ends.size
             yield TextBatch(batch.text, batch.ends, batch.progress - before)
             before = batch.progress
         if empty and file.named:
             raise CorpusError(f"{file.path} is empty: there is no text to read.")
+    if len(units) == 1:
+        description["documents"] = units.pop()
 
 
-def _read_text(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
-    """Yield lines, or a document that comes in several batches if the tokenizer is compiled."""
-    path, by_line = file.path, reading.documents == "line"
+def _read_text(file: InputFile, reading: Reading, units: set[str]) -> Iterator[TextBatch]:
+    """Yield lines, paragraphs or the whole file, and add to `units` which it is.
+
+    A long document comes in several batches if the tokenizer is compiled.
+    """
+    path = file.path
     may_cut = resolve(reading.tokenizer).split is None
     with open_text(path, reading.encoding, reading.errors, file.part) as stream:
-        open_document = False
-        for position, data in _byte_batches(path, stream, lines=by_line, spaces=may_cut):
+        unit = documents_of(stream.head, file, reading)
+        if unit == "paragraph" and reading.documents == "auto" and unit not in units:
+            announce(
+                f"{path} has lines that are wrapped at some width, so each of its paragraphs is a "
+                "document; documents='line' or 'file' (--documents) changes that."
+            )
+        units.add(unit)
+        is_open = False
+        for position, data in _byte_batches(path, stream, unit, spaces=may_cut):
             text = np.frombuffer(valid_bytes(data, reading.errors, path, position), np.uint8)
-            ends = np.flatnonzero(text == ord("\n")) + 1 if by_line else _END_HERE[:0]
+            ends = _document_ends(text, unit)
+            if position == 0 and unit == "paragraph" and not text[: ends[0]].tobytes().strip():
+                ends = ends[1:]  # a file that begins with empty lines
             yield TextBatch(text, ends, stream.bytes_read())
-            open_document = not (by_line and data.endswith(b"\n"))
-        if open_document:
+            is_open = not (ends.size and ends[-1] == text.size)
+        if is_open:
             yield TextBatch(_NO_TEXT, _END_HERE, stream.bytes_read())
+
+
+def _document_ends(text: NDArray[np.uint8], unit: str) -> NDArray[np.int64]:
+    if unit == "line":
+        return np.flatnonzero(text == ord("\n")) + 1
+    if unit == "file":
+        return _END_HERE[:0]
+    return np.array([gap.end() for gap in _GAP.finditer(text.tobytes())], dtype=np.int64)
 
 
 def _read_json_lines(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
@@ -97,7 +151,7 @@ def _read_json_lines(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
     line_number = 0
     documents = 0
     with open_text(path, reading.encoding, errors) as stream:
-        for position, data in _byte_batches(path, stream, lines=True, spaces=False):
+        for position, data in _byte_batches(path, stream, "line", spaces=False):
             texts: list[str | None] = []
             for line in valid_bytes(data, errors, path, position).split(b"\n"):
                 line_number += 1
@@ -170,13 +224,59 @@ def _read_csv(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
                 yield from_arrow(texts.slice(first, rows), stream.bytes_read())
 
 
+def _read_sqlite(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
+    path, column, done = file.path, reading.text_column, 0
+    for rows in _sqlite_rows(file, [column], reading.query):
+        texts = [row[0] for row in rows]
+        bad = next((i for i, text in enumerate(texts) if not isinstance(text, str | None)), None)
+        if bad is not None:
+            raise CorpusError(
+                f"The {column!r} in row {done + bad} of the query of {path} is "
+                f"{kind_of_value(texts[bad])}, not text."
+            )
+        yield from_texts(texts, reading.errors, partial(_document_name, path, done))
+        done += len(rows)
+
+
 _READERS = {
-    "text": _read_text,
     "json": _read_json_lines,
     "csv": _read_csv,
     "tsv": _read_csv,
     "parquet": _read_parquet,
+    "sqlite": _read_sqlite,
 }
+
+
+def _sqlite_rows(
+    file: InputFile, names: list[str], query: str | None
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield columns of the rows that a query of a database has, some rows at a time."""
+    if isinstance(file.path, RemoteFile):
+        raise CorpusError(f"{file.path} is an SQLite database, which is read on this machine only.")
+    try:
+        with closing(sqlite3.connect(f"{file.path.absolute().as_uri()}?mode=ro", uri=True)) as base:
+            if query is None:
+                raise CorpusError(_ask_for_query(file.path, base))
+            cursor = base.execute(query)
+            known = [column[0] for column in cursor.description or ()]
+            _require_columns(file.path, known, names)
+            places = [known.index(name) for name in names]
+            while rows := cursor.fetchmany(_SQLITE_ROWS):
+                yield [tuple(row[place] for place in places) for row in rows]
+    except sqlite3.Error as error:
+        reason = one_line(str(error))
+        raise CorpusError(f"The query of {file.path} can't be answered: {reason}.") from error
+
+
+def _ask_for_query(path: Path, database: sqlite3.Connection) -> str:
+    tables = [
+        name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type='table'")
+    ]
+    first = tables[0] if tables else "posts"
+    return (
+        f"{path} is an SQLite database with the tables {names_of(tables)}; give `query`, such as "
+        f"'SELECT body AS text FROM {first}'."
+    )
 
 
 def _csv_records(file: InputFile, stream: TextStream, names: list[str]) -> Iterator[Any]:
@@ -236,20 +336,23 @@ def _batch_rows(table: Any, column: str) -> int:
 
 
 def _byte_batches(
-    path: Path | RemoteFile, stream: TextStream, *, lines: bool, spaces: bool
+    path: Path | RemoteFile, stream: TextStream, unit: str, *, spaces: bool
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the bytes of a file in batches, with their positions, cut after a line or a space.
+    """Yield the bytes of a file in batches, with their positions, cut after a document.
 
-    Where neither is allowed or found, a batch grows until one is, or to the end of the file, as
-    far as memory allows: a few kilobytes of a compressed file may be a line of many gigabytes.
+    If there is none in a batch, it is cut after a space, or where that is not allowed it grows, to
+    the end of the file, as far as memory allows: a few kilobytes of a compressed file may be a line
+    of many gigabytes.
     """
     position = 0
     rest = b""
     while block := stream.read(max(_batches.BATCH_BYTES, len(rest))):
         data = rest + block
-        cut = data.rfind(b"\n") + 1 if lines else 0
-        if not cut and spaces:
-            cut = max(data.rfind(space) for space in (b" ", b"\n", b"\t")) + 1
+        cut = data.rfind(b"\n") + 1 if unit == "line" else 0
+        if unit == "paragraph" and (found := _LAST_GAP.match(data)):
+            cut = found.end()
+        if not cut and spaces and (found := _LAST_SPACE.match(data)):
+            cut = found.end()
         if cut:
             yield position, data[:cut]
         position += cut
@@ -257,7 +360,7 @@ def _byte_batches(
         if len(rest) > _batches.BATCH_BYTES:
             require_memory(
                 _COPIES * 2 * len(rest),
-                f"A {'line' if lines else 'document'} of {path}, more than "
+                f"A {unit if unit == 'line' else 'document'} of {path}, more than "
                 f"{len(rest) / 1e6:,.0f} MB long,",
                 "split it",
             )
@@ -275,9 +378,13 @@ def _require_columns(path: Path | RemoteFile, known: list[str], names: list[str]
 
 
 def read_columns(
-    paths: PathLike | Iterable[PathLike], columns: Iterable[str], *, encoding: str = "utf-8"
+    paths: PathLike | Iterable[PathLike],
+    columns: Iterable[str],
+    *,
+    encoding: str = "utf-8",
+    query: str | None = None,
 ) -> dict[str, list[Any]]:
-    r"""Return columns of Parquet, JSON or CSV files, with one value for each document.
+    r"""Return columns of Parquet, JSON or CSV files or databases, with a value for each document.
 
     A value that is absent is None. A column of CSV has numbers if all its values are.
 
@@ -287,7 +394,7 @@ def read_columns(
         What `Corpus.from_files` read. Plain text has no columns.
     columns
         Their names.
-    encoding
+    encoding, query
         As in `Reading`.
 
     >>> import tempfile, pathlib
@@ -308,7 +415,7 @@ def read_columns(
                 "lines or CSV."
             )
         before = len(found[names[0]])
-        for row in _rows(file, names, encoding):
+        for row in _rows(file, names, encoding, query):
             for name, value in zip(names, row, strict=True):
                 found[name].append(value)
         if file.format in ("csv", "tsv"):
@@ -322,7 +429,12 @@ def read_columns(
     return found
 
 
-def _rows(file: InputFile, names: list[str], encoding: str) -> Iterator[tuple[Any, ...]]:
+def _rows(
+    file: InputFile, names: list[str], encoding: str, query: str | None
+) -> Iterator[tuple[Any, ...]]:
+    if file.format == "sqlite":
+        yield from chain.from_iterable(_sqlite_rows(file, names, query))
+        return
     if file.format == "parquet":
         with open_parquet(file.path) as table:
             _require_columns(file.path, table.schema_arrow.names, names)
@@ -344,7 +456,7 @@ def _rows(file: InputFile, names: list[str], encoding: str) -> Iterator[tuple[An
 def _json_rows(
     path: Path | RemoteFile, stream: TextStream, names: list[str]
 ) -> Iterator[tuple[Any, ...]]:
-    batches = _byte_batches(path, stream, lines=True, spaces=False)
+    batches = _byte_batches(path, stream, "line", spaces=False)
     lines = (line for _, data in batches for line in data.removesuffix(b"\n").split(b"\n"))
     for number, line in enumerate(lines, 1):
         if line.strip():

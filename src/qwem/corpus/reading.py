@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from qwem.corpus.phrases import Phrases
     from qwem.corpus.tokenizer import TokenizerLike
 
-Documents = Literal["line", "file"]
+Documents = Literal["auto", "line", "paragraph", "file"]
 """What a document of plain text is."""
 Errors = Literal["strict", "replace"]
 
@@ -83,14 +83,23 @@ class Reading(BaseSettings):
         Text(_tokenizer), stage="read", metavar="NAME",
     )  # fmt: skip
     documents: Documents = setting(
-        "line", "what is a document in plain text: each line, or each file",
-        ("line", "file"), stage="read",
+        "auto",
+        "what is a document in plain text: each line, each paragraph (up to an empty line), or "
+        "each file",
+        ("line", "paragraph", "file"), stage="read",
+        auto=Auto("line, or paragraph in files whose lines are wrapped at some width"),
     )  # fmt: skip
     text_column: str = setting(
         "text",
         "name of the text in Parquet, JSON and CSV files, mappings, data frames and datasets. Null "
         "is an empty document.",
         Text(), stage="read", metavar="NAME",
+    )  # fmt: skip
+    query: str | None = setting(
+        None,
+        "query of SQLite databases, such as 'SELECT body AS text FROM posts'. Its columns are "
+        "those of a table.",
+        Text(), stage="read", metavar="SQL",
     )  # fmt: skip
     oov: Literal["drop", "mask"] = setting(
         "drop",

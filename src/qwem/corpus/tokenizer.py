@@ -83,8 +83,9 @@ def _split_of(tokenizer: Any) -> Split | None:
     """Return the function of a tokenizer that splits a text, in whichever library it is."""
     if hasattr(tokenizer, "encode_batch"):  # tokenizers.Tokenizer
         return lambda text: tokenizer.encode(text, add_special_tokens=False).tokens
-    if hasattr(tokenizer, "make_doc"):  # a pipeline of spaCy, of which only the first step is run
-        return lambda text: [token.text for token in tokenizer.make_doc(text) if not token.is_space]
+    if type(tokenizer).__module__.partition(".")[0] == "spacy":
+        make_doc = getattr(tokenizer, "make_doc", tokenizer)  # of a pipeline only the first step
+        return lambda text: [token.text for token in make_doc(text) if not token.is_space]
     if callable(getattr(tokenizer, "tokenize", None)):  # transformers, NLTK
         return tokenizer.tokenize
     return tokenizer if callable(tokenizer) else None

@@ -331,7 +331,7 @@ class Model:
         contexts: Any,
         *,
         tokenizer: Any = None,
-        documents: Documents = "line",
+        documents: Documents | None = None,
         text_column: str = "text",
         encoding: str = "utf-8",
         draws: int = 10,
@@ -350,7 +350,9 @@ class Model:
             Texts, lists of words, a path or several, or a `Corpus`, as `qwem.fit` takes them.
         tokenizer
             What a word is; by default, what it was in the text of the model.
-        documents, text_column, encoding
+        documents
+            What a document of plain text is; by default, what it was in the text of the model.
+        text_column, encoding
             As in `qwem.Settings`.
         draws
             Over how many subsamples of frequent words to average, where the model subsamples.
@@ -363,9 +365,7 @@ class Model:
         """
         from qwem.model.new_words import embed
 
-        reading = self._reading(
-            tokenizer, documents=documents, text_column=text_column, encoding=encoding
-        )
+        reading = self._reading(tokenizer, documents, text_column=text_column, encoding=encoding)
         return embed(self, word, contexts, reading, draws)
 
     def update(
@@ -374,7 +374,7 @@ class Model:
         *,
         remove: Any = None,
         tokenizer: Any = None,
-        documents: Documents = "line",
+        documents: Documents | None = None,
         text_column: str = "text",
         encoding: str = "utf-8",
         errors: Errors = "strict",
@@ -399,7 +399,9 @@ class Model:
             Text to take away, given in the same ways. Its documents must be documents of the model.
         tokenizer
             What a word is; by default, what it was in the text of the model.
-        documents, text_column, encoding, errors
+        documents
+            What a document of plain text is; by default, what it was in the text of the model.
+        text_column, encoding, errors
             As in `qwem.Settings`.
 
         >>> import qwem
@@ -412,22 +414,23 @@ class Model:
 
         reading = self._reading(
             tokenizer,
+            documents,
             min_tokens=self.settings.get("min_tokens", 0),
             phrases=self.phrases or False,
-            documents=documents,
             text_column=text_column,
             encoding=encoding,
             errors=errors,
         )
         return update(self, more, remove, reading)
 
-    def _reading(self, tokenizer: Any, **changes: Any) -> Settings:
-        """Return how to read more text: every word of it, by the model's tokenizer if by none."""
+    def _reading(self, tokenizer: Any, documents: Documents | None, **changes: Any) -> Settings:
+        """Return how to read more text: every word of it, otherwise as the model's own text."""
         from qwem.corpus.tokenizer import tokenizer_from_name
 
         if tokenizer is None:
             tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
-        return Settings(tokenizer=tokenizer, min_count=1, **changes)
+        documents = documents or self.settings.get("documents", "auto")
+        return Settings(tokenizer=tokenizer, documents=documents, min_count=1, **changes)
 
     def __repr__(self) -> str:
         words, dim = self.spectrum.eigenvectors.shape

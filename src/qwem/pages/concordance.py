@@ -6,8 +6,7 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from qwem.corpus._files import find_files
-from qwem.corpus._formats import open_files
+from qwem.corpus._formats import read_texts
 from qwem.corpus.reading import Reading
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Concordance:
     ) -> Concordance:
         """Read the documents of files in any format that a corpus is read from."""
         reading = Reading(text_column=text_column, encoding=encoding, errors="replace")
-        return cls(_documents(paths, reading))
+        return cls(text.strip() for text in read_texts(paths, reading))
 
     def find(self, word: str, near: str | None = None, most: int = 30) -> list[dict[str, str]]:
         """Return passages with a word, and with another one near it if one is given.
@@ -105,16 +104,6 @@ class Concordance:
             read += len(text)
             if read > SEARCHED_CHARACTERS:
                 return
-
-
-def _documents(paths: Sequence[str | os.PathLike[str]], reading: Reading) -> Iterator[str]:
-    begun = b""
-    for batch in open_files(find_files(paths), reading).batches:
-        text, start = batch.text.tobytes(), 0
-        for end in batch.ends.tolist():
-            yield (begun + text[start:end]).decode("utf-8", "replace").strip()
-            begun, start = b"", end
-        begun += text[start:]
 
 
 def _words_and_phrases(text: str, longest: int) -> Iterator[str]:
