@@ -240,3 +240,21 @@ def test_words_on_a_circle_lie_where_theory_puts_them() -> None:
     assert found["words"] == list(words)
     assert found["disparity"] == pytest.approx(0, abs=1e-6)
     assert found["found"] == pytest.approx(found["predicted"], abs=1e-5)
+
+
+def test_what_is_said_to_occur_so_often_does_so_in_the_text() -> None:
+    texts = ["the king and the queen sat in the hall", "a cat and a dog ran in the yard"] * 30
+    more = ["the zebra saw the other zebra"] * 5
+    model = qwem.fit(texts, dim=2, subsample=0.01, keep_counts=True)
+    updated = model.update(more)
+    for found, text in (
+        (model, texts),
+        (updated, texts + more),
+        (updated.update(remove=more[:2]), texts + more[2:]),
+        (stability(texts, folds=2, dim=2, subsample=0.01).model, texts),
+    ):
+        counted = Counter(" ".join(text).split())
+        part = unpacked(PageData([page_model(found)]).get("0/counts"))[:, 0]
+        assert dict(zip(found.vocabulary, part.tolist(), strict=True)) == {
+            word: counted[word] for word in found.vocabulary
+        }

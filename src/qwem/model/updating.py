@@ -171,6 +171,7 @@ def update(model: Model, more: Any, remove: Any, reading: Settings) -> Model:
     if more is None and remove is None:
         raise SettingError("There is nothing to update with; give text to add or to remove.")
     watch = Stopwatch()
+    changes: list[tuple[Corpus | Cooccurrence, int]] = []
     for source, change in ((more, _with), (remove, _without)):
         if source is None:
             continue
@@ -179,6 +180,7 @@ def update(model: Model, more: Any, remove: Any, reading: Settings) -> Model:
                 source = read(source, reading)
         with watch.stage("count"):
             state = change(state, source)
+        changes.append((source, 1 if change is _with else -1))
     solution = learn(state.counts, _settings_of(model), watch, earlier=model.solution)
     words = len(state.counts.vocabulary)
     return replace(
@@ -187,10 +189,25 @@ def update(model: Model, more: Any, remove: Any, reading: Settings) -> Model:
         settings={**model.settings, "vocab_size": words},
         corpus={**model.corpus, "counts": list(state.counts.sources)},
         update_state=state,
-        usage=Usage.of(state.counts, original_vocabulary(state.counts).counts),
+        usage=Usage.of(state.counts, _frequencies(model, state.counts, changes)),
         chosen=f"{words:,} words; dimension {solution.spectrum.dim}; updated.",
         seconds=watch.seconds,
     )
+
+
+def _frequencies(
+    model: Model, counts: Cooccurrence, changes: list[tuple[Corpus | Cooccurrence, int]]
+) -> NDArray[np.int64]:
+    """Return how often words occur in all text, estimated where only counts of it were given."""
+    assert model.update_state is not None
+    if model.usage is None or any(isinstance(source, Cooccurrence) for source, _ in changes):
+        return original_vocabulary(counts).counts
+    often = Counter(_occurrences(model.update_state.waiting))
+    often.update(dict(zip(model.vocabulary, model.usage.frequencies.tolist(), strict=True)))
+    for source, sign in changes:
+        for word, count in _occurrences(source.vocabulary).items():
+            often[word] += sign * count
+    return np.array([often[word] for word in counts.vocabulary], dtype=np.int64)
 
 
 def _with(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
