@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -127,6 +127,24 @@ def test_connections_that_send_half_a_request_are_ended(
         connection.settimeout(20)
         connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
         assert connection.recv(100) == b""  # the server closed it
+
+
+def test_many_half_requests_don_t_keep_others_out(
+    models: list[PageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(security, "MOST_WAITING", 5)
+    with running(models) as port, ExitStack() as stack:
+        halves = [
+            stack.enter_context(socket.create_connection((HOST, port), timeout=20))
+            for _ in range(20)
+        ]
+        for half in halves:
+            half.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        with closing(http.client.HTTPConnection(HOST, port)) as connection:
+            headers = {"Authorization": f"Bearer {TOKEN}"}
+            connection.request("GET", "/data/0/words", headers=headers)
+            assert connection.getresponse().status == 200
+        assert halves[0].recv(100) == b""  # the one that waited longest was ended
 
 
 def test_a_connection_can_be_used_again_after_a_while(

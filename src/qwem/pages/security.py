@@ -28,6 +28,9 @@ MOST_HEADER_BYTES = 32 << 10
 REQUEST_SECONDS = 10.0
 """How long a client may take to send a request."""
 
+MOST_WAITING = 256
+"""How many connections may wait for the rest of a request."""
+
 REQUESTS_PER_SECOND, BURST = 500.0, 2000.0
 
 POLICY = (
@@ -180,9 +183,11 @@ class AuthMiddleware:
 def bounded_protocol() -> Any:
     """Return uvicorn's protocol for HTTP, which ends connections that send half a request.
 
-    Without it, a client that never ends its headers holds a connection for ever.
+    Without it, clients that never end their headers hold connections for ever. Where too many are
+    waited for, the one that has waited longest is ended.
     """
     h11_impl = require("uvicorn.protocols.http.h11_impl", "explore")
+    waiting: dict[Any, None] = {}  # in order of time
 
     class BoundedProtocol(h11_impl.H11Protocol):  # type: ignore[name-defined, misc]
         _deadline: Any = None
@@ -195,15 +200,27 @@ def bounded_protocol() -> Any:
             self._expect_request()
             super().data_received(data)
             if self.cycle is not None and not self.cycle.response_complete:
-                self._deadline.cancel()
-                self._deadline = None
+                self._expect_nothing()
+
+        def connection_lost(self, error: Exception | None) -> None:
+            self._expect_nothing()
+            super().connection_lost(error)
 
         def _expect_request(self) -> None:
             if self._deadline is None:
                 self._deadline = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+                waiting[self] = None
+            if len(waiting) > MOST_WAITING:
+                next(iter(waiting))._give_up()
+
+        def _expect_nothing(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+            waiting.pop(self, None)
 
         def _give_up(self) -> None:
-            self._deadline = None
+            self._expect_nothing()
             if self.cycle is None or self.cycle.response_complete:
                 self.transport.close()
 

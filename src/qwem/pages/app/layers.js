@@ -1,34 +1,17 @@
 // Labels that never overlap: the first in order of priority keep their place, the others wait.
 
-const CELL = 64; // pixels: boxes are looked up in cells of this size
-
-// Boxes that are taken, by cell.
+// Boxes that are taken.
 class Room {
-  #cells = new Map();
+  #boxes = [];
 
   // Take a box unless it overlaps one that is taken.
   take(box) {
-    const right = Math.floor((box.x + box.width) / CELL);
-    const bottom = Math.floor((box.y + box.height) / CELL);
-    const keys = [];
-    for (let i = Math.floor(box.x / CELL); i <= right; i++) {
-      for (let j = Math.floor(box.y / CELL); j <= bottom; j++) {
-        const key = i * 4096 + j;
-        for (const other of this.#cells.get(key) ?? []) if (overlap(box, other)) return false;
-        keys.push(key);
-      }
-    }
-    for (const key of keys) {
-      const cell = this.#cells.get(key);
-      if (cell) cell.push(box);
-      else this.#cells.set(key, [box]);
-    }
-    return true;
+    const { x, y } = box;
+    const [right, bottom] = [x + box.width, y + box.height];
+    const overlaps = (other) =>
+      x < other.x + other.width && other.x < right && y < other.y + other.height && other.y < bottom;
+    return !this.#boxes.some(overlaps) && this.#boxes.push(box) > 0;
   }
-}
-
-function overlap(a, b) {
-  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
 // Labels for the rows that are in sight, in order, until there are enough.
@@ -174,19 +157,18 @@ export class Overlay {
 }
 
 // Points drawn pixel by pixel into an image. Where WebGL is done in software this is far faster than
-// WebGL (benchmarks/explorer_map.py), with graphics hardware it is fast enough, and it works everywhere.
+// WebGL, with graphics hardware it is fast enough, and it works everywhere.
 
 export class PointLayer {
   #image = null;
   #pixels = new Uint32Array(0);
-  #stamps = new Map();
 
   constructor(canvas) {
     this.canvas = canvas;
     this.context = canvas.getContext("2d", { alpha: false });
   }
 
-  // Draw all points, the first on top.
+  // Draw all points that are wholly in sight, the first on top.
   draw(positions, colours, diameter, camera, paper) {
     const { width, height } = this.canvas;
     if (this.#image?.width !== width || this.#image.height !== height) {
@@ -195,59 +177,37 @@ export class PointLayer {
     }
     const pixels = this.#pixels;
     pixels.fill(packed(...paper));
-    const stamp = this.#stamp(Math.max(1, Math.round(diameter)));
-    const { side } = stamp;
-    const steps = stamp.down.map((down, i) => down * width + stamp.right[i]);
+    const side = Math.max(1, Math.round(diameter));
+    const { steps, cover } = stampOf(side, width);
     for (let row = positions.length / 2 - 1; row >= 0; row--) {
       const left = Math.round(camera.left + camera.across * positions[2 * row] - side / 2);
       const top = Math.round(camera.top - camera.up * positions[2 * row + 1] - side / 2);
-      if (!(left > -side && top > -side && left < width && top < height)) continue;
+      if (!(left >= 0 && top >= 0 && left + side <= width && top + side <= height)) continue;
       const alpha = colours[4 * row + 3];
       const colour = packed(colours[4 * row], colours[4 * row + 1], colours[4 * row + 2]);
       const corner = top * width + left;
-      if (left >= 0 && top >= 0 && left + side <= width && top + side <= height) {
-        for (let i = 0; i < steps.length; i++) {
-          const at = corner + steps[i];
-          pixels[at] = blend(pixels[at], colour, (alpha * stamp.cover[i]) | 0);
-        }
-        continue;
-      }
       for (let i = 0; i < steps.length; i++) {
-        const x = left + stamp.right[i];
-        const y = top + stamp.down[i];
-        if (x < 0 || y < 0 || x >= width || y >= height) continue;
         const at = corner + steps[i];
-        pixels[at] = blend(pixels[at], colour, (alpha * stamp.cover[i]) | 0);
+        pixels[at] = blend(pixels[at], colour, (alpha * cover[i]) | 0);
       }
     }
     this.context.putImageData(this.#image, 0, 0);
   }
+}
 
-  #stamp(side) {
-    const known = this.#stamps.get(side);
-    if (known) return known;
-    const right = [];
-    const down = [];
-    const cover = [];
-    for (let y = 0; y < side; y++) {
-      for (let x = 0; x < side; x++) {
-        const distance = Math.hypot(x + 0.5 - side / 2, y + 0.5 - side / 2);
-        const covered = side < 4 ? 1 : Math.min(1, Math.max(0, side / 2 - distance + 0.5));
-        if (covered === 0) continue;
-        right.push(x);
-        down.push(y);
-        cover.push(covered);
-      }
+// The pixels of a point: how far each is from the first in an image, and how much of it is covered.
+function stampOf(side, width) {
+  const [steps, cover] = [[], []];
+  for (let y = 0; y < side; y++) {
+    for (let x = 0; x < side; x++) {
+      const distance = Math.hypot(x + 0.5 - side / 2, y + 0.5 - side / 2);
+      const covered = side < 4 ? 1 : Math.min(1, Math.max(0, side / 2 - distance + 0.5));
+      if (covered === 0) continue;
+      steps.push(y * width + x);
+      cover.push(covered);
     }
-    const stamp = {
-      side,
-      right: Int32Array.from(right),
-      down: Int32Array.from(down),
-      cover: Float32Array.from(cover),
-    };
-    this.#stamps.set(side, stamp);
-    return stamp;
   }
+  return { steps: Int32Array.from(steps), cover: Float32Array.from(cover) };
 }
 
 // A colour as the image stores it on little-endian machines, which all that run browsers are.
@@ -263,55 +223,16 @@ function blend(under, over, alpha) {
   return (0xff000000 | redBlue | green) >>> 0;
 }
 
-// The point under the pointer, by a grid over the plane; and the points inside a drawn loop.
-
-// Points sorted into the cells of a square grid.
-export class SpatialIndex {
-  constructor(positions) {
-    const count = positions.length / 2;
-    this.positions = positions;
-    this.side = Math.max(1, Math.ceil(Math.sqrt(count / 4)));
-    this.bounds = boundsOf(positions);
-    const { left, low, right, high } = this.bounds;
-    this.across = Math.max(right - left, high - low) / this.side || 1;
-    const cells = new Int32Array(count);
-    this.starts = new Int32Array(this.side * this.side + 1);
-    for (let row = 0; row < count; row++) {
-      cells[row] =
-        this.#column(positions[2 * row + 1] - low) * this.side + this.#column(positions[2 * row] - left);
-      this.starts[cells[row] + 1] += 1;
-    }
-    for (let cell = 0; cell < this.side * this.side; cell++) this.starts[cell + 1] += this.starts[cell];
-    this.rows = new Int32Array(count);
-    const next = this.starts.slice(0, -1);
-    for (let row = 0; row < count; row++) this.rows[next[cells[row]]++] = row;
+// The nearest point within an ellipse around (x, y), or −1. Of equally near ones the first.
+export function nearestPoint(positions, x, y, wide, tall, fits = () => true) {
+  let [found, least] = [-1, 1];
+  for (let row = 0; row < positions.length / 2; row++) {
+    const across = (positions[2 * row] - x) / wide;
+    const up = (positions[2 * row + 1] - y) / tall;
+    const distance = across * across + up * up;
+    if (distance < least && fits(row)) [found, least] = [row, distance];
   }
-
-  #column(offset) {
-    return Math.min(this.side - 1, Math.max(0, Math.floor(offset / this.across)));
-  }
-
-  // The nearest point within an ellipse around (x, y), or −1. Of equally near ones the first.
-  nearest(x, y, wide, tall, fits = () => true) {
-    const { left, low } = this.bounds;
-    let found = -1;
-    let least = 1;
-    for (let j = this.#column(y - tall - low); j <= this.#column(y + tall - low); j++) {
-      for (let i = this.#column(x - wide - left); i <= this.#column(x + wide - left); i++) {
-        const cell = j * this.side + i;
-        for (let k = this.starts[cell]; k < this.starts[cell + 1]; k++) {
-          const row = this.rows[k];
-          const distance =
-            ((this.positions[2 * row] - x) / wide) ** 2 + ((this.positions[2 * row + 1] - y) / tall) ** 2;
-          if ((distance < least || (distance === least && row < found)) && fits(row)) {
-            least = distance;
-            found = row;
-          }
-        }
-      }
-    }
-    return found;
-  }
+  return found;
 }
 
 export function boundsOf(positions) {
@@ -329,19 +250,12 @@ export function boundsOf(positions) {
 
 // Rows whose points are inside a loop, given as x and y in turn (even–odd rule).
 export function inside(positions, loop) {
-  const bounds = boundsOf(Float32Array.from(loop));
-  const found = [];
-  for (let row = 0; row < positions.length / 2; row++) {
-    const x = positions[2 * row];
-    const y = positions[2 * row + 1];
-    if (x < bounds.left || x > bounds.right || y < bounds.low || y > bounds.high) continue;
-    let within = false;
-    for (let i = 0, j = loop.length - 2; i < loop.length; j = i, i += 2) {
-      const crosses = loop[i + 1] > y !== loop[j + 1] > y;
-      const at = ((loop[j] - loop[i]) * (y - loop[i + 1])) / (loop[j + 1] - loop[i + 1]) + loop[i];
-      if (crosses && x < at) within = !within;
-    }
-    if (within) found.push(row);
-  }
-  return found;
+  const context = document.createElement("canvas").getContext("2d");
+  const path = new Path2D();
+  for (let i = 0; i < loop.length; i += 2) path.lineTo(loop[i], loop[i + 1]);
+  path.closePath();
+  const rows = Array.from({ length: positions.length / 2 }, (_, row) => row);
+  return rows.filter((row) =>
+    context.isPointInPath(path, positions[2 * row], positions[2 * row + 1], "evenodd"),
+  );
 }

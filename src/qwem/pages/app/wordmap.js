@@ -1,7 +1,7 @@
 // Viewport: which part of a map is seen, and where a point of it lies on the screen.
 
 import { picture, shape, svgText } from "./charts.js";
-import { Overlay, PointLayer, SpatialIndex, boundsOf, inside } from "./layers.js";
+import { Overlay, PointLayer, boundsOf, inside, nearestPoint } from "./layers.js";
 
 const CLOSEST = 4000; // how far one can zoom in
 const FARTHEST = 0.5;
@@ -157,7 +157,6 @@ export class WordMap {
   #shades = new Uint8Array(0);
   #found = null;
   #chosen = [];
-  #index = null;
   #topics = [];
   #quiet = 0;
   #axes = false;
@@ -222,7 +221,6 @@ export class WordMap {
       x: (2 * topic.place[0] - left - right) / (wide || 1),
       y: (2 * topic.place[1] - low - high) / (tall || 1),
     }));
-    this.#index = null;
     if (!keep) this.fit();
     this.redraw();
   }
@@ -371,11 +369,9 @@ export class WordMap {
 
   // The word at a pixel, or −1.
   wordAt(x, y) {
-    this.#index ??= new SpatialIndex(this.positions);
     const { across, up } = this.#viewport.camera;
-    const found = this.#found;
-    const fits = found ? (row) => found.has(row) : undefined;
-    return this.#index.nearest(...this.#viewport.at(x, y), REACH / across, REACH / up, fits);
+    const fits = this.#found ? (row) => this.#found.has(row) : undefined;
+    return nearestPoint(this.positions, ...this.#viewport.at(x, y), REACH / across, REACH / up, fits);
   }
 
   #hover(x, y) {
