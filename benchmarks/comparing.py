@@ -90,7 +90,9 @@ def main() -> None:
     parser.add_argument("--procrustes", action="store_true", help="separate closed forms too")
     parser.add_argument("--no-gensim", dest="gensim", action="store_false")
     options = parser.parse_args()
-    corpus = qwem.Corpus.from_files(options.text, vocab_size=options.vocab_size)
+    corpus = qwem.Corpus.from_files(
+        options.text, vocab_size=options.vocab_size, tokenizer="letters"
+    )
     dealt = deal(corpus, 2)
     few = corpus.restrict(300).documents(0, 200)
     compare_corpora({"first": few, "second": few}, dim=5, permutations=1)  # compiles
@@ -110,7 +112,7 @@ def main() -> None:
         )
         seconds = time.process_time() - start
         orders = {
-            "lower end of change": [each.word for each in found.changes],
+            "default order": [each.word for each in found.changes],
             "p-value": [
                 each.word
                 for each in sorted(found.changes, key=lambda each: (each.p_value, -each.ratio))
