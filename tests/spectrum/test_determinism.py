@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from in_threads import in_threads
-from qwem.spectrum import factorize, orthonormal
+from qwem.spectrum import factorize, krylov
 from spectrum.matrices import mstar_like, words
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def test_other_seeds_agree_to_the_tolerance() -> None:
 
 
 def test_a_basis_is_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orthonormal, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(krylov, "_BLOCK_ROWS", 7)
     rng = np.random.default_rng(0)
     start, image = rng.standard_normal((2, 50, 4)).astype(np.float32)
 
     def grow(*, cut: bool = True) -> np.ndarray:
-        basis = orthonormal.GrowingBasis(50, 20, np.dtype(np.float32), cut=cut)
+        basis = krylov.GrowingBasis(50, 20, np.dtype(np.float32), cut=cut)
         block, _ = basis.append(basis.orthogonal(start), image, 1e-6)
         basis.append(block, image[::-1], 1e-6)
         return basis.combine(np.eye(basis.size))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem.spectrum import factorize
-from qwem.spectrum.orthonormal import orthonormalize
+from qwem.spectrum.krylov import orthonormalize
 from spectrum.matrices import CASES, words
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from qwem.spectrum import factorize
-from qwem.spectrum.selection import fix_signs
+from qwem.spectrum.spectrum import fix_signs
 from spectrum.matrices import CASES, mstar_like, words
 
 if TYPE_CHECKING:

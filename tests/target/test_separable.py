@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qwem.errors import ConvergenceError
-from qwem.target.separable import TOLERANCE, separate
+from qwem.target.building import TOLERANCE, separate
 
 
 def zipf_counts(size: int, largest: float = 2e6, exponent: float = 1.1) -> np.ndarray:

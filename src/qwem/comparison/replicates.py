@@ -14,7 +14,7 @@ from qwem.errors import RankError
 from qwem.model.fitting import build_target
 from qwem.polish import Polished, polish
 from qwem.spectrum import factorize
-from qwem.spectrum.selection import fix_signs
+from qwem.spectrum.spectrum import fix_signs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

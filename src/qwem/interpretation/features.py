@@ -12,7 +12,7 @@ from qwem.dynamics import closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.model import Model
-from qwem.spectrum.selection import fix_signs
+from qwem.spectrum.spectrum import fix_signs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -118,7 +118,7 @@ class ClosedForm:
         shrinkage
             That of the rows, where the target has any; by default the target's own.
         """
-        from qwem.target.rows import target_rows
+        from qwem.target.targets import target_rows
 
         settings, words = dict(self.spectrum.target_settings), self.spectrum.vocabulary.counts
         if shrinkage is not None and "shrinkage" in settings:

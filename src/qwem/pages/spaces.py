@@ -13,7 +13,7 @@ from qwem._internal.arrays import blocks, principal_axes
 from qwem.dynamics import ClosedFormDynamics, closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.spectrum.selection import fix_signs
+from qwem.spectrum.spectrum import fix_signs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,7 @@ from qwem._internal.arrays import blocks
 from qwem._internal.resources import blas_threads, require_memory
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov, lapack
-from qwem.spectrum.selection import Eigenpairs, Request, fix_signs
-from qwem.spectrum.spectrum import Spectrum
+from qwem.spectrum.spectrum import Eigenpairs, Request, Spectrum, fix_signs
 from qwem.target import Target
 
 if TYPE_CHECKING:

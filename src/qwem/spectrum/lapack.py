@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from qwem.errors import SettingError
-from qwem.spectrum.selection import Eigenpairs, Request, select
+from qwem.spectrum.spectrum import Eigenpairs, Request, select
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

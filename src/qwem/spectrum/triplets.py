@@ -11,7 +11,7 @@ from qwem._internal import artefact
 from qwem.corpus import Vocabulary
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov
-from qwem.spectrum.selection import Request, fix_signs
+from qwem.spectrum.spectrum import Request, fix_signs
 
 if TYPE_CHECKING:
     import os

@@ -1,6 +1,5 @@
 """Cooccurrence → Target: M*, PMI, PPMI, SimCLR, any contrastive loss, and their reweightings."""
 
-from qwem.target.asymmetric import asymmetric_mstar
 from qwem.target.reweighting import (
     Reweighting,
     negative_sampling,
@@ -10,7 +9,14 @@ from qwem.target.reweighting import (
     word_probability,
 )
 from qwem.target.target import Target
-from qwem.target.targets import contrastive_target, mstar, pmi, ppmi, simclr_target
+from qwem.target.targets import (
+    asymmetric_mstar,
+    contrastive_target,
+    mstar,
+    pmi,
+    ppmi,
+    simclr_target,
+)
 
 __all__ = [
     "Reweighting",

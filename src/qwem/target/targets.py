@@ -1,4 +1,4 @@
-"""The targets: M*, PMI, PPMI, SimCLR's, and that of any contrastive loss.
+"""The targets: M*, PMI, PPMI, SimCLR's, that of any contrastive loss, and their rows for new words.
 
 Each is a `Formula` for the entry of a pair, which `build` applies to all pairs.
 """
@@ -7,28 +7,82 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
+from scipy import sparse
 
 from qwem.errors import SettingError
-from qwem.target.building import TargetOptions, build
-from qwem.target.derivatives import (
-    LOGISTIC_MINUS,
-    LOGISTIC_PLUS,
-    Derivatives,
-    LossSide,
-    derivatives_at_zero,
-)
+from qwem.target.building import ALWAYS_DENSE_SIZE, TargetOptions, build, fill_entries
 from qwem.target.reweighting import negative_sampling, setting31, unweighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+    from scipy.sparse.linalg import LinearOperator
 
     from qwem.cooccurrence import Cooccurrence
+    from qwem.target.reweighting import Reweighting
     from qwem.target.target import Target
+
+_NODES = 19
+_AGREEMENT = 1e-8
+_NEGLIGIBLE = 1e-10
+
+
+class Derivatives(NamedTuple):
+    """The first and second derivative of one side of a loss, f⁺ or f⁻, at 0."""
+
+    first: float
+    second: float
+
+
+LossSide: TypeAlias = "Callable[[float], Any] | Derivatives"
+"""f⁺ or f⁻: a function of a number, or its derivatives at 0 where these are known."""
+
+LOGISTIC_PLUS = Derivatives(-0.5, 0.25)
+"""Of word2vec's f⁺(x) = log(1 + e⁻ˣ)."""
+LOGISTIC_MINUS = Derivatives(0.5, 0.25)
+"""Of word2vec's f⁻(x) = log(1 + eˣ)."""
+
+
+def derivatives_at_zero(function: LossSide) -> Derivatives:
+    """Return the first two derivatives of a smooth function at 0.
+
+    They are those of the polynomial through 19 Chebyshev nodes on [−h, h]. The interval is halved
+    from h = 1 until two in a row agree to 1e-8 of the derivatives' size; then analytic functions
+    are exact to about 1e-11 of it, and a derivative below 1e-10 of it is taken for 0. A function
+    with a kink at 0 never agrees, and is refused.
+
+    >>> round(derivatives_at_zero(np.cos).second, 10)
+    -1.0
+    """
+    if isinstance(function, Derivatives):
+        return function
+    previous = None
+    for halvings in range(12):
+        current = _differentiate(function, 0.5**halvings)
+        if previous is not None and current is not None:
+            size = max(1e-3, *map(abs, current))
+            if all(abs(a - b) <= _AGREEMENT * size for a, b in zip(previous, current, strict=True)):
+                return Derivatives(*(d if abs(d) > _NEGLIGIBLE * size else 0.0 for d in current))
+        previous = current
+    raise SettingError(
+        "A side of the loss has no first and second derivative at 0 that could be found to 1e-8; "
+        "give a smooth function of a number, or its Derivatives(first, second)."
+    )
+
+
+def _differentiate(function: Callable[[float], Any], reach: float) -> Derivatives | None:
+    nodes = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
+    with np.errstate(all="ignore"):
+        values = np.array([float(function(float(reach * node))) for node in nodes])
+    if not np.all(np.isfinite(values)):
+        return None
+    series = np.polynomial.chebyshev.Chebyshev.fit(nodes, values, _NODES - 1, domain=[-1, 1])
+    first, second = series.deriv(1)(0.0), series.deriv(2)(0.0)
+    return Derivatives(float(first / reach), float(second / reach**2))
 
 
 PMI_FLOOR = 1e-25
@@ -244,3 +298,111 @@ def _ppmi_formula(shift: float) -> Formula:
 def _require_finite(name: str, value: float) -> None:
     if not math.isfinite(value):
         raise SettingError(f"{name} must be a finite number, not {value}.")
+
+
+# Factors of Ψ⁺ and Ψ⁻ that leave the entries of a target as they are.
+_CANCELLING = {"setting31", "rank_one", "subsampling"}
+
+
+def target_rows(
+    settings: Mapping[str, Any],
+    word_counts: NDArray[np.int64],
+    pair_counts: sparse.csr_array[Any],
+    occurrences: ArrayLike,
+) -> NDArray[np.float64]:
+    """Return the rows that new words would have in a target, from their counts with its words.
+
+    Parameters
+    ----------
+    settings
+        The target's `settings`: they name its formula and say how many pairs it was made of.
+    word_counts
+        The counts of the target's words.
+    pair_counts
+        How often each new word met each word of the target, one row per new word.
+    occurrences
+        How often each new word occurred.
+
+    The row of a word that is in the target is its own row there:
+
+    >>> from qwem import Cooccurrence
+    >>> from qwem.target import mstar
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> target = mstar(counts, shrinkage=1.0)
+    >>> pairs = counts.symmetric.tocsr()
+    >>> rows = target_rows(target.settings, counts.word_counts, pairs, counts.word_counts)
+    >>> bool(np.allclose(rows, target.toarray()))
+    True
+    """
+    if "pair_total" not in settings:
+        raise SettingError(
+            "This target was not made of counts, or of some that aren't recorded, so new words "
+            "have no rows in it; fit from text or counts."
+        )
+    negatives = 1.0
+    for factor in settings["reweighting"]:
+        if factor["name"] == "negative_sampling" and factor["exponent"] == 1:
+            negatives *= factor["negatives"]
+        elif factor["name"] not in _CANCELLING:
+            raise SettingError(
+                f"New words have no rows in a target that is reweighted by {factor['name']}."
+            )
+    probability = word_counts / word_counts.sum()
+    share = np.asarray(occurrences, dtype=np.float64) / word_counts.sum()
+    left = negatives * settings["pair_total"] * share[:, None]
+    entries = np.empty(pair_counts.shape)
+    fill_entries(pair_counts, formula_of(settings), (left, probability[None, :]), entries)
+    return entries
+
+
+def asymmetric_mstar(
+    counts: Cooccurrence,
+    reweighting: Reweighting | None = None,
+    *,
+    dtype: DTypeLike = np.float32,
+    dense: bool | None = None,
+) -> NDArray[Any] | LinearOperator:
+    """Return M*_ij = 2 (Ψ⁺P_ij − Ψ⁻_ij P_iP_j) / (Ψ⁺P_ij + Ψ⁻_ij P_iP_j) for any Ψ⁻.
+
+    word2vec draws contexts, not words, from P_j^¾, so its Ψ⁻ and its target are not symmetric:
+    ``setting31() * negative_sampling(symmetrize=None)``. `qwem.spectrum.singular_triplets` solves
+    it. For large vocabularies the result is a SciPy operator, −2 plus a sparse matrix; for small
+    ones, or with ``dense=True``, it is an array.
+
+    >>> from qwem import Cooccurrence
+    >>> from qwem.target import negative_sampling
+    >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
+    >>> asymmetric_mstar(counts, setting31() * negative_sampling(0.75, 1.0, None)).round(3)
+    array([[-0.042,  0.089],
+           [ 0.36 , -2.   ]], dtype=float32)
+    """
+    reweighting = setting31() if reweighting is None else reweighting
+    pairs: Any = reweighting.weighted_counts(counts)
+    left, right = reweighting.expected_counts(counts)
+    if dense is None:
+        dense = len(left) <= ALWAYS_DENSE_SIZE
+    if dense:
+        seen = pairs if isinstance(pairs, np.ndarray) else pairs.toarray()
+        expected = left @ right
+        return (2 * (seen - expected) / (seen + expected)).astype(dtype)
+    from scipy.sparse.linalg import LinearOperator
+
+    stored: Any = sparse.csr_array(pairs, copy=True).astype(np.float64)
+    rows = np.repeat(np.arange(len(left)), np.diff(stored.indptr))
+    expected = np.zeros(stored.nnz)
+    for term in range(left.shape[1]):
+        expected += left[rows, term] * right[term, stored.indices]
+    stored.data = (4 * stored.data / (stored.data + expected)).astype(dtype)  # M* + 2
+    back = stored.T.tocsr()
+
+    def product(matrix: Any) -> Any:
+        return lambda block: matrix @ block - 2 * block.sum(axis=0)
+
+    return LinearOperator(
+        stored.shape,
+        matvec=product(stored),
+        rmatvec=product(back),
+        matmat=product(stored),
+        rmatmat=product(back),
+        dtype=np.dtype(dtype),
+    )

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 
-from qwem.target.derivatives import derivatives_at_zero
+from qwem.target.targets import derivatives_at_zero
 
 PairCost: TypeAlias = Callable[[jax.Array], jax.Array]
 """f⁺ or f⁻, applied to a JAX array element by element."""
