@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from qwem import Embedding
+from qwem.comparison.results import Estimates
 from qwem.errors import DataError, SettingError
 from qwem.interpretation import Geometry, Shape, geometry
 from qwem.interpretation.shapes import built_in_shapes
@@ -163,3 +164,37 @@ def test_every_shape_that_comes_with_qwem_can_be_tested_and_drawn(name: str) -> 
     places, kernel = found.plot().axes
     assert {text.get_text() for text in places.texts} == set(shape.words)
     assert len(kernel.lines) + len(kernel.patches) > 0
+
+
+class Folds:
+    """A circle of months that is noisy in other ways without each fold of documents."""
+
+    def __init__(self, noise: float) -> None:
+        shape = built_in_shapes()["months"]
+        rng = np.random.default_rng(0)
+        kernel = np.exp(-shape.distances() / 2) + 0.3 * np.eye(12)
+        self.embedding = embedded(shape, kernel)
+        self.replicates = [
+            Embedding(
+                shape.words, self.embedding.vectors + noise * rng.standard_normal((12, 12)) / 10
+            )
+            for _ in range(8)
+        ]
+
+    def estimate(self, function: Any) -> Estimates:
+        values = np.array(function(self.embedding))
+        others = np.array([function(one) for one in self.replicates])
+        return Estimates(tuple(map(str, range(len(values)))), values, others, "jackknife")
+
+
+def test_a_model_with_folds_has_intervals() -> None:
+    found = [geometry(Folds(noise), "months", permutations=19) for noise in (0.1, 1.0)]
+    widths = [np.diff(one.intervals)[:, 0] for one in found]
+    assert np.all(widths[0] < widths[1])
+    for row, (low, high) in zip(found[0].rows(), found[0].intervals, strict=True):
+        assert low <= row["value"] <= high
+        assert (row["low"], row["high"]) == (low, high)
+    assert found[0].shown().chart == "intervals"
+    plain = geometry(Folds(0.1).embedding, "months", permutations=19)
+    assert "low" not in plain.rows()[0]
+    assert plain.held == found[0].held

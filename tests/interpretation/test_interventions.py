@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Cooccurrence, Corpus
@@ -35,6 +35,7 @@ def passages(words: list[str], within: int) -> list[list[str]]:
     return [part for part in parts if part]
 
 
+@settings(max_examples=40)
 @given(documents, st.integers(1, 6))
 def test_passages_are_cut_out_and_nothing_else(texts: list[list[str]], within: int) -> None:
     corpus = Corpus.from_documents([[*LISTED], *texts], min_count=1)
@@ -55,3 +56,15 @@ def test_passages_are_cut_out_and_nothing_else(texts: list[list[str]], within: i
 def test_words_that_are_not_there_are_refused() -> None:
     with pytest.raises(SettingError, match="Only 1 of the 2 words"):
         without(Corpus.from_documents(["a b"]), ["a", "x"])
+
+
+def test_documents_are_left_out_by_any_condition() -> None:
+    corpus = Corpus.from_documents(["a b c", "b c", "c a", "b b"], min_count=1)
+    found = without(corpus, lambda words: "a" in words)
+    alone = Corpus.from_documents(["b c", "b b"], min_count=1)
+    words = [corpus.vocabulary.words[token] for token in found.tokens]
+    assert words == [alone.vocabulary.words[token] for token in alone.tokens]
+    assert found.offsets.tolist() == alone.offsets.tolist()
+    assert found.settings["without"] == {"documents": 2}
+    with pytest.raises(SettingError, match="leaves no document"):
+        without(corpus, lambda words: len(words) > 0)

@@ -85,8 +85,8 @@ CONCEPT = {
     shapes=Option(
         str,
         "test whether words lie as their positions say: months, weekdays, numbers, years, cities, "
-        "countries, family, living, or KIND:FILE with a word and its position per line (KIND is "
-        "cycle, line, plane, sphere, tree or attributes)",
+        "countries, family, living, artefacts, or KIND:FILE with a word and its position per line "
+        "(KIND is cycle, line, plane, sphere, tree or attributes)",
         "S",
         several=True,
     ),
@@ -171,7 +171,9 @@ def _test_shapes(options: argparse.Namespace) -> None:
     from qwem.model import Model
 
     whole = kind_of(options.model) == "model" and options.dim is None
-    source = Model.load(options.model) if whole else load_embedding(options)
+    source: Any = load_stability(options)
+    if source is None:
+        source = Model.load(options.model) if whole else load_embedding(options)
     found = []
     for name in options.shapes:
         kind, colon, file = name.partition(":")

@@ -8,13 +8,13 @@ eigenvectors are then known (Fourier modes on a cycle), and with them where the 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from qwem._internal.arrays import unit_rows
 from qwem._internal.figures import SEQUENCE, new_figure, styled
-from qwem._internal.results import Result
+from qwem._internal.results import Chart, Result
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence import Cooccurrence
 from qwem.embedding import Embedding
@@ -25,9 +25,11 @@ from qwem.spectrum import Spectrum
 from qwem.target import Target, mstar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
 
@@ -79,6 +81,13 @@ class Geometry(Result):
     permutations: int
     missing: tuple[str, ...] = ()
     """Words of the shape that the model does not have."""
+    intervals: tuple[tuple[float, float], ...] = ()
+    """95 % intervals over documents of invariance, held and decoding, of a model with folds."""
+
+    @property
+    def chart(self) -> Chart:  # type: ignore[override]
+        """Draw intervals beside the rows, where there are any."""
+        return "intervals" if self.intervals else ""
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per question: the number, what chance gives, and its p-value."""
@@ -89,7 +98,10 @@ class Geometry(Result):
         if self.decoding is not None:
             questions.append(("positions decoded (R²)", self.decoding, None, self.decoding_p))
         names = ("what", "value", "by chance", "p")
-        return [dict(zip(names, row, strict=True)) for row in questions]
+        rows: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in questions]
+        for row, (low, high) in zip(rows, self.intervals, strict=False):
+            row |= {"low": low, "high": high}
+        return rows
 
     def heading(self) -> str:
         """Return what was tested."""
@@ -110,8 +122,19 @@ class Geometry(Result):
         return {**plain, "words": list(self.shape.words)}
 
 
+class Replicated(Protocol):
+    """A model with replicates from folds of its documents, such as `qwem.comparison.Stability`."""
+
+    @property
+    def embedding(self) -> Embedding:
+        """The embedding of all documents."""
+
+    def estimate(self, function: Callable[[Embedding], ArrayLike]) -> Any:
+        """Return numbers that depend on an embedding, with their errors over documents."""
+
+
 def geometry(
-    source: Model | Embedding | Spectrum | Target | Cooccurrence,
+    source: Model | Embedding | Spectrum | Target | Cooccurrence | Replicated,
     shape: Shape | str,
     *,
     permutations: int = 1_000,
@@ -127,10 +150,11 @@ def geometry(
     ----------
     source
         A model (its closed form has M*, its vectors are decoded), vectors (their inner products
-        stand for M*), a spectrum, or counts or a target, whose block is exact.
+        stand for M*), a spectrum, or counts or a target, whose block is exact. A model with folds
+        (`qwem.comparison.stability`) is judged by its vectors, and has intervals over documents.
     shape
         Words with positions, or the name of a list that comes with qwem: months, weekdays, numbers,
-        years, cities, countries, family, living.
+        years, cities, countries, family, living, artefacts.
     permutations, seed
         How many to draw, and from which seed.
 
@@ -142,33 +166,30 @@ def geometry(
     (1.0, 1.0, 0.01)
     """
     require_whole("permutations", permutations, least=1)
-    wanted = _shape_of(shape)
+    wanted, folds = _shape_of(shape), None
+    if not isinstance(source, Model | Embedding | Spectrum | Target | Cooccurrence):
+        folds = source
+        source = folds.embedding
     known = wanted.known_in(source.vocabulary)
-    block, vectors = _block(source, known.words)
     rng = np.random.default_rng(seed)
-    orders = [rng.permutation(len(block)) for _ in range(permutations)]
-
-    fit, count = _KernelFit(known), _mode_count(known)
+    fit, points = _KernelFit(known), known.coordinates()
+    block, vectors = _block(source, known.words)
     learned = _positive_part(_centred(block))
-
-    def measured(order: NDArray[np.integer]) -> tuple[Array, Array, float, float]:
-        """Return the kernel's coefficients, its modes, its R² and the variance that modes hold."""
-        moved, words = block[np.ix_(order, order)], learned[np.ix_(order, order)]
-        coefficients, explained = fit.of(moved)
-        modes = _leading_modes(fit.kernel(coefficients, float(np.trace(words))), count)
-        return coefficients, modes, explained, _held(words, modes)
-
-    coefficients, modes, invariance, share = measured(np.arange(len(block)))
-    null = np.array([measured(order)[2:] for order in orders])
-
+    coefficients, modes, invariance, share = fit.measured(block, learned)
+    orders = [rng.permutation(len(block)) for _ in range(permutations)]
+    null = np.array(
+        [fit.measured(block[at], learned[at])[2:] for at in (np.ix_(one, one) for one in orders)]
+    )
     decoding = decoding_p = None
     if vectors is not None:
-        points = known.coordinates()
         decoder = _Decoder(vectors)
         decoding = decoder.score(points)
-        shuffled = np.array([decoder.score(points[order]) for order in orders])
-        decoding_p = _p_value(decoding, shuffled)
+        decoding_p = _p_value(decoding, np.array([decoder.score(points[one]) for one in orders]))
     found, disparity = _towards(_leading_modes(learned, modes.shape[1]), modes)
+    intervals: tuple[tuple[float, float], ...] = ()
+    if folds is not None:
+        low, high = folds.estimate(lambda one: _numbers(one, known, fit)).confidence()
+        intervals = tuple(zip(low.tolist(), high.tolist(), strict=True))
     return Geometry(
         shape=known,
         invariance=invariance,
@@ -184,7 +205,16 @@ def geometry(
         disparity=disparity,
         permutations=permutations,
         missing=tuple(sorted(set(wanted.words) - set(known.words))),
+        intervals=intervals,
     )
+
+
+def _numbers(embedding: Embedding, shape: Shape, fit: _KernelFit) -> list[float]:
+    """Return invariance, held and decoding of vectors."""
+    block, vectors = _block(embedding, shape.words)
+    _, _, invariance, share = fit.measured(block, _positive_part(_centred(block)))
+    assert vectors is not None
+    return [invariance, share, _Decoder(vectors).score(shape.coordinates())]
 
 
 def _shape_of(shape: Shape | str) -> Shape:
@@ -250,6 +280,16 @@ class _KernelFit:
         coefficients = self._inverse @ entries
         rest, total = entries - self._columns @ coefficients, entries @ entries
         return coefficients, 1 - float(rest @ rest) / max(float(total), np.finfo(float).tiny)
+
+    def measured(self, block: Array, learned: Array) -> tuple[Array, Array, float, float]:
+        """Return the coefficients of the kernel, its modes, its R² and the variance that they hold.
+
+        `learned` is the part of the centred block that vectors can have.
+        """
+        coefficients, explained = self.of(block)
+        kernel = self.kernel(coefficients, float(np.trace(learned)))
+        modes = _leading_modes(kernel, _mode_count(self._shape))
+        return coefficients, modes, explained, _held(learned, modes)
 
     def kernel(self, coefficients: Array, variance: float) -> Array:
         """Return the fitted kernel, centred, with as much variance as the words have."""

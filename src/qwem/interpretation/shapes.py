@@ -242,6 +242,15 @@ lily plant/flower/garden, apple plant/fruit/orchard, pear plant/fruit/orchard,
 wheat plant/crop/grain, barley plant/crop/grain, rice plant/crop/grain"""
 
 
+_ARTEFACTS = """car vehicle/road, truck vehicle/road, bus vehicle/road, ship vehicle/water,
+boat vehicle/water, aircraft vehicle/air, helicopter vehicle/air, train vehicle/rail,
+locomotive vehicle/rail, piano instrument/keys, organ instrument/keys, violin instrument/strings,
+guitar instrument/strings, trumpet instrument/wind, flute instrument/wind, sword weapon/blade,
+knife weapon/blade, gun weapon/fire, rifle weapon/fire, cannon weapon/fire, church building/sacred,
+temple building/sacred, cathedral building/sacred, castle building/defence, tower building/defence,
+fort building/defence"""
+
+
 def built_in_shapes() -> dict[str, Shape]:
     """Return the shapes that come with qwem, by name.
 
@@ -259,31 +268,41 @@ def built_in_shapes() -> dict[str, Shape]:
         _table("countries", "sphere", _COUNTRIES, _numbers),
         _table("family", "attributes", _FAMILY, _numbers),
         _table("living", "tree", _LIVING, str.strip),
+        _table("artefacts", "tree", _ARTEFACTS, str.strip),
     )
     return {shape.name: shape for shape in found}
 
 
-def without(corpus: Corpus, words: Sequence[str], *, within: int = 16) -> Corpus:
-    """Return a corpus without the passages in which two different ones of some words meet.
+def without(
+    corpus: Corpus, condition: Sequence[str] | Callable[[list[str]], bool], *, within: int = 16
+) -> Corpus:
+    """Return a corpus without the passages, or the documents, that a condition describes.
 
-    A passage reaches from one of the words to the next, if they are at most `within` words apart.
-    It is cut out, and what stood before and after it become two documents. So no window of that
-    width has two of the words any more, and everything else is counted as before.
+    Given words, it leaves out the passages in which two different ones of them meet. A passage
+    reaches from one of the words to the next, if they are at most `within` words apart. It is cut
+    out, and what stood before and after it become two documents. So no window of that width has two
+    of the words any more, and everything else is counted as before.
 
     Parameters
     ----------
     corpus
         The text.
-    words
-        For example the months.
+    condition
+        Words, for example the months; or a function of the words of a document, which is left out
+        where that returns true.
     within
-        How far apart two of them may be and still meet: at least the window of the counts.
+        How far apart two of the words may be and still meet: at least the window of the counts.
 
     >>> from qwem import Corpus
     >>> text = Corpus.from_documents(["rain in may and june then sun", "sun in june"])
     >>> [len(text), len(without(text, ["may", "june"], within=5))]
     [2, 3]
+    >>> len(without(text, lambda words: "rain" in words))
+    1
     """
+    if callable(condition):
+        return _without_documents(corpus, condition)
+    words = condition
     require_whole("within", within, least=1)
     known = [index for word in words if (index := corpus.vocabulary.get(word)) is not None]
     if len(known) < 2:
@@ -307,4 +326,24 @@ def without(corpus: Corpus, words: Sequence[str], *, within: int = 16) -> Corpus
         tokens=tokens[kept],
         offsets=ends[np.unique(np.concatenate([offsets, starts]))],
         settings={**corpus.settings, "without": {"words": list(words), "within": within}},
+    )
+
+
+def _without_documents(corpus: Corpus, condition: Callable[[list[str]], bool]) -> Corpus:
+    tokens, offsets, words = np.asarray(corpus.tokens), corpus.offsets, corpus.vocabulary.words
+    lengths = np.diff(offsets)
+    kept = np.array(
+        [
+            not condition([words[token] for token in document if token < len(words)])
+            for document in np.split(tokens, offsets[1:-1])
+        ],
+        dtype=bool,
+    )
+    if not kept.any():
+        raise SettingError("The condition leaves no document.")
+    return replace(
+        corpus,
+        tokens=tokens[np.repeat(kept, lengths)],
+        offsets=np.concatenate(([0], np.cumsum(lengths[kept]))),
+        settings={**corpus.settings, "without": {"documents": int(np.sum(~kept))}},
     )
