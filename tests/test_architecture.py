@@ -143,6 +143,23 @@ def test_no_name_of_the_corridor_speaks_of_a_cluster(room: str) -> None:
                 assert not FOREIGN.search(name), f"{room}/{file.name} has the name {name}"
 
 
+def test_every_result_has_the_one_base() -> None:
+    """What is shown as text, plain data, data frame or HTML is a `Result`, or a part of one."""
+    bases = {}
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                shows = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+                names = {ast.unparse(base) for base in node.bases}
+                bases[node.name] = (file.name, names, shows & {"to_text", "to_dict", "to_pandas"})
+    known = {"Plain", "Result", "ShownTable"}
+    while more := {name for name, (_, names, _) in bases.items() if names & known} - known:
+        known |= more
+    others = {name for name, (_, _, shows) in bases.items() if shows} - known
+    assert others <= {"Scale"}, "settings of a run, which are no result"
+    assert len(known) > 20
+
+
 def test_a_fit_can_be_followed_in_a_bounded_number_of_files(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n".join(small_wiki(60)), encoding="utf-8")

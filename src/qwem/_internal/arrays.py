@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-Part = TypeVar("Part")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -38,26 +37,26 @@ def blocks(count: int, each: int = 1, *, most: int = ENTRIES) -> list[slice]:
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def even_cuts(start: int, stop: int, parts: int) -> NDArray[np.int64]:
-    """Return the `parts` + 1 places that cut a range into equal parts, its ends included.
+def even_cuts(start: int, stop: int, count: int) -> NDArray[np.int64]:
+    """Return the `count` + 1 bounds of equal blocks of a range, its ends included.
 
     >>> even_cuts(0, 10, 3).tolist()
     [0, 3, 6, 10]
     """
-    return np.linspace(start, stop, parts + 1).astype(np.int64)
+    return np.linspace(start, stop, count + 1).astype(np.int64)
 
 
-def cut_evenly(ends: NDArray[Any], pieces: int) -> list[tuple[int, int]]:
-    """Cut rows into at most `pieces` runs with about equally many entries.
+def cut_evenly(ends: NDArray[Any], count: int) -> list[tuple[int, int]]:
+    """Cut rows into at most `count` blocks with about equally many entries.
 
-    Row r has the entries from ``ends[r]`` up to ``ends[r + 1]``, as in a CSR matrix. Each run is
+    Row r has the entries from ``ends[r]`` up to ``ends[r + 1]``, as in a CSR matrix. Each block is
     (first row, row after the last).
 
     >>> cut_evenly(np.array([0, 5, 6, 7, 8]), 2)
     [(0, 1), (1, 4)]
     """
     rows = len(ends) - 1
-    inner = np.searchsorted(ends, np.linspace(0, int(ends[-1]), pieces + 1)[1:-1])
+    inner = np.searchsorted(ends, np.linspace(0, int(ends[-1]), count + 1)[1:-1])
     cuts = np.unique(np.concatenate(([0], inner.clip(max=rows), [rows])))
     return list(pairwise(cuts.tolist()))
 
@@ -67,15 +66,18 @@ def stored_blocks(indptr: NDArray[Any]) -> list[slice]:
     return [slice(*run) for run in cut_evenly(indptr, -(-int(indptr[-1]) // ENTRIES) or 1)]
 
 
-def for_each(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
-    """Call `work` on every part, on several threads; it must write to its own part only."""
-    workers = min(thread_count(), len(parts))
+def for_each(work: Callable[[Item], object], items: Sequence[Item]) -> None:
+    """Call `work` on every item, such as a block of rows, on several threads.
+
+    It must write to its own block only.
+    """
+    workers = min(thread_count(), len(items))
     if workers <= 1:
-        for part in parts:
-            work(part)
+        for item in items:
+            work(item)
         return
     with ThreadPoolExecutor(workers) as pool:
-        for _ in pool.map(work, parts):
+        for _ in pool.map(work, items):
             pass
 
 
@@ -138,10 +140,10 @@ def principal_axes(
     >>> values, np.abs(left).tolist()
     (array([2., 1.]), [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     """
-    parts = blocks(len(vectors), vectors.shape[1], most=_BLOCK_NUMBERS)
+    all_rows = blocks(len(vectors), vectors.shape[1], most=_BLOCK_NUMBERS)
     gram = np.zeros((vectors.shape[1],) * 2)
-    for part in parts:
-        wide = vectors[part].astype(np.float64)
+    for rows in all_rows:
+        wide = vectors[rows].astype(np.float64)
         gram += wide.T @ wide
     squares, axes = np.linalg.eigh(gram)
     squares, axes = squares[::-1], axes[:, ::-1]
@@ -150,8 +152,8 @@ def principal_axes(
     kept = int(np.sum(squares > max(rounding * squares[0], 0.0)))
     values = np.sqrt(squares[:kept])
     left = np.empty((len(vectors), kept), dtype=np.float32)
-    for part in parts:
-        left[part] = vectors[part].astype(np.float64) @ (axes[:, :kept] / values)
+    for rows in all_rows:
+        left[rows] = vectors[rows].astype(np.float64) @ (axes[:, :kept] / values)
     return left, values
 
 

@@ -169,8 +169,8 @@ Array = np.ndarray[Any, Any]
 LANES = 32
 """How many columns of the dense block are multiplied at once, in vector registers."""
 
-_TILE_ENTRIES = 1 << 20
-"""Entries of the dense block in a tile: 4 MB in float32, which fits the cores' shared cache."""
+_CACHED_ENTRIES = 1 << 20
+"""Entries of the dense block that are read while all rows pass: 4 MB, which fit a shared cache."""
 
 
 def multiply(matrix: sparse.csr_array[Any], vectors: NDArray[Any]) -> NDArray[Any]:
@@ -245,20 +245,20 @@ def _add_entries(
 def multiply_rows(indptr: Array, indices: Array, data: Array, block: Array, out: Array) -> None:
     """Add some rows of a sparse matrix times `block` to `out`; `indptr` belongs to the rows.
 
-    Columns, which must be sorted in each row, are taken in tiles: the part of `block` that a tile
-    needs stays in the cache while all the rows pass. Bytes read from it decide the time: `LANES`
+    Columns, which must be sorted in each row, are taken a range at a time: what a range needs of
+    `block` stays in the cache while all the rows pass. Bytes read from it decide the time: `LANES`
     numbers of `block` per stored entry, for as many multiplications.
     """
     columns = block.shape[1]
     whole = columns - columns % LANES
-    tile = max(1, _TILE_ENTRIES // max(1, columns))
+    step = max(1, _CACHED_ENTRIES // max(1, columns))
     reached = indptr[:-1].copy()
-    for end_of_tile in range(tile, block.shape[0] + tile, tile):
+    for end in range(step, block.shape[0] + step, step):
         for i in range(out.shape[0]):
             entry, last = reached[i], indptr[i + 1]
-            if entry == last or indices[entry] >= end_of_tile:
+            if entry == last or indices[entry] >= end:
                 continue
-            stop = entry + np.searchsorted(indices[entry:last], end_of_tile)
+            stop = entry + np.searchsorted(indices[entry:last], end)
             for first in range(0, whole, LANES):
                 _add_entries(indices, data, block, entry, stop, out, i, first)
             if whole < columns:

@@ -90,14 +90,14 @@ def even_runs(client: Any, words: Vocabulary, window: int) -> list[tuple[int, in
     return block_runs(expected_row_pairs(words.counts, 2 * window), thread_total(client))
 
 
-def block_runs(work: NDArray[Any], parts: int) -> list[tuple[int, int]]:
-    """Cut rows into at most `parts` runs of about equal work, between blocks that are polished.
+def block_runs(work: NDArray[Any], count: int) -> list[tuple[int, int]]:
+    """Cut rows into at most `count` runs of about equal work, between blocks that are polished.
 
     >>> block_runs(np.ones(300), 2)
     [(0, 128), (128, 300)]
     """
     ends = np.concatenate(([0.0], np.cumsum(work)))
-    starts = [first for first, _ in cut_evenly(ends, parts)]
+    starts = [first for first, _ in cut_evenly(ends, count)]
     whole = np.unique(np.round(np.array(starts) / BLOCK_ROWS).astype(int) * BLOCK_ROWS)
     cuts = [*whole[whole < len(work)].tolist(), len(work)]
     return list(pairwise(cuts))

@@ -39,7 +39,7 @@ class Block(NamedTuple):
 
     def csr(self, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return where the rows of a sparse matrix begin, their columns and their values."""
-        indptr, indices, data = (self.arrays[f"{name}.{part}"] for part in _CSR)
+        indptr, indices, data = (self.arrays[f"{name}.{array}"] for array in _CSR)
         return np.array(indptr), indices, data
 
 

@@ -65,27 +65,27 @@ def merge_words(paths: Sequence[Path], output: Path) -> None:
     with _writing(output) as write:
         while any(head is not None for head in heads):
             reached = min(head["word"][-1].as_py() for head in heads if head is not None)
-            parts = []
+            complete = []
             for number, head in enumerate(heads):
                 if head is None:
                     continue
                 # Words are sorted, so those up to here are the first ones.
                 size = pc.sum(pc.less_equal(head["word"], pa.scalar(reached, pa.large_string())))
-                parts.append(head.slice(0, size.as_py()))
+                complete.append(head.slice(0, size.as_py()))
                 rest = head.slice(size.as_py())
                 heads[number] = rest if rest.num_rows else next(lists[number], None)
-            write(_sum(parts))
+            write(_sum(complete))
 
 
-def _sum(parts: Sequence[Any]) -> Any:
+def _sum(tables: Sequence[Any]) -> Any:
     """Return the sum of lists of words, which are in the order of their spelling."""
     import pyarrow as pa
 
     from qwem.cluster._kernels import add_sorted
 
-    words = pa.concat_arrays([chunk for part in parts for chunk in part["word"].chunks])
-    counts = np.concatenate([part["count"].to_numpy() for part in parts])
-    lists = np.cumsum([0, *(part.num_rows for part in parts)])
+    words = pa.concat_arrays([chunk for table in tables for chunk in table["word"].chunks])
+    counts = np.concatenate([table["count"].to_numpy() for table in tables])
+    lists = np.cumsum([0, *(table.num_rows for table in tables)])
     places, sums = np.empty((2, counts.size), np.int64)
     found = add_sorted(*_packed(words), counts, lists, places, sums)
     columns = [words.take(pa.array(places[:found])), pa.array(sums[:found])]

@@ -105,13 +105,13 @@ def _fill(directory: Path, place: Path, name: str, write: Callable[[Path], None]
     kind = str(fields["kind"])
     inside = MODEL if kind == _REPLICATES else None
     for file in sorted(place.rglob("*")):
-        part = file.relative_to(place)
-        if part.parts[0] in (name, inside) or part == Path(METADATA_FILE):
+        own = file.relative_to(place)
+        if own.parts[0] in (name, inside) or own == Path(METADATA_FILE):
             continue
         if file.is_dir():
-            (directory / part).mkdir()
+            (directory / own).mkdir()
         else:
-            _link(file, directory / part)
+            _link(file, directory / own)
     if inside is None:
         write(directory)
     else:

@@ -318,7 +318,7 @@ def settings_of(
 
 
 def _counting_of(counts: Cooccurrence) -> dict[str, Any]:
-    """Return how counts were made: windows where known, subsampling where all parts agree."""
+    """Return how counts were made: windows where known, subsampling where all sources agree."""
     made: dict[str, Any] = {}
     if counts.weights is not None:
         made |= {"window": counts.window, "weights": _name_of_weights(counts.weights)}
@@ -352,7 +352,7 @@ def recorded_subsampling(
 ) -> tuple[float | None, NDArray[np.int64]]:
     """Return the threshold of subsampling, if there was any, and how frequent words were before it.
 
-    It is told by the counts of the words and the `sources` of these.
+    Both are derived from the counts of the words and the `sources` of these.
     """
     import numpy as np
 
@@ -360,7 +360,7 @@ def recorded_subsampling(
     if not subsampled:
         return None, vocabulary.counts
     before, words = _before(vocabulary.counts, subsampled), subsampled[0]["words"]
-    # Acceptance takes shares; a word that is not counted makes them those of the whole text.
+    # Words are kept by their probabilities in the whole text, which has words that are not counted.
     frequencies = np.rint(before * words / before.sum()).astype(np.int64)
     return subsampled[0]["subsample"], frequencies
 

@@ -253,11 +253,11 @@ def _without(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
     batch_of = np.searchsorted(state.batches[:, 0], numbers, side="right") - 1
     for batch in np.unique(batch_of):
         chosen = np.flatnonzero(batch_of == batch)
-        part = _spread(source, chosen, numbers[chosen])
+        documents_left = _spread(source, chosen, numbers[chosen])
         if batch > 0:
-            waiting -= Counter(_occurring_words(part))
-        part = part.recode(state.words_of_batch(batch), oov=state.oov)
-        counts -= _count(state, part, int(numbers[chosen].min()))
+            waiting -= Counter(_occurring_words(documents_left))
+        recoded = documents_left.recode(state.words_of_batch(batch), oov=state.oov)
+        counts -= _count(state, recoded, int(numbers[chosen].min()))
     return replace(
         state, counts=_occurring(counts), documents=documents, waiting=_vocabulary(waiting)
     )
@@ -271,11 +271,11 @@ def _count(state: UpdateState, corpus: Corpus, first_document: int) -> Cooccurre
             "count it yourself, and give the counts."
         )
     source = state.counts.sources[0]
-    thinning = {name: source[name] for name in ("subsample", "seed", "draws") if name in source}
+    subsampling = {name: source[name] for name in ("subsample", "seed", "draws") if name in source}
     return Cooccurrence.count(
         replace(corpus, first_document=first_document),
         slots=state.counts.slots,
-        **thinning,
+        **subsampling,
     )
 
 
@@ -284,7 +284,7 @@ def _occurrences(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def _occurring_words(corpus: Corpus) -> dict[str, int]:
-    """Return how often each word occurs in a part of a corpus."""
+    """Return how often each word occurs in a corpus that was cut from another."""
     numbers = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary)).tolist()
     return dict(zip(corpus.vocabulary.words, numbers, strict=False))
 
