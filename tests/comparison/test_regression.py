@@ -137,7 +137,7 @@ def test_norms_are_debiased_by_the_covariance_of_clusters(inside: bool) -> None:
 @pytest.mark.parametrize("inside", [False, True])
 def test_leaving_out_a_cluster_is_as_exact_as_fitting_without_it(inside: bool) -> None:
     x, y, labels = data(np.random.default_rng(2), 11, inside=inside)
-    coefficients, debiased = fit_clusters(x, y, labels).left_out()
+    coefficients, debiased = fit_clusters(x, y, labels).left_out
     for cluster in range(11):
         kept = labels != cluster
         expected = slow(x[kept], y[kept], labels[kept])

@@ -13,7 +13,7 @@ from qwem._internal.results import Chart, Result, ShownTable, listed
 from qwem._internal.settings import require_whole
 from qwem.comparison.axes import axis
 from qwem.comparison.replicates import rotation
-from qwem.comparison.results import Interval, jackknife_variance, paragraph, student_quantile
+from qwem.comparison.results import jackknife_variance, paragraph, student_quantile
 from qwem.embedding import Embedding
 from qwem.interpretation import overlaps
 
@@ -232,7 +232,7 @@ class CorpusComparison(Result):
                 freedom.append(len(own) - 1)
         width = np.sqrt(bent) * [[student_quantile(0.95, each)] for each in freedom]
         middle = np.arctanh(np.clip(found, -1 + 1e-9, 1 - 1e-9))
-        low, high = Interval(np.tanh(middle - width), np.tanh(middle + width))
+        low, high = np.tanh(middle - width), np.tanh(middle + width)
         settings = {} if self.provenance is None else dict(self.provenance.settings)
         settings |= {"positive": list(ends.positive), "negative": list(ends.negative)}
         settings |= {"counts": {word: list(self[word].counts) for word in chosen}}
@@ -332,6 +332,11 @@ class CorpusComparison(Result):
         return paragraph(said, cited, self.provenance)
 
 
+def cosine_distances(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return 1 − the cosine of each row of one matrix with that row of the other."""
+    return np.asarray(1 - np.einsum("ij,ij->i", unit_rows(one), unit_rows(other)))
+
+
 @dataclass(frozen=True)
 class WordMove:
     """A word, how far it moved, and which of its ten nearest words are new or gone."""
@@ -418,7 +423,7 @@ def diff_models(before: Model, after: Model, *, topn: int = 10, least_count: int
     found = overlaps(before.spectrum.embedding(), after.spectrum.embedding())
     shared = found.words
     one, other = unit_rows(old[shared]), unit_rows(new[shared])
-    distances = 1 - np.sum((one @ rotation(one, other)) * other, axis=1)
+    distances = cosine_distances(one @ rotation(one, other), other)
     counts = old.vocabulary.counts[old.vocabulary.indices(shared)]
     often = np.flatnonzero(counts >= min(least_count, int(counts.max())))
     most = often[np.argsort(-distances[often], kind="stable")][:topn]

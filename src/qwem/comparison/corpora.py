@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from qwem._internal.arrays import unit_rows
 from qwem._internal.results import Provenance
 from qwem._internal.settings import require_choice, require_whole
-from qwem.comparison.changes import SURE, CorpusComparison, WordChange
+from qwem.comparison.changes import SURE, CorpusComparison, WordChange, cosine_distances
 from qwem.comparison.contexts import FoldTest, fold_statistics
 from qwem.comparison.folds import LARGEST_TEST, arrange, slices_of
 from qwem.comparison.permutation import assignments, pooled_p_values
@@ -164,7 +163,7 @@ def compare_corpora(
     }
     columns = {
         "change": changed.change,
-        "distance": distances(embeddings[first], embeddings[last]),
+        "distance": cosine_distances(embeddings[first], embeddings[last]),
         "ratio": ratios[0][0],
         **p_values,
     }
@@ -250,11 +249,6 @@ def _only(own: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     """Return words that one slice has and the other lacks, the most frequent first."""
     lacking = [(word, count) for word, count in own.items() if word not in other]
     return dict(sorted(lacking, key=lambda item: (-item[1], item[0])))
-
-
-def distances(one: NDArray[np.floating], other: NDArray[np.floating]) -> Array:
-    """Return 1 − the cosine of each row of one matrix with that row of the other."""
-    return 1 - np.einsum("ij,ij->i", unit_rows(one), unit_rows(other))
 
 
 def _embedder(

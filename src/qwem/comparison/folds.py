@@ -221,8 +221,8 @@ class Slices:
 
     slices: Mapping[str, Slice]
     settled: ResolvedSettings
-    sizes: Mapping[tuple[str, int], int]
-    """The tokens of each stratum of each slice."""
+    sizes: NDArray[np.int64]
+    """The tokens of each stratum of each slice, one row per slice."""
     others: Mapping[str, Mapping[str, int]]
     """For each slice the words that some other slice lacks, with their counts."""
     strata: tuple[str, ...]
@@ -239,17 +239,17 @@ class Slices:
 
     def folds_of(self, names: Sequence[str], total: int) -> FoldPlan:
         """Return the folds of a test of some slices, about `total` in proportion to their size."""
-        wanted = _proportional(
-            {cell: self.sizes[cell] for cell in self.sizes if cell[0] in names}, total
-        )
+        rows = [list(self.slices).index(name) for name in names]
+        wanted = np.zeros_like(self.sizes)
+        wanted[rows] = _proportional(self.sizes[rows], total)
         fold_of: list[Labels] = []
         slice_of: list[int] = []
         stratum_of: list[int] = []
-        for name, each in self.slices.items():
+        for numbers, (name, each) in zip(wanted, self.slices.items(), strict=True):
             own = np.full(len(each), -1)
             for stratum in np.unique(each.strata).tolist() if name in names else ():
                 counted = np.flatnonzero(each.strata == stratum)
-                for part in np.array_split(counted, min(wanted[name, stratum], len(counted))):
+                for part in np.array_split(counted, max(1, min(numbers[stratum], len(counted)))):
                     own[part] = len(slice_of)
                     slice_of.append(names.index(name))
                     stratum_of.append(stratum)
@@ -258,27 +258,15 @@ class Slices:
 
     def fold_weights(self, first: str, last: str) -> list[NDArray[np.float64]]:
         """Return the weight of each counted fold in two slices, with strata as large in both."""
-        shares = {
-            (name, stratum): self.sizes.get((name, stratum), 0)
-            / sum(size for cell, size in self.sizes.items() if cell[0] == name)
-            for name in (first, last)
-            for stratum in range(max(1, len(self.strata)))
-        }
-
-        def weight(name: str, stratum: int) -> float:
-            both = [shares[side, stratum] for side in (first, last)]
-            return sum(both) / 2 / shares[name, stratum] if all(both) else 0.0
-
-        return [
-            np.array(
-                [
-                    weight(name, stratum) if each == name else 0.0
-                    for each, own in self.slices.items()
-                    for stratum in own.strata.tolist()
-                ]
-            )
-            for name in (first, last)
-        ]
+        shares = dict(zip(self.slices, self.sizes / self.sizes.sum(axis=1)[:, None], strict=True))
+        both = (shares[first] > 0) & (shares[last] > 0)
+        common = (shares[first] + shares[last]) / 2
+        found = []
+        for name in (first, last):
+            weights = np.divide(common, shares[name], out=np.zeros_like(common), where=both)
+            own = [(each == name) * weights[part.strata] for each, part in self.slices.items()]
+            found.append(np.concatenate(own))
+        return found
 
 
 def slices_of(
@@ -303,28 +291,31 @@ def slices_of(
     least = settings.min_count if isinstance(settings.min_count, int) else MIN_COUNT
     vocabulary, others = _shared(found, least, settings.vocab_size)
     settled = resolve_auto(reading, vocabulary)
-    names: dict[Any, int] = {}
+    labels: dict[Any, int] = {}
     numbers, units = {}, {}
-    sizes: dict[tuple[str, int], int] = {}
     for name, corpus in found.items():
         units[name] = group_numbers("groups", None if groups is None else groups[name], len(corpus))
         numbers[name] = np.zeros(len(corpus), dtype=np.int64)
         if strata is not None:
             group_numbers(f"strata of {name}", strata[name], len(corpus))
-            numbers[name] = np.array([names.setdefault(x, len(names)) for x in strata[name]])
-        lengths = np.bincount(numbers[name], np.diff(corpus.offsets))
-        sizes |= {(name, stratum): int(lengths[stratum]) for stratum in np.unique(numbers[name])}
-    pair = {cell: size for cell, size in sizes.items() if cell[0] in (between or found)}
+            numbers[name] = np.array([labels.setdefault(x, len(labels)) for x in strata[name]])
+    sizes = np.array(
+        [
+            np.bincount(numbers[name], np.diff(corpus.offsets), minlength=max(1, len(labels)))
+            for name, corpus in found.items()
+        ]
+    ).astype(np.int64)
+    pair = [name in (between or found) for name in found]
     wanted = _proportional(sizes, min(LARGEST_TEST, folds * len(found)))
-    wanted |= _proportional(pair, 2 * folds)
+    wanted[pair] = _proportional(sizes[pair], 2 * folds)
     slices = {}
-    for name, corpus in found.items():
-        total = sum(size for cell, size in sizes.items() if cell[0] == name)
+    for place, (name, corpus) in enumerate(found.items()):
+        shares = sizes[place] / max(1, sizes[place].sum())
         # Multiples of the folds of a test, so that those are of equal size.
         own = {
-            stratum: number * -(-round(folds * sizes[name, stratum] / max(1, total)) // number)
-            for (each, stratum), number in wanted.items()
-            if each == name
+            stratum: number * -(-round(folds * shares[stratum]) // number)
+            for stratum in np.unique(numbers[name]).tolist()
+            for number in [max(1, int(wanted[place, stratum]))]
         }
         fold_of, fold_strata = _folds_in_strata(units[name], numbers[name], own, settled.seed)
         arranged = arrange(corpus.recode(vocabulary), fold_of, len(fold_strata))
@@ -335,26 +326,22 @@ def slices_of(
             documents=len(corpus),
             groups=int(units[name].max(initial=-1)) + 1,
         )
-    return Slices(slices, settled, sizes, others, tuple(map(str, names)))
+    return Slices(slices, settled, sizes, others, tuple(map(str, labels)))
 
 
-def _proportional(sizes: Mapping[tuple[str, int], int], total: int) -> dict[tuple[str, int], int]:
+def _proportional(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     """Return how many of about `total` folds each stratum of each slice has, by its size.
 
     Folds of similar size are exchangeable under the null hypothesis; those of a small slice would
     otherwise be noisier than those of a large one. A slice has at least two, so that for a very
     small one there are more in all.
     """
-    whole: dict[str, int] = {}
-    for (name, _), size in sizes.items():
-        whole[name] = whole.get(name, 0) + size
-    least = FEWEST_FOLDS * sum(whole.values()) / max(1, min(whole.values()))
+    whole = sizes.sum(axis=1)
+    least = FEWEST_FOLDS * whole.sum() / max(1, whole.min())
     total = max(total, min(round(least), max(LARGEST_TEST, FEWEST_FOLDS * len(whole))))
-    alone = len(sizes) == len(whole)
-    return {
-        cell: max(FEWEST_FOLDS if alone else 1, round(total * size / max(1, sum(whole.values()))))
-        for cell, size in sizes.items()
-    }
+    fewest = FEWEST_FOLDS if np.count_nonzero(sizes) == len(whole) else 1
+    shares = sizes / max(1, whole.sum())
+    return np.where(sizes > 0, np.maximum(fewest, np.round(total * shares)), 0).astype(np.int64)
 
 
 def _folds_in_strata(

@@ -94,8 +94,9 @@ class ClusteredFit:
         lost = values[:, 0] < _SINGULAR * values[:, -1]
         return np.unique(np.abs(vectors[lost, :, 0]).argmax(axis=1))
 
+    @cached_property
     def left_out(self) -> tuple[Array, Array]:
-        """Return the coefficients and the debiased squared norms without each cluster, exactly.
+        """The coefficients and the debiased squared norms without each cluster, exactly.
 
         Without cluster h the coefficients are B + Δ with Δ = −(Q − Q_h)⁻¹ s_h. The scores of the
         others become s_g − Q_g Δ, so that the sum of their squares is a polynomial in Δ whose

@@ -181,7 +181,7 @@ class ContextRegression(Result):
         """Return values of the cosines of words with the word's vectors in some groups."""
         units = unit_rows(self.embedding.vectors[rows].astype(np.float64))
         design = np.array([self.design.row(group) for group in groups]) @ self.scale
-        without, _ = self.fitted.left_out()
+        without, _ = self.fitted.left_out
 
         def found(coefficients: Array) -> Array:
             return value(unit_rows(design @ coefficients) @ units.T)
@@ -404,7 +404,7 @@ def _norms(
     fitted: ClusteredFit, places: Sequence[int], names: Sequence[str], lengths: Array
 ) -> Estimates:
     """Return the debiased squared norms of some coefficients, multiplied by `lengths`."""
-    _, without = fitted.left_out()
+    _, without = fitted.left_out
     own = list(places)
     return Estimates(
         tuple(names), fitted.debiased[own] * lengths, without[:, own] * lengths, "jackknife"
