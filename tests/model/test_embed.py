@@ -66,7 +66,7 @@ def test_words_of_a_polished_model_nearly_have_their_vectors(
 
 def test_the_prior_vanishes_with_more_text(counts: Cooccurrence, polished: Model) -> None:
     """With a hundred times its text, a word has the vector that a fit without evidence gives."""
-    from qwem.polish.rows import solve_row
+    from qwem.polish.loss import solve_row
 
     row = context_matrix(counts)[[counts.vocabulary.index("ship")]].astype(np.float64)
     solution = polished.polished

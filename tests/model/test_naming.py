@@ -12,7 +12,7 @@ from qwem import Embedding, Model, Spectrum, Vocabulary
 from qwem.model.model import ClosedForm
 from qwem.model.naming import name_feature, read_names, write_names
 from qwem.polish import Polished
-from qwem.polish.contexts import Contexts
+from qwem.polish.loss import Contexts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from in_threads import in_threads
 from polish.statistics import random_sides
-from qwem.polish.balance import balanced
+from qwem.polish.sweep import balanced
 
 
 @given(st.integers(0, 1000), st.floats(0.2, 5.0), st.integers(1, 3))

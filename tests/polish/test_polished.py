@@ -11,8 +11,8 @@ from in_threads import in_threads
 from polish.statistics import closed_form, some_counts
 from qwem.errors import SettingError
 from qwem.polish import Polished, polish
+from qwem.polish.loss import solve_row
 from qwem.polish.polished import Start
-from qwem.polish.rows import solve_row
 
 if TYPE_CHECKING:
     from pathlib import Path

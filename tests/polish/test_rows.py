@@ -9,8 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from polish.statistics import SIZE, dense_weights, parabolic_loss, random_sides, some_contexts
-from qwem.polish.contexts import Contexts
-from qwem.polish.rows import solve_row
+from qwem.polish.loss import Contexts, solve_row
 
 
 @pytest.mark.parametrize("kinds", [1, 2, 3])

@@ -9,7 +9,7 @@ import qwem
 from qwem import Vocabulary
 from qwem.embedding.spelling import incidence_of
 from qwem.errors import SettingError
-from qwem.polish.spelling import MOST_EXPLAINED, SpellingPrior
+from qwem.polish.polishing import MOST_EXPLAINED, SpellingPrior
 
 STEMS = [f"{a}{b}{c}{d}" for a in "bdfgk" for b in "aeiou" for c in "lmnrt" for d in "pst"]
 ENDINGS = ("", "ing", "ings", "able", "ness", "less")

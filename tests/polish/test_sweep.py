@@ -19,8 +19,7 @@ from polish.statistics import (
     some_contexts,
 )
 from qwem.polish import sweep
-from qwem.polish.contexts import Statistics
-from qwem.polish.loss import Word2vecLoss
+from qwem.polish.loss import Statistics, Word2vecLoss
 from qwem.polish.sweep import LocalStepper, gram, improve, row_cuts, tile_starts
 
 if TYPE_CHECKING:

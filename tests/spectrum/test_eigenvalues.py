@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem.spectrum import factorize
-from qwem.spectrum.lapack import count_above
+from qwem.spectrum.factorizing import count_above
 from spectrum.matrices import CASES, mstar_like, mstar_values, with_eigenvalues, words
 
 if TYPE_CHECKING:

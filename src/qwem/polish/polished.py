@@ -13,9 +13,7 @@ from qwem._internal.settings import require_whole
 from qwem.cooccurrence.slots import Slot, slots_from_json
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
-from qwem.polish.contexts import Contexts, Statistics
-from qwem.polish.loss import Word2vecLoss
-from qwem.polish.rows import solve_row
+from qwem.polish.loss import Contexts, Statistics, Word2vecLoss, solve_row
 from qwem.polish.sweep import LocalStepper, improve
 from qwem.spectrum import Spectrum
 
@@ -53,7 +51,7 @@ class Polished:
     """Word and context vectors after some sweeps of word2vec's loss, and how these went.
 
     The logit of word i and context c is (w_i + centre)·w′_c + b_c. The loss sees only logits; of
-    all vectors with the same logits these are balanced (see `qwem.polish.balance`), and the word
+    all vectors with the same logits these are balanced (see `qwem.polish.sweep`), and the word
     vectors have mean zero.
     """
 

@@ -1,9 +1,15 @@
 """Target → Spectrum: the top eigenpairs of a target, from which every embedding is read off."""
 
-from qwem.spectrum.factorizing import factorize
-from qwem.spectrum.lapack import count_nonnegative
-from qwem.spectrum.spectrum import Spectrum
-from qwem.spectrum.triplets import singular_triplets
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qwem._internal import lazy_names
+
+if TYPE_CHECKING:
+    from qwem.spectrum.factorizing import count_nonnegative, factorize
+    from qwem.spectrum.spectrum import Spectrum
+    from qwem.spectrum.triplets import singular_triplets
 
 __all__ = [
     "Spectrum",
@@ -11,3 +17,12 @@ __all__ = [
     "factorize",
     "singular_triplets",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "factorizing": ("count_nonnegative", "factorize"),
+        "spectrum": ("Spectrum",),
+        "triplets": ("singular_triplets",),
+    },
+)

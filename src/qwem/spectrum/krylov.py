@@ -1,4 +1,4 @@
-"""Eigenpairs of a large symmetric operator from a block Krylov space and its orthonormal basis."""
+"""Eigenpairs of a large symmetric operator from a block Krylov space, and its orthonormal basis."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
 
 Block = np.ndarray[Any, np.dtype[np.floating[Any]]]
 

@@ -1,4 +1,4 @@
-"""Eigenpairs of a target: which are kept, in which order, with which signs; embeddings of them."""
+"""Spectrum: the leading eigenpairs of a target, in which order and with which signs."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from qwem.embedding import Embedding
     from qwem.spectrum.krylov import Block
+
 
 # How much of the outlier's squared length lies along the direction of the unseen pairs.
 _OUTLIER_ALIGNMENT = 0.25

@@ -17,17 +17,16 @@ from qwem.target.target import Target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
     from numpy.typing import DTypeLike, NDArray
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.target.reweighting import Reweighting
     from qwem.target.targets import Formula
 
+    Array = NDArray[np.float64]
     Factors: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
     Pairs: TypeAlias = NDArray[Any] | sparse.csr_array[Any]
+
 
 TOLERANCE = 1e-5
 """The largest error of an entry that `separate` accepts."""
