@@ -22,7 +22,7 @@ from qwem.interpretation import read_tasks
 from qwem.interpretation.analysis import analyze_tasks
 from qwem.paper.runs import MARKUP, RUNS, Training, remove
 from qwem.spectrum import Spectrum, factorize
-from qwem.spectrum.lapack import count_nonnegative
+from qwem.spectrum.factorizing import count_nonnegative
 from qwem.target import mstar, pmi, ppmi
 
 if TYPE_CHECKING:
