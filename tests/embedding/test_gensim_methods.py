@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from qwem.corpus import Vocabulary
 from qwem.embedding import Embedding
 from qwem.errors import SettingError, UnknownWordError
 
@@ -47,6 +48,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("most_similar_to_given", ("word1", ["word2", "word9", "word4"]), {}),
     ("n_similarity", (["word1", "word2"], ["word3"]), {}),
     ("doesnt_match", (["word1", "word2", "word3"],), {}),
+    ("relative_cosine_similarity", ("word1", "word2"), {"topn": 5}),
 ]
 
 
@@ -68,6 +70,7 @@ def test_answers_are_those_of_keyed_vectors(
     [
         ("similar_by_word", ("word1",), {"topn": 5}),
         ("similar_by_word", ("word50",), {"restrict_vocab": 20}),
+        ("similar_by_key", ("word1",), {"topn": 5}),
         ("similar_by_vector", (np.arange(8.0),), {"topn": 5}),
         ("most_similar_cosmul", (["word1", "word2"], ["word3"]), {}),
         ("most_similar_cosmul", ("word1",), {"topn": 3}),
@@ -152,3 +155,22 @@ def test_unknown_words_are_refused_where_they_are_not_passed_over(embedding: Emb
         embedding.get_index("sword")
     with pytest.raises(SettingError, match="as many weights"):
         embedding.get_mean_vector(["word1", "word2"], weights=[1])
+
+
+@pytest.mark.parametrize("use_norm", [True, False])
+def test_central_words_are_those_of_keyed_vectors(
+    embedding: Embedding, keyed: KeyedVectors, use_norm: bool
+) -> None:
+    found = embedding.rank_by_centrality([*WORDS[:9], "sword"], use_norm=use_norm)
+    expected = keyed.rank_by_centrality(WORDS[:9], use_norm=use_norm)
+    assert [word for _, word in found] == [word for _, word in expected]
+    assert np.allclose([each for each, _ in found], [each for each, _ in expected], atol=1e-5)
+    with pytest.raises(SettingError, match="None of the words"):
+        embedding.rank_by_centrality(["sword"])
+
+
+def test_words_have_counts_as_an_attribute() -> None:
+    counted = Embedding(Vocabulary(("a", "b"), np.array([5, 2])), np.eye(2))
+    assert counted.get_vecattr("b", "count") == counted.to_gensim().get_vecattr("b", "count") == 2
+    with pytest.raises(SettingError, match="none named 'sample_int'"):
+        counted.get_vecattr("b", "sample_int")

@@ -150,6 +150,32 @@ class KeyedVectorsMethods:
         """Return the words nearest to a vector: `most_similar` of that vector alone."""
         return self.most_similar([np.asarray(vector)], topn=topn, restrict_vocab=restrict_vocab)
 
+    similar_by_key = similar_by_word
+
+    def relative_cosine_similarity(self, word: str, other: str, topn: int = 10) -> float:
+        """Return the cosine of two words over the sum of the first one's `topn` largest cosines.
+
+        More than 1 / topn is a sign of synonyms (Leeuwenberg et al. 2016).
+        """
+        return self.similarity(word, other) / sum(c for _, c in self.most_similar(word, topn=topn))
+
+    def rank_by_centrality(
+        self, words: Sequence[str], use_norm: bool = True
+    ) -> list[tuple[float, str]]:
+        """Return words with their cosines to the mean of all of them, the most central first."""
+        known = [word for word in words if word in self.key_to_index]
+        if not known:
+            raise SettingError("None of the words has a vector here.")
+        vectors = unit_rows(self[known]) if use_norm else self[known].astype(np.float64)
+        cosines = vectors @ unit_rows(vectors.mean(axis=0)[None])[0]
+        return sorted(zip(cosines.tolist(), known, strict=True), reverse=True)
+
+    def get_vecattr(self, word: str, attr: str) -> int:
+        """Return the count of a word, the one attribute that words have here."""
+        if attr != "count":
+            raise SettingError(f"Words have the attribute count here, and none named {attr!r}.")
+        return int(self.vocabulary.counts[self.get_index(word)])
+
     def most_similar_cosmul(
         self,
         positive: Key | Sequence[Key] | None = None,
