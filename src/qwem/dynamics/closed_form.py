@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class ClosedFormDynamics:
     array([1.5 , 4.61])
     """
 
-    spectrum: Spectrum
+    spectrum: Spectrum | Triplets
     initial_singular_values: NDArray[np.float64]
     """s_k(0), or r_k(0) if the start is random: the value from which each mode grows."""
 
@@ -165,43 +165,12 @@ class ClosedFormDynamics:
             "time": str(float(t)),  # JSON has no infinity
             "initial_singular_values": self.initial_singular_values.tolist(),
         }
-        spectrum: Spectrum | Triplets = self.spectrum
+        spectrum = self.spectrum
         if isinstance(spectrum, Triplets):
             words = spectrum.vocabulary if role == "word" else spectrum.contexts
             return Embedding(words, vectors, provenance=provenance)
         provenance |= {"signed": spectrum.signed, "target": dict(spectrum.target_settings)}
         return Embedding(spectrum.vocabulary, vectors, provenance=provenance)
-
-
-@dataclass(frozen=True, eq=False)
-class AsymmetricDynamics(ClosedFormDynamics):
-    """Gradient flow of an untied model towards a target without symmetry; see `closed_form`."""
-
-    spectrum: Triplets  # type: ignore[assignment]
-
-
-@overload
-def closed_form(
-    spectrum: Spectrum,
-    *,
-    init_scale: float | None = None,
-    initial_singular_values: ArrayLike | None = None,
-    initial_vectors: ArrayLike | None = None,
-    initial_context_vectors: ArrayLike | None = None,
-    initial: Initial = "qr",
-) -> ClosedFormDynamics: ...
-
-
-@overload
-def closed_form(
-    spectrum: Triplets,
-    *,
-    init_scale: float | None = None,
-    initial_singular_values: ArrayLike | None = None,
-    initial_vectors: ArrayLike | None = None,
-    initial_context_vectors: ArrayLike | None = None,
-    initial: Initial = "qr",
-) -> AsymmetricDynamics: ...
 
 
 def closed_form(
@@ -276,8 +245,6 @@ def closed_form(
         start = typical_values(spectrum, init_scale, initial)
     else:
         start = np.asarray(initial_singular_values, dtype=np.float64)
-    if isinstance(spectrum, Triplets):
-        return AsymmetricDynamics(spectrum, start)
     return ClosedFormDynamics(spectrum, start)
 
 

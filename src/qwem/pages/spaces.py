@@ -11,6 +11,7 @@ import numpy as np
 
 from qwem._internal.arrays import blocks, principal_axes
 from qwem.dynamics import ClosedFormDynamics, closed_form
+from qwem.dynamics.initial import is_untied, row_scale_of
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.spectrum.spectrum import fix_signs
@@ -92,12 +93,12 @@ class Space:
     @property
     def signed(self) -> bool:
         """Whether some eigenvalues may be negative, as in an untied model."""
-        return self.run is not None and self.run.spectrum.signed
+        return self.run is not None and is_untied(self.run.spectrum)
 
     @property
     def row_scale(self) -> Array | None:
         """The diagonal of Γ⁻¹, by which rows are to be multiplied, or None."""
-        return None if self.run is None else self.run.spectrum.row_scale
+        return None if self.run is None else row_scale_of(self.run.spectrum)
 
     @cached_property
     def unit(self) -> float | None:

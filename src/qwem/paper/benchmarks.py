@@ -20,14 +20,18 @@ from qwem.spectrum import factorize
 from qwem.target import mstar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from matplotlib.figure import Figure
 
+    from qwem.embedding import Embedding
     from qwem.evaluation import Evaluation
+    from qwem.evaluation.scores import Formula, Measure
 
     Score = Callable[[Evaluation], float]
     from qwem.interpretation.analysis import TaskAnalysis
+    from qwem.interpretation.tasks import Normalize
     from qwem.paper.experiment import Experiment
 
 _SIMILARITY = {"men": ("MEN", 1), "wordsim353": ("WordSim353", 2)}
@@ -211,12 +215,7 @@ def benchmark_settings(experiment: Experiment) -> dict[str, Any]:
 )
 def table_robustness(experiment: Experiment) -> Outcome:
     """Measure svd(M*) under each choice of the paper and under the other one."""
-    rows = [
-        *_candidate_only(experiment),
-        *_masked_words(experiment),
-        *_cosines(experiment),
-        *_normalized_task_vectors(experiment),
-    ]
+    rows = list(_alternatives(experiment))
     largest = max(rows, key=lambda row: abs(row[3] - row[2]))
     finding = (
         f"Over {len(rows)} measurements the largest change is from {largest[2]:.3f} to "
@@ -235,61 +234,39 @@ def table_robustness(experiment: Experiment) -> Outcome:
     return Outcome(None, (finding,), numbers, settings, table)
 
 
-def _candidate_only(experiment: Experiment) -> list[Row]:
-    embedding = experiment.embedding("svd(M*)")
-    ours, other = (
-        evaluate_analogies(embedding, experiment.analogies, method=method, pairs="all").accuracy
-        for method in ("cosine", "candidate")
-    )
-    return [("normalize only the candidate", "Google analogies", ours, other)]
+def _alternatives(experiment: Experiment) -> Iterator[Row]:
+    """Yield what each other choice changes: the choice, the measure, and both values."""
+    usual = experiment.embedding("svd(M*)")
+    masked = experiment.spectrum(experiment.scale.benchmarks, oov="mask", tol=1e-3).embedding()
 
+    def accuracy(embedding: Embedding, method: Formula = "cosine") -> float:
+        found = evaluate_analogies(embedding, experiment.analogies, method=method, pairs="all")
+        return found.accuracy
 
-def _masked_words(experiment: Experiment) -> list[Row]:
-    """Compare words outside the vocabulary removed, and kept as gaps."""
-    size = experiment.scale.benchmarks
-    removed = experiment.embedding("svd(M*)")
-    masked = experiment.spectrum(size, oov="mask", tol=1e-3).embedding()
-    what = "mask words outside the vocabulary"
-    rows: list[Row] = []
-    ours, other = (
-        evaluate_analogies(embedding, experiment.analogies, pairs="all").accuracy
-        for embedding in (removed, masked)
-    )
-    rows.append((what, "Google analogies", ours, other))
+    def spearman(embedding: Embedding, file: Path, measure: Measure = "inner") -> float:
+        return evaluate_similarity(embedding, file, measure=measure).spearman
+
+    name, mask = "Google analogies", "mask words outside the vocabulary"
+    yield "normalize only the candidate", name, accuracy(usual), accuracy(usual, "candidate")
+    yield mask, name, accuracy(usual), accuracy(masked)
     for file in experiment.similarity:
-        first, second = (
-            evaluate_similarity(embedding, file, measure="inner").spearman
-            for embedding in (removed, masked)
+        inner = spearman(usual, file)
+        yield mask, file.stem, inner, spearman(masked, file)
+        yield (
+            "cosines instead of inner products",
+            file.stem,
+            inner,
+            spearman(usual, file, "cosine"),
         )
-        rows.append((what, file.stem, first, second))
-    return rows
+    vectors = experiment.spectrum(experiment.scale.tasks, tol=1e-3).embedding()
+    tasks, plain = read_tasks(experiment.analogies), _task_measures(experiment.analyses)
+    for what, normalize in _NORMALIZED.items():
+        changed = analyze_tasks(vectors, tasks, experiment.dims, normalize=normalize)
+        for measure, value in _task_measures(changed).items():
+            yield f"normalize {what}", measure, plain[measure], value
 
 
-def _cosines(experiment: Experiment) -> list[Row]:
-    embedding = experiment.embedding("svd(M*)")
-    rows: list[Row] = []
-    for file in experiment.similarity:
-        inner, cosine = (
-            evaluate_similarity(embedding, file, measure=measure).spearman
-            for measure in ("inner", "cosine")
-        )
-        rows.append(("cosines instead of inner products", file.stem, inner, cosine))
-    return rows
-
-
-def _normalized_task_vectors(experiment: Experiment) -> list[Row]:
-    embedding = experiment.spectrum(experiment.scale.tasks, tol=1e-3).embedding()
-    tasks = read_tasks(experiment.analogies)
-    plain = _task_measures(experiment.analyses)
-    rows: list[Row] = []
-    for normalize in ("words", "differences"):
-        changed = _task_measures(
-            analyze_tasks(embedding, tasks, experiment.dims, normalize=normalize)
-        )
-        name = "word vectors" if normalize == "words" else "task vectors"
-        rows += [(f"normalize {name}", measure, plain[measure], changed[measure])
-                 for measure in plain]  # fmt: skip
-    return rows
+_NORMALIZED: dict[str, Normalize] = {"word vectors": "words", "task vectors": "differences"}
 
 
 def _task_measures(analyses: list[TaskAnalysis]) -> dict[str, float]:
