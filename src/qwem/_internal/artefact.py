@@ -269,14 +269,15 @@ def write_arrays(file: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None
 
 def write_words(file: Path, words: tuple[str, ...]) -> None:
     """Write words to UTF-8 text, one per line."""
-    for word in words:
-        if "\n" in word:
-            raise ArtefactError(
-                f"The word {word!r} can't be saved: it has a line break, and words are saved one "
-                "per line; leave it out of the vocabulary."
-            )
+    text = "\n".join((*words, ""))
+    if text.count("\n") > len(words):
+        word = next(word for word in words if "\n" in word)
+        raise ArtefactError(
+            f"The word {word!r} can't be saved: it has a line break, and words are saved one per "
+            "line; leave it out of the vocabulary."
+        )
     try:
-        file.write_bytes("".join(f"{word}\n" for word in words).encode("utf-8"))
+        file.write_bytes(text.encode("utf-8"))
     except UnicodeEncodeError as error:
         word = next(word for word in words if not _is_utf8(word))
         raise ArtefactError(

@@ -367,10 +367,11 @@ class Interner:
         ends = self.ends
         starts = np.concatenate([[0], ends[:-1]])
         text = self.spellings.tobytes()
-        return [
-            text[start:end].decode("utf-8")
-            for start, end in zip(starts[numbers].tolist(), ends[numbers].tolist(), strict=True)
-        ]
+        bounds = zip(starts[numbers].tolist(), ends[numbers].tolist(), strict=True)
+        if text.isascii():  # a letter is a byte
+            letters = text.decode("ascii")
+            return [letters[start:end] for start, end in bounds]
+        return [text[start:end].decode("utf-8") for start, end in bounds]
 
     def tokenize(
         self, text: NDArray[np.uint8], ends: NDArray[np.int64], letters: NDArray[np.int32]

@@ -270,7 +270,7 @@ class Corpus:
     def _fingerprint(self, digest: Any) -> str:
         """Return the fingerprint, given the hash of the little-endian bytes of the tokens."""
         digest.update(np.ascontiguousarray(self.offsets, dtype="<i8").data)
-        digest.update("".join(f"{word}\n" for word in self.vocabulary.words).encode("utf-8"))
+        digest.update("\n".join((*self.vocabulary.words, "")).encode("utf-8"))
         digest.update(np.ascontiguousarray(self.vocabulary.counts, dtype="<i8").data)
         digest.update(self.first_document.to_bytes(8, "little"))
         return str(digest.hexdigest())

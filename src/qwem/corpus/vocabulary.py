@@ -62,7 +62,7 @@ class Vocabulary:
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        return {word: index for index, word in enumerate(self.words)}
+        return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -164,7 +164,8 @@ def choose_words(
     candidates = candidates[counts[candidates] >= least]
     words = spell(candidates)
     order = frequency_order(words, counts[candidates])[:size]
-    return Vocabulary(tuple(words[i] for i in order), counts[candidates[order]]), min_count
+    ordered = tuple(map(words.__getitem__, order.tolist()))
+    return Vocabulary(ordered, counts[candidates[order]]), min_count
 
 
 def min_count_of(as_often: Callable[[int], int], reading: Reading) -> int:
