@@ -332,14 +332,14 @@ class _Counter:
         def work(run: tuple[int, int]) -> None:
             cells = self.table.channels * (self.words + 1)
             row = np.zeros(cells, self.dtype)
-            stretches = np.zeros(cells // 512 + 1, np.uint8)
+            stretches = np.zeros(8 * (cells // 4096 + 1), np.uint8)
             touched = np.zeros(64 * len(stretches), np.uint8)
             kernels.count_rows_below(
                 *chunk,
                 *self.table[:4],
                 self.head + skipped,
                 *run,
-                *(row, touched, touched.view(np.uint64), stretches),
+                *(row, touched, touched.view(np.uint64), stretches, stretches.view(np.uint64)),
                 *before,
                 *rows,
                 ends[run[0]],

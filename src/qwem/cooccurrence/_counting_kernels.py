@@ -158,7 +158,8 @@ def count_rows_after(
 @njit(nogil=True, cache=True)
 def count_rows_below(
     stream: Any, positions: Any, starts: Any, weights: Any, spans: Any, sides: Any, channels: Any,
-    head: Any, first: Any, last: Any, row: Any, touched: Any, touched_words: Any, stretches: Any,
+    head: Any, first: Any, last: Any,
+    row: Any, touched: Any, touched_words: Any, stretches: Any, stretch_words: Any,
     before_starts: Any, before_lengths: Any, before_columns: Any, before_values: Any,
     row_starts: Any, row_lengths: Any, columns: Any, values: Any, at: Any,
 ) -> None:  # fmt: skip
@@ -172,8 +173,8 @@ def count_rows_below(
 
     `row`, `touched` and `stretches` are all zero on entry and on return. A byte of `touched` tells
     that one of the 8 cells of a group has been added to, a byte of `stretches` that one of 512 has,
-    so that a rare word's row need not be searched from end to end; `touched_words` is the memory
-    of `touched`, read 8 bytes at a time.
+    so that a rare word's row need not be searched from end to end; `touched_words` and
+    `stretch_words` are the memory of these two, read 8 bytes at a time.
     """
     slots, window = weights.shape
     indexed = len(positions)
@@ -206,21 +207,24 @@ def count_rows_below(
                         stretches[cell >> 9] = 1
         row_starts[r] = at
         end = (word + 1) * channels
-        for stretch in range((end + 511) >> 9):
-            if stretches[stretch] == 0:
+        for eight in range((end + 4095) >> 12):
+            if stretch_words[eight] == 0:
                 continue
-            stretches[stretch] = 0
-            for many in range(8 * stretch, 8 * stretch + 8):
-                if touched_words[many] == 0:
+            for stretch in range(8 * eight, 8 * eight + 8):
+                if stretches[stretch] == 0:
                     continue
-                for group in range(8 * many, 8 * many + 8):
-                    if touched[group] == 0:
+                for many in range(8 * stretch, 8 * stretch + 8):
+                    if touched_words[many] == 0:
                         continue
-                    for cell in range(8 * group, min(end, 8 * group + 8)):
-                        if row[cell]:
-                            columns[at] = cell
-                            values[at] = row[cell]
-                            row[cell] = 0
-                            at += 1
-                touched_words[many] = 0
+                    for group in range(8 * many, 8 * many + 8):
+                        if touched[group] == 0:
+                            continue
+                        for cell in range(8 * group, min(end, 8 * group + 8)):
+                            if row[cell]:
+                                columns[at] = cell
+                                values[at] = row[cell]
+                                row[cell] = 0
+                                at += 1
+                    touched_words[many] = 0
+            stretch_words[eight] = 0
         row_lengths[r] = at - row_starts[r]

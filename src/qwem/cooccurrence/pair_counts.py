@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import check_csr
+from qwem._internal.arrays import blocks, check_csr
 from qwem._internal.resources import require_memory, thread_count
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence._matrices import row_blocks, subtract_matrices, sum_matrices
@@ -164,12 +164,12 @@ class PairCounts:
     def column_sums(self) -> NDArray[np.uint64]:
         """The sum of each column."""
         sums = np.zeros(self.shape[0], np.uint64)
-        for rows in row_blocks(self.matrix):
-            block: Any = self.matrix[rows]
-            if isinstance(block, np.ndarray):
-                sums += block.sum(axis=0, dtype=np.uint64)
-            else:
-                np.add.at(sums, block.indices, block.data.astype(np.uint64))
+        if isinstance(self.matrix, np.ndarray):
+            for rows in row_blocks(self.matrix):
+                sums += self.matrix[rows].sum(axis=0, dtype=np.uint64)
+            return sums
+        for part in blocks(self.matrix.nnz):
+            np.add.at(sums, self.matrix.indices[part], self.matrix.data[part].astype(np.uint64))
         return sums
 
     @cached_property

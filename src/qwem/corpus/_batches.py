@@ -106,14 +106,19 @@ def from_arrow(array: Any, progress: int = 0) -> TextBatch:
     return TextBatch(text, offsets[1:] - offsets[0], progress)
 
 
+def packed(texts: Sequence[str | None]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the contiguous UTF-8 of texts, and where each ends; None is empty."""
+    spelled = [text.encode("utf-8") if text else b"" for text in texts]
+    ends = np.cumsum([len(text) for text in spelled], dtype=np.int64)
+    return np.frombuffer(b"".join(spelled), dtype=np.uint8), ends
+
+
 def from_texts(
     texts: Sequence[str | None], errors: Errors, name: Callable[[int], str]
 ) -> TextBatch:
     """Return the batch of some texts; `name` gives the name of one of them for an error message."""
-    import pyarrow as pa
-
     try:
-        return from_arrow(pa.array(texts, pa.large_string()))
+        return TextBatch(*packed(texts))
     except UnicodeEncodeError:
         if errors == "replace":
             return from_texts([text and valid_text(text) for text in texts], errors, name)

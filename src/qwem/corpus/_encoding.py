@@ -20,12 +20,11 @@ import numpy as np
 from qwem._internal.arrays import id_dtype, in_order
 from qwem._internal.resources import progress, require_disk, thread_count
 from qwem.corpus import _word_table, kernels
-from qwem.corpus._batches import DocumentBatch, TextBatch
+from qwem.corpus._batches import DocumentBatch, TextBatch, packed
 from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import EmptyCorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -468,10 +467,3 @@ def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     view = array.view()
     view.setflags(write=False)
     return view
-
-
-def packed(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the contiguous UTF-8 of words, and where each ends."""
-    spelled = [word.encode("utf-8") for word in words]
-    ends = np.cumsum([len(word) for word in spelled], dtype=np.int64)
-    return np.frombuffer(b"".join(spelled), dtype=np.uint8), ends
