@@ -363,8 +363,10 @@ def rich_to_lazy(shown: Sequence[Regime], swept: Sequence[Regime]) -> Figure:
     for axes, one in zip(panels, shown, strict=True):
         for mode, shade in enumerate(shades(COLOURS["QWEM"], one.learned.shape[1])):
             axes.plot(one.times, one.learned[:, mode], color=shade, lw=1.0)
-        axes.set(xscale="log", ylim=(0, 2), xlabel=r"$\lambda_1 t$")
-        axes.set_title(rf"$\sigma = {one.init_scale:g}$: {one.steps} steps of the loss")
+        moving = one.times[(np.abs(one.learned - one.learned[0]) > 0.02).any(axis=1)]
+        axes.set(xscale="log", xlim=(moving[0] / 2, one.times[-1]), xlabel=r"$\lambda_1 t$")
+        axes.set_ylim(0, 1.05 * max(1.0, float(one.learned.max())))
+        axes.set_title(rf"$\sigma$ = {one.init_scale:g}; steps of the loss: {one.steps}")
     panels[0].set_ylabel(
         r"$\mathbf{v}_k^{\star\top}\mathbf{W}\mathbf{W}^\top\mathbf{v}^\star_k/\lambda_k$"
     )
