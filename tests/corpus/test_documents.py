@@ -127,7 +127,7 @@ def test_each_file_is_read_by_what_it_is(book: Path, tmp_path: Path) -> None:
 def test_wrapped_text_is_one_shard_and_other_text_is_split(book: Path, tmp_path: Path) -> None:
     assert len(split_files(book, Reading(), 100)) == 1
     (tmp_path / "lines.txt").write_text("\n".join(SENTENCES) + "\n")
-    shards = split_files(tmp_path / "lines.txt", Reading(), 500)
+    shards = split_files(tmp_path / "lines.txt", Reading(), 30_000)
     read = [
         encode_shard(shard, Reading(), tmp_path / f"shard-{number}")
         for number, shard in enumerate(shards)

@@ -69,7 +69,9 @@ def test_compiled_tokenizers_equal_python(tokenizer: str, documents: list[str]) 
 @pytest.mark.parametrize("pattern", ["{}", "Σ{}", "a{}Σ", "aΣ{}b"])
 def test_every_code_point_is_split_as_python_does(pattern: str, tokenizer: str) -> None:
     characters = (chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c <= 0xDFFF)
-    if pattern != "{}":  # nine of ten are unassigned or private, and letters in no context
+    if (
+        pattern != "{}" or tokenizer == "words"
+    ):  # nine of ten are unassigned or private, and letters in no context
         characters = (c for c in characters if unicodedata.category(c) not in ("Cn", "Co"))
     text = " ".join(map(pattern.format, characters))
     corpus = Corpus.from_documents([text], min_count=1, tokenizer=tokenizer)

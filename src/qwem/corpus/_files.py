@@ -20,12 +20,12 @@ from qwem._internal.arrays import even_cuts
 from qwem._internal.artefact import kind_of
 from qwem._internal.files import file_states, is_url, without_secrets
 from qwem._internal.results import one_line
-from qwem.corpus._remote import RemoteFile, find_remote
 from qwem.errors import ArtefactError, CorpusError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from qwem.corpus._remote import RemoteFile
     from qwem.corpus.reading import Errors, Reading
 
 PathLike = str | os.PathLike[str]
@@ -102,17 +102,15 @@ class InputFile:
     def size(self) -> int:
         """The bytes to read."""
         if self.part is None or self.format == "parquet":
-            if isinstance(self.path, RemoteFile):
-                return self.path.size
-            return self.path.stat().st_size
+            return self.path.stat().st_size if isinstance(self.path, Path) else self.path.size
         return self.part[1] - self.part[0]
 
     @property
     def state(self) -> list[Any]:
         """The name, size and version of the file: they change if it does."""
-        if isinstance(self.path, RemoteFile):
-            return [str(self.path), self.path.size, self.path.version]
-        return file_states([self.path])
+        if isinstance(self.path, Path):
+            return file_states([self.path])
+        return [str(self.path), self.path.size, self.path.version]
 
     @property
     def format(self) -> str:
@@ -159,7 +157,7 @@ def open_stream(
     was cut short, is a `CorpusError`.
     """
     try:
-        with path.open() if isinstance(path, RemoteFile) else path.open("rb") as raw:
+        with path.open("rb") if isinstance(path, Path) else path.open() as raw:
             if part is not None:
                 first, last = (_start_of_line(raw, place) for place in part)
                 raw.seek(first)
@@ -181,11 +179,11 @@ def open_parquet(path: Path | RemoteFile) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     try:
-        if isinstance(path, RemoteFile):
-            with path.open() as raw, pq.ParquetFile(raw, pre_buffer=True) as table:
+        if isinstance(path, Path):
+            with pq.ParquetFile(path, memory_map=True) as table:
                 yield table
         else:
-            with pq.ParquetFile(path, memory_map=True) as table:
+            with path.open() as raw, pq.ParquetFile(raw, pre_buffer=True) as table:
                 yield table
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, " as Parquet", error) from _cause(path, error)
@@ -278,7 +276,7 @@ def _unreadable(path: Path | RemoteFile, how: str, error: object) -> CorpusError
 
 def _cause(path: Path | RemoteFile, error: Exception) -> Exception | None:
     """Return an error to be chained, unless it may have a URL with secrets in it."""
-    return None if isinstance(path, RemoteFile) else error
+    return error if isinstance(path, Path) else None
 
 
 class _Section:
@@ -328,6 +326,8 @@ def _is_saved(directory: Path) -> bool:
 
 def _expand(name: PathLike) -> Iterator[InputFile]:
     if is_url(name):
+        from qwem.corpus._remote import find_remote
+
         remote, named = find_remote(os.fspath(name))
         yield from (InputFile(file, named=named) for file in remote)
         return

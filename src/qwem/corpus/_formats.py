@@ -12,6 +12,7 @@ import textwrap
 from contextlib import closing
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,17 +33,16 @@ from qwem.corpus._batches import (
     without_nan,
 )
 from qwem.corpus._files import documents_of, find_files, open_parquet, open_text
-from qwem.corpus._remote import RemoteFile
 from qwem.corpus.tokenizer import resolve
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from qwem.corpus._files import InputFile, PathLike, TextStream
+    from qwem.corpus._remote import RemoteFile
     from qwem.corpus.reading import Reading
 
 _COPIES = 6  # of a long line: its bytes twice, checked, parsed, and as text and its bytes
@@ -251,7 +251,7 @@ def _sqlite_rows(
     file: InputFile, names: list[str], query: str | None
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Yield columns of the rows that a query of a database has, some rows at a time."""
-    if isinstance(file.path, RemoteFile):
+    if not isinstance(file.path, Path):
         raise CorpusError(f"{file.path} is an SQLite database, which is read on this machine only.")
     try:
         with closing(sqlite3.connect(f"{file.path.absolute().as_uri()}?mode=ro", uri=True)) as base:

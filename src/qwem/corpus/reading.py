@@ -99,7 +99,7 @@ class Reading(BaseSettings):
         None,
         "query of SQLite databases, such as 'SELECT body AS text FROM posts'. Its columns are "
         "those of a table.",
-        Text(), stage="read", metavar="SQL",
+        Text(), stage="read", metavar="SQL", means="none",
     )  # fmt: skip
     oov: Literal["drop", "mask"] = setting(
         "drop",
