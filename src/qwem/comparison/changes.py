@@ -265,7 +265,8 @@ class CorpusComparison(Result):
         text = f"{sizes}.\n"
         if self.permutations:
             sure = sum(each.at_least is not None for each in self.changes)
-            text += f"{sure:,} of {len(self.changes):,} words differ with q ≤ {SURE}.\n"
+            among = f"{len(self.changes):,} words that all {len(self.embeddings)} have"
+            text += f"{sure:,} of the {among} differ with q ≤ {SURE}.\n"
         for words, name in ((self.entered, self.between[1]), (self.left, self.between[0])):
             if words:
                 text += f"Only in {name}: {listed(words)}.\n"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from qwem._internal.results import Provenance
+from qwem._internal.results import Provenance, listed
 from qwem._internal.settings import require_choice, require_whole
 from qwem.comparison.changes import SURE, CorpusComparison, WordChange, cosine_distances
 from qwem.comparison.contexts import FoldTest, fold_statistics
@@ -123,7 +123,9 @@ def compare_corpora(
         raise SettingError("compare_corpora needs two corpora or more.")
     first, last = between or (next(iter(corpora)), list(corpora)[-1])
     if first == last or not {first, last} <= set(corpora):
-        raise SettingError(f"between must name two of the corpora, not {first!r} and {last!r}.")
+        raise SettingError(
+            f"between must name two of {listed(corpora)}, not {first!r} and {last!r}."
+        )
     for source in corpora.values():
         reject_fixed_settings(
             source, [name for name in changes if name != "vocab_size" and by is None]
