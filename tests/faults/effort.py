@@ -11,8 +11,8 @@ EFFORT = os.environ.get("QWEM_FAULTS", "")
 LONG = EFFORT == "long"
 KILLS = 100 if LONG else 12
 MUTATIONS = 2_000 if LONG else 200
-FUZZING_SECONDS = 600 if LONG else 0
-"""How long loaders are fuzzed, guided by coverage, after the fixed examples of every test run."""
+FUZZING_SECONDS = 600
+"""How long all loaders are fuzzed, guided by coverage, in a long run."""
 SAVES = 300 if LONG else 20
 """How often each of several writers replaces an artefact."""
 FORGERIES = None if LONG else 100

@@ -60,7 +60,7 @@ def writing_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
-    """Raise `ArtefactError` if nothing can be written to `path`, as far as can be told beforehand.
+    """Raise `ArtefactError` if it is clear before the work that `path` can't be written.
 
     Parent directories that do not exist yet are made when it is written.
     """
@@ -78,7 +78,7 @@ def require_writable(path: str | os.PathLike[str]) -> None:
 
 
 def require_writable_file(path: str | os.PathLike[str]) -> None:
-    """Raise `ArtefactError` if no file can be written to `path`, as far as can be told."""
+    """Raise `ArtefactError` if it is clear before the work that `path` can't be a new file."""
     if Path(path).is_dir():
         raise ArtefactError(f"{path} is a directory; name a file to write.")
     if not _is_stream(Path(path)):

@@ -25,7 +25,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 MOST_THREADS = 1_000_000
-"""More threads than this are a slip of the hand."""
+"""More threads than this are refused as a mistake."""
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 
 

@@ -111,7 +111,7 @@ Values: TypeAlias = Whole | Number | Text | Switch | tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What people are told about a value, in Python and on the command line."""
+    """Help, values and flag of a setting, for Python and for the command line."""
 
     help: str
     """What it does. The command line shows the first sentence."""

@@ -1,4 +1,4 @@
-"""The same work on a Dask cluster: text in shards, matrices in rows, each where there is room."""
+"""The stages of a fit on a Dask cluster: text in shards, matrices in blocks of rows."""
 
 from qwem.cluster._tasks import remove_results
 from qwem.cluster.connecting import connected

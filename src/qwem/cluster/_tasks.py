@@ -36,9 +36,9 @@ _LOGGER = logging.getLogger(__name__)
 PER_THREAD = 2
 """Tasks in flight per thread of the cluster. Dask would take them all at once."""
 LOOK_EVERY = 1.0
-"""Seconds without a result after which the scheduler is asked who has the tasks."""
+"""Delay in seconds before asking the scheduler which worker has each task."""
 LOOKS_WITHOUT_WORKERS = 600
-"""How often in a row it may answer that there are no workers."""
+"""How often in a row the scheduler may answer that there are no workers."""
 
 
 def run_all(
@@ -147,7 +147,7 @@ def _run(
 
 
 class _Strays:
-    """Tasks that no worker has in two looks at the scheduler, although one has time for them.
+    """Tasks that no worker has in two looks at the scheduler, although a worker is idle.
 
     If all workers are lost at once, Dask waits for those that the tasks were to go to.
     """

@@ -44,7 +44,7 @@ _USAGE = "usage"
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """The closed form as what was learned; see `qwem.polish.Polished` for the other.
+    """A solution in closed form; `qwem.polish.Polished` is the other kind of solution.
 
     >>> import qwem
     >>> solution = qwem.fit(["a b a c"] * 50, dim=2, polish=False).solution
@@ -385,7 +385,7 @@ class Model:
         exactly. The factorization starts from this spectrum and polishing from these vectors, and
         features keep their signs. `qwem.comparison.diff_models` says what moved.
 
-        More text is counted as the first was: frequent words are thinned out by their frequencies
+        More text is counted as the first was: frequent words are subsampled by their frequencies
         in the first text. A word that the first text did not have often enough enters when it has
         occurred `min_count` times in the texts added since; its earlier occurrences are not
         counted. Words that no longer occur leave.

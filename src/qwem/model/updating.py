@@ -43,15 +43,15 @@ class UpdateState:
     counts: Cooccurrence
     words: Vocabulary = field(repr=False)
     """All words that were counted, those of the first text and then others as they entered, with
-    the counts by which frequent ones are thinned out: those of the first text."""
+    the counts by which frequent ones are subsampled: those of the first text."""
     waiting: Vocabulary = field(repr=False)
     """Words that occurred in later texts, but not often enough yet."""
     documents: Digests = field(repr=False)
     """A digest of each document, in the order in which they were counted: of the words that were
     counted in the first text, and of all words in later texts."""
     batches: NDArray[np.int64] = field(repr=False)
-    """One row for each text that was counted: the number of its first document, where thinning
-    starts, and how many of the words were known then."""
+    """One row for each text that was counted: the number of its first document, by
+    which it is subsampled, and how many of the words were known then."""
     enters_at: int = 1
     """How often a new word must occur in later texts before it is counted."""
     oov: Literal["drop", "mask"] = "drop"
@@ -264,7 +264,7 @@ def _without(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
 
 
 def _count(state: UpdateState, corpus: Corpus, first_document: int) -> Cooccurrence:
-    """Count a text as the first was: the same window, and frequent words thinned out alike."""
+    """Count a text as the first was: with the same window and the same subsampling."""
     if state.counts.weights is None:
         raise SettingError(
             "The window of this model's counts is not known, so text can't be counted as it was; "
