@@ -32,7 +32,7 @@ from qwem import factorize, threads
 from qwem.cluster import connected, count_files
 from qwem.cluster._counts import SavedRows, gather_counts
 from qwem.cluster.counting import _build_target
-from qwem.cooccurrence._saved_rows import save_rows
+from qwem.cooccurrence.contexts import save_rows
 from qwem.model import Settings
 from qwem.model.fitting import count, read
 from qwem.model.settings import resolve_auto

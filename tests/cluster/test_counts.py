@@ -15,7 +15,7 @@ from qwem.cluster import _rows, _tasks, connected, connecting, fit_files, remove
 from qwem.cluster._counts import ClusterCounts, SavedRows, block_runs, gather_counts
 from qwem.cluster._rows import gather_rows
 from qwem.cluster._tasks import run_each
-from qwem.cooccurrence._saved_rows import save_rows
+from qwem.cooccurrence.contexts import save_rows
 from qwem.errors import ClusterError, CountError, SettingError
 from qwem.polish import polish
 from qwem.polish.sweep import BLOCK_ROWS

@@ -18,11 +18,10 @@ from qwem._internal.arrays import check_csr
 from qwem.cooccurrence import Slot, context_matrix
 from qwem.cooccurrence import _counting as counting
 from qwem.cooccurrence._counting import count_pairs
-from qwem.cooccurrence._disk_rows import DiskRows, RowWriter
-from qwem.cooccurrence._subsampling import Subsampling
+from qwem.cooccurrence._rows import DiskRows, RowWriter
 from qwem.cooccurrence.contexts import context_sides, mirrored
 from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.cooccurrence.slots import window_slots
+from qwem.cooccurrence.slots import Subsampling, window_slots
 from qwem.errors import CountError, DiskLimitError, SettingError
 from twins.cooccurrence import contexts, count_slot, documents_of, keep_probability, thin
 from twins.cooccurrence import count_pairs as slow_count

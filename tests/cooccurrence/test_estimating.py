@@ -12,10 +12,8 @@ import pytest
 from qwem import Cooccurrence, Corpus
 from qwem._internal import resources
 from qwem.cooccurrence import _counting as counting
-from qwem.cooccurrence import _estimates as estimating
-from qwem.cooccurrence._estimates import expected_pairs, sampled_pairs
-from qwem.cooccurrence._subsampling import Subsampling
-from qwem.cooccurrence.slots import window_slots
+from qwem.cooccurrence import slots as estimating
+from qwem.cooccurrence.slots import Subsampling, expected_pairs, sampled_pairs, window_slots
 from qwem.errors import MemoryLimitError
 
 if TYPE_CHECKING:

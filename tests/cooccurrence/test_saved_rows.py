@@ -9,7 +9,7 @@ import pytest
 
 from qwem import Cooccurrence, Corpus
 from qwem.cooccurrence import context_matrix
-from qwem.cooccurrence._saved_rows import (
+from qwem.cooccurrence.contexts import (
     add_rows,
     counts_of_rows,
     save_rows,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qwem import Cooccurrence, Corpus
-from qwem.cooccurrence.usage import Usage
+from qwem.cooccurrence.contexts import Usage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,11 +20,9 @@ from qwem._internal.kernels import multiply_rows
 from qwem._internal.resources import threads
 from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total
-from qwem.cooccurrence._estimates import expected_row_pairs
 from qwem.cooccurrence._rows import too_large
-from qwem.cooccurrence._saved_rows import saved_rows, saved_sources
-from qwem.cooccurrence.contexts import mirrored
-from qwem.cooccurrence.slots import sum_of_weights
+from qwem.cooccurrence.contexts import mirrored, saved_rows, saved_sources
+from qwem.cooccurrence.slots import expected_row_pairs, sum_of_weights
 from qwem.corpus import Vocabulary
 from qwem.polish.sweep import BLOCK_ROWS, Pairs, step_rows
 from qwem.target.building import row_entries

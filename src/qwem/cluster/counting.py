@@ -28,7 +28,7 @@ from qwem.cluster._tasks import (
 )
 from qwem.cluster._words import choose_from, learn_phrases, merge_words, save_words
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence._saved_rows import (
+from qwem.cooccurrence.contexts import (
     add_rows,
     counts_of_rows,
     save_rows,

@@ -1,7 +1,8 @@
-"""Sparse rows: sums, differences, transposes and other orders of them, by several threads."""
+"""Sparse rows, in memory and on disk: sums, differences, transposes and other orders of them."""
 
 from __future__ import annotations
 
+import tempfile
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -13,11 +14,12 @@ from qwem._internal.arrays import cut_evenly, for_each
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
+
 
 _COLUMN_BLOCKS = 32
 _RUN_ENTRIES = 1 << 22  # of rows that are worked on together, about
@@ -51,7 +53,7 @@ class Rows(NamedTuple):
 
     def __add__(self, other: Rows) -> Rows:  # type: ignore[override]
         """Return the sums of these rows and others, in a type that holds them."""
-        from qwem.cooccurrence._row_kernels import merge_rows
+        from qwem.cooccurrence.kernels import merge_rows
 
         largest = sum(int(rows.values.max(initial=0)) for rows in (self, other))
         if largest >= 2**63:
@@ -63,7 +65,7 @@ class Rows(NamedTuple):
 
     def __sub__(self, part: Rows) -> Rows:
         """Return these rows less a part of them, without zeros."""
-        from qwem.cooccurrence._row_kernels import subtract_rows
+        from qwem.cooccurrence.kernels import subtract_rows
 
         rest = self.with_room(len(self.starts), self.size, self.values.dtype)
         if not subtract_rows(*self, *part, *rest):
@@ -144,7 +146,7 @@ def row_ends(lengths: NDArray[Any]) -> NDArray[Any]:
 
 def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
     """Return a dense matrix as CSR; SciPy's own way takes several times the memory and time."""
-    from qwem.cooccurrence import _row_kernels as kernels
+    from qwem.cooccurrence import kernels
 
     runs = cut_evenly(np.arange(len(matrix) + 1), 4 * threads)
     lengths = np.zeros(len(matrix), np.int64)
@@ -188,7 +190,7 @@ def transposed_rows(matrix: sparse.csr_array, ends: NDArray[Any], first: int, la
 
     Column j has ``ends[j + 1] - ends[j]`` entries.
     """
-    from qwem.cooccurrence._row_kernels import gather_columns
+    from qwem.cooccurrence.kernels import gather_columns
 
     starts, lengths = ends[first:last] - ends[first], np.diff(ends[first : last + 1])
     entries = int(ends[last] - ends[first])
@@ -226,7 +228,7 @@ def symmetrize(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
 
 def add_transpose(matrix: NDArray[Any], pool: ThreadPoolExecutor) -> None:
     """Replace a dense matrix C by C + Cᵀ, which its type must hold."""
-    from qwem.cooccurrence import _row_kernels as kernels
+    from qwem.cooccurrence import kernels
 
     size = len(matrix)
 
@@ -251,7 +253,7 @@ def assemble(
     symmetric). A row of the result is what `head` or `below` has of it, then what `below` has of
     its column: nothing needs sorting or merging.
     """
-    from qwem.cooccurrence import _row_kernels as kernels
+    from qwem.cooccurrence import kernels
 
     first, size = len(head), len(head) + len(below.starts)
     width, after, before = channels
@@ -287,3 +289,112 @@ def assemble(
     matrix = sparse.csr_array((result[1], result[0], indptr), shape=(size, size))
     matrix.has_canonical_format = True
     return matrix
+
+
+_SIMILAR = 1.5  # how many times as large as the next those are that are added to it
+
+
+class RowWriter:
+    """Writes rows to disk in order, a block of them at a time."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtypes = (np.dtype(np.int32), dtype)
+        self._files = tuple(tempfile.TemporaryFile() for _ in self._dtypes)  # noqa: SIM115
+        self._lengths: list[NDArray[np.int64]] = []
+
+    def append(self, block: Rows) -> None:
+        """Write a block of rows, whose entries need not be contiguous."""
+        filled = np.flatnonzero(block.lengths)
+        starts, stops = block.starts[filled], (block.starts + block.lengths)[filled]
+        breaks = np.flatnonzero(starts[1:] != stops[:-1]) + 1
+        firsts = starts[np.concatenate(([0], breaks))] if filled.size else starts
+        lasts = stops[np.concatenate((breaks - 1, [-1]))] if filled.size else stops
+        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
+            for file, entries in zip(self._files, (block.columns, block.values), strict=True):
+                file.write(entries[first:last].data)
+        self._lengths.append(block.lengths.copy())
+
+    def finish(self) -> Rows:
+        """Return all rows, for reading."""
+        lengths = np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.int64)
+        ends = np.cumsum(lengths)
+        entries = int(ends[-1]) if len(ends) else 0
+        arrays = []
+        for file, dtype in zip(self._files, self._dtypes, strict=True):
+            file.flush()
+            mapped = np.memmap(file, dtype, "r", shape=entries) if entries else np.empty(0, dtype)
+            arrays.append(mapped.view(np.ndarray))
+            file.close()
+        return Rows(ends - lengths, lengths, arrays[0], arrays[1])
+
+
+class DiskRows:
+    """The rows of several chunks, added two at a time whenever the last two are of similar size.
+
+    Each entry is thus rewritten about as often as the number of chunks can be halved.
+    """
+
+    def __init__(self, rows: int, dtype: np.dtype[Any], buffer_entries: int) -> None:
+        self._rows = rows
+        self._dtype = dtype
+        self._buffer_entries = buffer_entries
+        self._parts: list[Rows] = []
+
+    def add(self, rows: Rows) -> None:
+        """Take the rows of the next chunk, and add up what is due."""
+        self._parts.append(rows)
+        sizes = [len(rows.columns) for rows in self._parts]
+        while len(sizes) > 1 and sizes[-2] <= _SIMILAR * sizes[-1]:
+            self._merge_last_two()
+            sizes = [len(rows.columns) for rows in self._parts]
+
+    def total(self) -> Rows:
+        """Return the sum of all."""
+        while len(self._parts) > 1:
+            self._merge_last_two()
+        return self._parts[0] if self._parts else Rows.with_room(self._rows, 0, self._dtype)
+
+    def _merge_last_two(self) -> None:
+        from qwem.cooccurrence.kernels import merge_rows
+
+        second, first = self._parts.pop(), self._parts.pop()
+        writer = RowWriter(self._dtype)
+        most = first.lengths + second.lengths
+        for start, stop in row_blocks(most, self._buffer_entries):
+            block = Rows.with_room(stop - start, int(most[start:stop].sum()), self._dtype)
+            merge_rows(*first, *second, start, stop, *block)
+            writer.append(block)
+        self._parts.append(writer.finish())
+
+
+def most_entries(chunks: int, per_chunk: float, total: float) -> float:
+    """Return how many entries are on disk at a time, at most, while rows are added up.
+
+    The sum of k chunks has at most k times the entries of one chunk, and at most those of the
+    result.
+
+    >>> most_entries(chunks=3, per_chunk=10, total=25)  # 20 and 10 are added up to 25
+    55.0
+    """
+
+    def entries(chunks: int) -> float:
+        return float(min(chunks * per_chunk, total))
+
+    most = 0.0
+    parts: list[int] = []
+    for number in range(1, chunks + 1):
+        parts.append(1)
+        most = max(most, sum(map(entries, parts)))
+        while len(parts) > 1 and (
+            number == chunks or entries(parts[-2]) <= _SIMILAR * entries(parts[-1])
+        ):
+            before = sum(map(entries, parts))
+            parts.append(parts.pop() + parts.pop())
+            most = max(most, before + entries(parts[-1]))
+    return most
+
+
+def row_blocks(most: NDArray[np.int64], buffer_entries: int) -> Iterator[tuple[int, int]]:
+    """Yield blocks (first row, row after the last) of about `buffer_entries` entries."""
+    ends = np.concatenate(([0], np.cumsum(most)))
+    yield from cut_evenly(ends, -(-int(ends[-1]) // max(1, buffer_entries)) or 1)

@@ -1,23 +1,34 @@
-"""Contexts: the matrix of words × (word, slot, side) that counts in slots make together."""
+"""Contexts: words × (word, slot, side), in memory and in files, and the usage of words."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+from scipy import sparse
 
+from qwem._internal import artefact
+from qwem._internal.arrays import check_csr, cut_evenly
 from qwem._internal.resources import thread_count
-from qwem.cooccurrence._rows import Rows, join_rows, runs_of, transpose
+from qwem.cooccurrence._rows import Rows, join_rows, lengths_of, row_ends, runs_of, transpose
+from qwem.cooccurrence.cooccurrence import Cooccurrence
+from qwem.cooccurrence.pair_counts import PairCounts
+from qwem.cooccurrence.slots import slots_as_json, slots_from_json
+from qwem.corpus import Vocabulary
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
-    from scipy import sparse
+    from numpy.typing import NDArray
 
-    from qwem.cooccurrence.cooccurrence import Cooccurrence
     from qwem.cooccurrence.slots import Slot
+
+    Array = NDArray[Any]
+
 
 Side = TypeVar("Side")
 
@@ -73,3 +84,212 @@ def context_matrix(counts: Cooccurrence) -> sparse.csr_array:
 
     lengths = np.sum([np.diff(side.indptr) for side in sides], axis=0)
     return join_rows(work, runs_of(lengths, threads), int(width) * len(lengths), threads)
+
+
+KIND = "usage"
+KEPT = 10
+"""How many words are kept on each side of a word."""
+
+_ARRAYS = "usage.safetensors"
+_BLOCK_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Usage:
+    """How often words occur, and the words that each occurs with more often than by chance.
+
+    >>> from qwem import Cooccurrence, Corpus
+    >>> corpus = Corpus.from_documents(["new york", "in new york"] * 9)
+    >>> counts = Cooccurrence.count(corpus, window=1)
+    >>> usage = Usage.of(counts, counts.word_counts)
+    >>> usage.beside(counts.vocabulary.index("york"), "before")
+    [(0, 1.5)]
+    """
+
+    frequencies: NDArray[np.int64]
+    """How often each word occurs in the text."""
+    words: NDArray[np.int32] = field(repr=False)
+    """For each word the indices of `KEPT` words before it and as many after it; −1 for none."""
+    ratios: NDArray[np.float32] = field(repr=False)
+    """How many times more often than by chance each of these pairs was counted."""
+    directed: bool = True
+    """Whether the counts tell left from right; otherwise both sides are the same."""
+
+    @classmethod
+    def of(cls, counts: Cooccurrence, frequencies: Array, *, collocates: bool = True) -> Usage:
+        """Return the usage of words in a text, from its counts.
+
+        Pairs are ordered by O ln(O/E), the main term of the log-likelihood ratio (Dunning 1993),
+        where O is the count and E what chance would give. Counts are those of the slots that tell
+        left from right, such as adjacent words, and of the whole window if none does, weighted by
+        distance. Without `collocates` only frequencies are kept, as from pairs on a cluster.
+        """
+        from qwem.cooccurrence.kernels import keep_best
+
+        size = len(counts.vocabulary)
+        if not collocates:
+            none = np.empty((size, 2, 0), dtype=np.int32)
+            return cls(np.asarray(frequencies, np.int64), none, none.astype(np.float32))
+        directed = any(slot.directed for slot in counts.slots)
+        ordered = zip(counts.slots, counts.matrices, strict=True)
+        matrices = tuple(matrix for slot, matrix in ordered if slot.directed)
+        matrices = matrices if directed else (counts.symmetric,)
+        left, right = (
+            np.sum([getattr(matrix, f"{side}_sums") for matrix in matrices], axis=0, dtype=float)
+            for side in ("row", "column" if directed else "row")
+        )
+        scores = np.zeros((size, 2, KEPT), dtype=np.float32)
+        words = np.full((size, 2, KEPT), -1, dtype=np.int32)
+        ratios = np.zeros((size, 2, KEPT), dtype=np.float32)
+        stored = np.sum([lengths_of(matrix.matrix) for matrix in matrices], axis=0)
+        ends = np.concatenate(([0], np.cumsum(stored)))
+        for first, last in cut_evenly(ends, -(-int(ends[-1]) // _BLOCK_ENTRIES) or 1):
+            part = _sum_of_rows(matrices, slice(first, last))
+            keep_best(
+                first, part.indptr, part.indices, part.data.astype(np.float64),
+                left, right, max(float(left.sum()), 1.0), scores, words, ratios,
+            )  # fmt: skip
+        return cls(np.asarray(frequencies, np.int64), words, ratios, directed)
+
+    def beside(self, word: int, side: Literal["before", "after"]) -> list[tuple[int, float]]:
+        """Return the words before or after a word, the strongest first, each with its ratio."""
+        place = 0 if side == "before" else 1
+        pairs = zip(self.words[word, place], self.ratios[word, place], strict=True)
+        return [(int(other), float(ratio)) for other, ratio in pairs if other >= 0]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the usage to a directory."""
+        with artefact.writing(path, KIND) as directory:
+            arrays = {name: getattr(self, name) for name in ("frequencies", "words", "ratios")}
+            artefact.write_arrays(directory / _ARRAYS, arrays)
+            artefact.write_metadata(directory, KIND, {"directed": self.directed})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Usage:
+        """Read a usage written by `save`."""
+        return artefact.load(
+            path,
+            KIND,
+            lambda saved: cls(**saved.arrays(_ARRAYS), directed=saved.metadata["directed"]),
+        )
+
+
+def _sum_of_rows(matrices: tuple[PairCounts, ...], rows: slice) -> Any:
+    total: Any = None
+    for each in matrices:
+        part = sparse.csr_array(each.matrix[rows]).astype(np.uint64)
+        total = part if total is None else total + part
+    return total
+
+
+ROWS_KIND = "rows of counts"
+_ROWS = "rows.safetensors"
+_CSR = ("indptr", "indices", "data")
+
+
+class CountRows(NamedTuple):
+    """Some rows of counts, of every context."""
+
+    sides: tuple[sparse.csr_array[Any], ...]
+    word_counts: NDArray[np.int64]
+
+    @property
+    def symmetric(self) -> sparse.csr_array[Any]:
+        """These rows of the symmetric counts: the sum over contexts."""
+        columns = self.sides[0].shape[1]
+        rows = (Rows.of(side, 0, side.shape[0]) for side in self.sides)
+        return reduce(add, rows).tocsr(columns)
+
+
+def save_rows(counts: Cooccurrence, output: str | os.PathLike[str]) -> None:
+    """Save all rows of counts."""
+    rows = CountRows(context_sides(counts), counts.word_counts)
+    _write(output, rows, 0, counts.slots, list(counts.sources))
+
+
+def add_rows(
+    paths: Sequence[str | os.PathLike[str]], first: int, last: int, output: str | os.PathLike[str]
+) -> None:
+    """Save the rows from `first` to `last` of a sum of saved rows."""
+    _write(output, saved_rows(paths, first, last), first, *saved_sources(paths))
+
+
+def saved_rows(paths: Sequence[str | os.PathLike[str]], first: int, last: int) -> CountRows:
+    """Return the rows from `first` to `last` of a sum of saved rows; no others are read."""
+    parts = [
+        artefact.load(path, ROWS_KIND, lambda saved: _read(saved, first, last)) for path in paths
+    ]
+    columns = parts[0].sides[0].shape[1]
+    sides = tuple(
+        reduce(add, (Rows.of(side, 0, last - first) for side in each)).tocsr(columns)
+        for each in zip(*(part.sides for part in parts), strict=True)
+    )
+    return CountRows(sides, np.sum([part.word_counts for part in parts], axis=0))
+
+
+def counts_of_rows(
+    parts: Sequence[CountRows],
+    words: Sequence[str],
+    slots: tuple[Slot, ...],
+    sources: Sequence[dict[str, Any]],
+) -> Cooccurrence:
+    """Return the counts whose rows are those of all parts in turn."""
+    occurrences = np.concatenate([part.word_counts for part in parts])
+    own = np.cumsum([0, *(slot.contexts for slot in slots)])[:-1]  # what comes after a word
+    return Cooccurrence(
+        Vocabulary(tuple(words), occurrences),
+        tuple(
+            PairCounts.from_exact(sparse.vstack([part.sides[side] for part in parts], "csr"))
+            for side in own
+        ),
+        slots,
+        tuple(sources),
+    )
+
+
+def saved_sources(
+    paths: Sequence[str | os.PathLike[str]],
+) -> tuple[tuple[Slot, ...], list[dict[str, Any]]]:
+    """Return the slots of saved rows, and all their sources."""
+    saved = [artefact.opened(path).metadata for path in paths]
+    return slots_from_json(saved[0]["slots"]), [
+        source for each in saved for source in each["sources"]
+    ]
+
+
+def _write(
+    output: str | os.PathLike[str],
+    rows: CountRows,
+    first: int,
+    slots: Sequence[Slot],
+    sources: list[dict[str, Any]],
+) -> None:
+    arrays = {"word_counts": rows.word_counts}
+    for number, side in enumerate(rows.sides):
+        arrays |= {f"{number}.{part}": getattr(side, part) for part in _CSR}
+    fields = {
+        "first": first,
+        "columns": rows.sides[0].shape[1],
+        "slots": slots_as_json(slots),
+        "sources": sources,
+    }
+    with artefact.writing(output, ROWS_KIND) as directory:
+        artefact.write_arrays(directory / _ROWS, arrays)
+        artefact.write_metadata(directory, ROWS_KIND, fields)
+
+
+def _read(saved: artefact.Saved, first: int, last: int) -> CountRows:
+    """Return some of the rows in a file."""
+    arrays, metadata = saved.mapped_arrays(_ROWS), saved.metadata
+    columns, skipped = int(metadata["columns"]), int(metadata["first"])
+    rows, sides = slice(first - skipped, last - skipped), []
+    if not 0 <= rows.start <= rows.stop <= len(arrays["word_counts"]):
+        raise ValueError(f"it does not have the rows from {first} to {last}")
+    for number in range(sum(slot.contexts for slot in slots_from_json(metadata["slots"]))):
+        indptr, indices, data = (arrays[f"{number}.{part}"] for part in _CSR)
+        ends = indptr[rows.start : rows.stop + 1]
+        stored = slice(int(ends[0]), int(ends[-1]))
+        parts = np.array(data[stored]), np.array(indices[stored]), row_ends(np.diff(ends))
+        check_csr(*parts, last - first, columns)
+        sides.append(sparse.csr_array(parts, shape=(last - first, columns)))
+    return CountRows(tuple(sides), np.array(arrays["word_counts"][rows]))

@@ -117,7 +117,7 @@ class Cooccurrence:
         14
         """
         from qwem.cooccurrence._counting import count_pairs
-        from qwem.cooccurrence._subsampling import Subsampling
+        from qwem.cooccurrence.slots import Subsampling
 
         counted = window_slots(window, weights, slots)
         subsampling = None

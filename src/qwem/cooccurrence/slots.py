@@ -1,15 +1,24 @@
-"""Slots: which neighbours of a word are one context, and what a pair counts for by its distance."""
+"""What is counted: slots of distances, subsampled tokens, and how many pairs to expect."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from qwem._internal.arrays import blocks, stored_blocks
+from qwem._internal.resources import available_memory
 from qwem._internal.settings import require_whole
+from qwem.corpus import Corpus
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
 
 MAX_WINDOW = 10_000
 MAX_WEIGHT = 2**63 - 1
@@ -138,3 +147,148 @@ def _checked(slot: Slot) -> Slot:
     assert slot.weights is not None
     require_whole("window", len(slot.weights), least=1, most=MAX_WINDOW)
     return Slot(checked_weights(slot.weights), bool(slot.directed))
+
+
+def acceptance(word_counts: NDArray[Any], subsample: float) -> NDArray[np.float64]:
+    """Return the probability min(1, √(t/f) + t/f) with which word2vec keeps each word.
+
+    Here t is `subsample` and f a word's share of all `word_counts`. A word that never occurs would
+    be kept.
+
+    >>> acceptance(np.array([96, 4]), 0.01).round(3).tolist()
+    [0.112, 0.75]
+    """
+    if not (np.isfinite(subsample) and subsample > 0):
+        raise SettingError(f"subsample must be a positive number, such as 1e-3, not {subsample}.")
+    unlimited = np.full(len(word_counts), np.inf)
+    scaled = subsample * word_counts.sum()
+    ratio = np.divide(scaled, word_counts, out=unlimited, where=word_counts > 0)
+    return np.minimum(1.0, np.sqrt(ratio) + ratio)
+
+
+@dataclass(frozen=True)
+class Subsampling:
+    """Random choice of the tokens to keep, `draws` times over.
+
+    Whether a token is kept depends on the seed, the number of its document and its position in
+    that document, and on nothing else.
+    """
+
+    subsample: float
+    seed: int
+    draws: int
+
+    def keep_limits(self, word_counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return, out of 2⁵³ equally likely outcomes, how many keep each word."""
+        return (acceptance(word_counts, self.subsample) * 2.0**53).astype(np.uint64)
+
+    def key(self, draw: int) -> np.uint64:
+        """Return the key from which one draw's choices are derived."""
+        from qwem._internal.kernels import mix
+
+        with np.errstate(over="ignore"):
+            return np.uint64(mix(np.uint64(self.seed) + mix(np.uint64(draw))))
+
+
+SAMPLE_SHARE, SAMPLE_TOKENS = 1 / 32, 1 << 22
+"""The share of a text that is counted for an estimate, and the fewest tokens."""
+_BLOCKS, _LEAST_BLOCK, _MOST_BLOCK = 64, 1 << 8, 1 << 14
+# A sample has so many blocks of the text or more, and a block so many tokens.
+_BYTES_PER_MEETING = 24  # of memory to have for a sample, per token and step of the window
+
+_estimates: WeakKeyDictionary[Corpus, dict[Any, NDArray[np.float64]]] = WeakKeyDictionary()
+
+
+def expected_pairs(occurrences: NDArray[Any], reach: int) -> float:
+    """Estimate how many different ordered pairs occur if words stand in random order.
+
+    In real text words keep to their topics and fewer pairs occur, so this is an upper estimate.
+    """
+    return float(expected_row_pairs(occurrences, reach).sum())
+
+
+def expected_row_pairs(occurrences: NDArray[Any], reach: int) -> NDArray[np.float64]:
+    """Estimate with how many different words each occurs if words stand in random order.
+
+    Words of similar frequency are taken together, eight classes per octave.
+    """
+    expected = np.zeros(len(occurrences))
+    present = occurrences > 0
+    if not present.any():
+        return expected
+    often = occurrences[present]
+    _, classes = np.unique(np.round(8 * np.log2(often)), return_inverse=True)
+    sizes = np.bincount(classes)
+    means = np.bincount(classes, weights=often) / sizes
+    meetings = reach * np.outer(means, means) / often.sum()
+    expected[present] = (-np.expm1(-meetings) @ sizes)[classes]
+    return expected
+
+
+def sampled_pairs(
+    corpus: Corpus,
+    slots: Sequence[Slot],
+    subsampling: Subsampling | None = None,
+) -> NDArray[np.float64]:
+    """Estimate how many different ordered pairs the first n words make, for every n from 0 on.
+
+    A random sample of the text is counted, and half of it. Pairs grow as a power of the text
+    (Heaps' law), with an exponent that falls the more text there is; that from the half to the
+    sample is taken for the rest too, so the estimate errs on the large side.
+    """
+    known = _estimates.setdefault(corpus, {})
+    key = tuple(slots), subsampling
+    if key not in known:
+        known[key] = _sampled_pairs(corpus, slots, subsampling)
+    return known[key]
+
+
+def _sampled_pairs(
+    corpus: Corpus,
+    slots: Sequence[Slot],
+    subsampling: Subsampling | None,
+) -> NDArray[np.float64]:
+    from qwem.cooccurrence._counting import count_pairs
+
+    reach = sum(2 * len(slot.weights or ()) for slot in slots)
+    most = available_memory() // (reach * _BYTES_PER_MEETING)
+    size = min(max(SAMPLE_TOKENS, int(SAMPLE_SHARE * corpus.tokens.size)), most)
+    each = min(max(size // _BLOCKS, _LEAST_BLOCK), _MOST_BLOCK)
+    parts = blocks(corpus.tokens.size, most=each)
+    order = np.random.default_rng(0).permutation(len(parts))
+    found, tokens = [], []
+    for share in (size // 2, size):
+        chosen = np.sort(order[: max(1, share // each)])
+        sample = _sample(corpus, [parts[number] for number in chosen])
+        counts = count_pairs(sample, slots, subsampling, rough=True)
+        found.append(np.sum([_pairs_by_words(pairs.tocsr()) for pairs in counts.pairs], axis=0))
+        tokens.append(sample.tokens.size)
+    half, whole = found
+    if tokens[1] <= tokens[0]:
+        return whole
+    growth = np.log(np.maximum(whole, 1) / np.maximum(half, 1)) / np.log(tokens[1] / tokens[0])
+    estimate = whole * (corpus.tokens.size / tokens[1]) ** growth.clip(0, 1)
+    return np.minimum(estimate, len(slots) * np.arange(len(whole), dtype=np.float64) ** 2)
+
+
+def _sample(corpus: Corpus, parts: Sequence[slice]) -> Corpus:
+    """Return parts of a corpus, each beginning with a new document."""
+    offsets, total = [], 0
+    for part in parts:
+        first, last = np.searchsorted(corpus.offsets, (part.start + 1, part.stop))
+        begun = corpus.offsets[first:last] - part.start
+        offsets.append(total + np.concatenate(([0], begun)))
+        total += part.stop - part.start
+    tokens = np.concatenate([np.asarray(corpus.tokens[part]) for part in parts])
+    return Corpus(tokens, np.concatenate([*offsets, [total]]), corpus.vocabulary, corpus.settings)
+
+
+def _pairs_by_words(counts: Any) -> NDArray[np.float64]:
+    """Return how many ordered pairs the first n words make, for every n from 0 on."""
+    indptr, found = counts.indptr, np.zeros(counts.shape[0] + 1)
+    for rows in stored_blocks(indptr):
+        sizes = np.diff(indptr[rows.start : rows.stop + 1])
+        own = np.repeat(np.arange(rows.start, rows.stop), sizes)
+        columns = counts.indices[indptr[rows.start] : indptr[rows.stop]]
+        found[1:] += np.bincount(np.maximum(own, columns), minlength=counts.shape[0])
+    return found.cumsum()

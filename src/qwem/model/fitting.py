@@ -12,7 +12,7 @@ import numpy as np
 from qwem._internal.files import is_url
 from qwem._internal.resources import Stopwatch, available_memory, blas_threads
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.usage import Usage
+from qwem.cooccurrence.contexts import Usage
 from qwem.corpus import Corpus
 from qwem.corpus.reading import AUTO_MIN_COUNT
 from qwem.errors import CorpusError
@@ -333,9 +333,7 @@ def cut_to_memory(corpus: Corpus, settings: ResolvedSettings) -> Corpus:
     rough = min(float(words) ** 2, _PAIRS_PER_STEP * settings.window * length * growth)
     if _PAIR_BYTES * rough <= budget[-1]:
         return corpus
-    from qwem.cooccurrence._estimates import sampled_pairs
-    from qwem.cooccurrence._subsampling import Subsampling
-    from qwem.cooccurrence.slots import window_slots
+    from qwem.cooccurrence.slots import Subsampling, sampled_pairs, window_slots
 
     subsampling = None
     if settings.subsample is not None:

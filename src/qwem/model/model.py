@@ -13,7 +13,7 @@ from scipy import sparse
 
 from qwem._internal import artefact
 from qwem.cooccurrence import Slot
-from qwem.cooccurrence.usage import Usage
+from qwem.cooccurrence.contexts import Usage
 from qwem.embedding import Embedding, write_hub
 from qwem.errors import SettingError
 from qwem.model.settings import Settings

@@ -13,7 +13,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.resources import Stopwatch
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.usage import Usage
+from qwem.cooccurrence.contexts import Usage
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 from qwem.model.fitting import learn, read

@@ -12,7 +12,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem.comparison import Stability
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.usage import Usage
+from qwem.cooccurrence.contexts import Usage
 from qwem.embedding import Embedding, read_vectors
 from qwem.errors import ArtefactError, QwemError, SettingError
 from qwem.interpretation import features

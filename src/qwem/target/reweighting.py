@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from qwem.cooccurrence._subsampling import acceptance
+from qwem.cooccurrence.slots import acceptance
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
