@@ -94,7 +94,7 @@ def test_wrapped_text_is_read_by_paragraph(
     assert corpus.settings["documents"] == "paragraph"
     assert corpus.fingerprint == Corpus.from_documents(ARTICLES, min_count=1).fingerprint
     assert [" ".join(text.split()) for text in read_texts(book, Reading())] == ARTICLES
-    whole = Corpus.from_files(book, min_count=1, tokenizer=str.split)  # documents in one piece
+    whole = Corpus.from_files(book, min_count=1, tokenizer=str.split)  # documents are not cut
     assert len(whole) == len(ARTICLES)
 
 

@@ -51,7 +51,7 @@ def test_text_is_that_of_local_files(memory: Any, tmp_path: Path) -> None:
     assert fit(names, dim=2).vocabulary == fit(tmp_path, dim=2).vocabulary
 
 
-def test_pieces_have_every_document_once(memory: Any, tmp_path: Path) -> None:
+def test_shards_have_every_document_once(memory: Any, tmp_path: Path) -> None:
     shards = split_files("memory://text", Reading(), 100)
     assert len(shards) > 10
     documents = 0

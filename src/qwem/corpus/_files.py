@@ -363,12 +363,10 @@ class TextStream(io.RawIOBase):
         self._stream = stream
         self.bytes_read = bytes_read
         """How many bytes of the file were read."""
-        pieces: list[bytes] = []
-        while (missing := _HEAD_BYTES - sum(map(len, pieces))) > 0:
-            if not (piece := stream.read(missing)):
-                break
-            pieces.append(piece)
-        self.head = b"".join(pieces)
+        head = b""
+        while len(head) < _HEAD_BYTES and (data := stream.read(_HEAD_BYTES - len(head))):
+            head += data
+        self.head = head
         """The first bytes."""
         self._waiting = self.head
 

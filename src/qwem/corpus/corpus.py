@@ -109,9 +109,10 @@ class Corpus:
         paths
             One or several files, directories (all files below, sorted, except hidden ones) or
             patterns such as ``"wiki/*.txt.gz"``. By its name a file is Parquet (``.parquet``),
-            JSON lines (``.jsonl``, ``.ndjson``, ``.json``), a table (``.csv``, ``.tsv``) or plain
-            text; all but Parquet may be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A named
-            file must not be empty, and none may be something else than text, such as a PDF.
+            an SQLite database (``.sqlite``, ``.sqlite3``, ``.db``), JSON lines (``.jsonl``,
+            ``.ndjson``, ``.json``), a table (``.csv``, ``.tsv``) or plain text; the last three may
+            be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A named file must not be empty,
+            and none may be something else than text, such as a PDF.
         vocabulary
             Encode with these words instead of choosing some; the result has their counts here.
         directory
@@ -119,7 +120,8 @@ class Corpus:
             per word of the text while it is read and two or four after, which vanish with it.
         options
             Any field of `Reading`: ``vocab_size``, ``min_count``, ``min_tokens``, ``tokenizer``,
-            ``documents``, ``text_column``, ``encoding``, ``oov``, ``errors``, ``phrases``.
+            ``documents``, ``text_column``, ``query``, ``encoding``, ``oov``, ``errors``,
+            ``phrases``.
 
         >>> import tempfile, pathlib
         >>> file = pathlib.Path(tempfile.mkdtemp(), "kings.txt")
