@@ -58,6 +58,26 @@ def test_every_recipe_leaves_a_figure_and_its_numbers(whole: Path) -> None:
     assert not list((whole / "cache").glob("*unfinished"))
 
 
+def traces_of(output: Path) -> list[tuple[str, Trace]]:
+    """The training runs of a reproduction, with their names."""
+    return [
+        (path.name.removeprefix("run-").rpartition("-")[0], Trace.load(path))
+        for path in (output / "cache").glob("run-*")
+    ]
+
+
+def seeds_of(output: Path) -> dict[str, set[int]]:
+    traces = traces_of(output)
+    return {
+        name: {trace.settings["seed"] for other, trace in traces if other == name} for name in RUNS
+    }
+
+
+def test_curves_have_every_seed_and_scores_the_first(whole: Path) -> None:
+    once = {name for name, run in RUNS.items() if run.purpose == "benchmarks" or run.minibatches}
+    assert seeds_of(whole) == {name: {0} if name in once else {0, 1} for name in RUNS}
+
+
 def test_the_page_lays_out_what_is_there(whole: Path) -> None:
     page = (whole / "index.html").read_text("utf-8")
     links = re.findall(r'(?:href|src)="([^"#]+)"', page)
@@ -109,7 +129,6 @@ def paper_scale(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         batch_size=1_000,
         patience=1.5,
         min_tokens=0,
-        seeds=2,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reproduction, "save_figure", lambda *_: None)
@@ -118,16 +137,11 @@ def paper_scale(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_papers_scale_trains_by_minibatches_from_its_starts(paper_scale: Path) -> None:
-    traces = [
-        (path.name.removeprefix("run-").rpartition("-")[0], Trace.load(path))
-        for path in (paper_scale / "cache").glob("run-*")
-    ]
-    seeds = {name: {trace.settings["seed"] for other, trace in traces if other == name}
-             for name in RUNS}  # fmt: skip
     # Where every run has minibatches, Figure 2 needs no others.
-    assert seeds == {name: set() if run.minibatches else {0} if run.purpose == "benchmarks"
-                     else {0, 1} for name, run in RUNS.items()}  # fmt: skip
-    for name, trace in traces:
+    assert seeds_of(paper_scale) == {
+        name: set() if run.minibatches else {0} for name, run in RUNS.items()
+    }
+    for name, trace in traces_of(paper_scale):
         settings, small = trace.settings, RUNS[name].start == "small"
         assert (settings["gradient"], settings["method"]) == ("stochastic", "sgd")
         assert settings["batch_size"] == 1_000

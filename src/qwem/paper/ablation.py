@@ -365,6 +365,7 @@ def rich_to_lazy(shown: Sequence[Regime], swept: Sequence[Regime]) -> Figure:
             axes.plot(one.times, one.learned[:, mode], color=shade, lw=1.0)
         moving = one.times[(np.abs(one.learned - one.learned[0]) > 0.02).any(axis=1)]
         axes.set(xscale="log", xlim=(moving[0] / 2, one.times[-1]), xlabel=r"$\lambda_1 t$")
+        axes.xaxis.set_minor_formatter("")
         axes.set_ylim(0, 1.05 * max(1.0, float(one.learned.max())))
         axes.set_title(rf"$\sigma$ = {one.init_scale:g}; steps of the loss: {one.steps}")
     panels[0].set_ylabel(
