@@ -250,7 +250,7 @@ def test_an_axis_has_words_at_both_ends(page: Page, polished: Model) -> None:
 def test_two_models_are_compared(page: Page) -> None:
     ready = "document.querySelector('.compare [data-shown=\"0\"] tbody tr')"
     page.show("compare", ready, least=0)
-    page.wait("document.querySelectorAll('.compare .chart svg rect').length === 64")
+    page.wait("document.querySelectorAll('.compare .chart svg g rect').length === 64")
     assert "90 words are in both" in page.text(".compare")
     word = page.texts(".compare td .word")[2]
     page.run("document.querySelectorAll('.compare td .word')[2].click()")

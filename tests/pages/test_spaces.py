@@ -60,12 +60,6 @@ def test_other_vectors_are_turned_to_their_principal_axes(polished: Model) -> No
     assert names == [each for each, _ in polished.wv.most_similar(word, topn=6)]
 
 
-def test_a_frequent_prefix_can_be_searched(closed: Model) -> None:
-    space = page_model(closed).first
-    found = space.nearest(np.eye(8)[0], space.dials(), 50, most_frequent=7)
-    assert {index for index, _ in found} <= set(range(7))
-
-
 def test_a_zero_vector_has_no_neighbours() -> None:
     embedding = Embedding(["a", "b", "c"], [[1.0, 0.0], [0.0, 0.0], [0.5, 1.0]])
     space = Space.of_embedding(embedding, "given", "Given vectors")

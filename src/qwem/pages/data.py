@@ -13,7 +13,13 @@ from qwem._internal.results import as_plain
 from qwem.errors import DataError
 from qwem.evaluation.scores import evaluate_available
 from qwem.pages import analyses
-from qwem.pages.overview import about_text, results_data, training_note
+from qwem.pages.overview import (
+    about_text,
+    paragraphs,
+    results_data,
+    settings_rows,
+    training_note,
+)
 
 if TYPE_CHECKING:
     import os
@@ -165,17 +171,16 @@ class PageData:
         )
 
     def _model(self, number: int, model: PageModel) -> Json:
-        topics = model.make_topics(self._words)
+        topics, made = model.make_topics(self._words), model.model
         prefix = f"{number}/"
         return {
             "name": model.name,
             "kind": model.kind,
             "facts": model.facts(),
             "about": about_text(topics.topics),
-            "paragraphs": model.paragraphs(),
-            "training_note": "" if model.model is None else training_note(model.model),
-            "chosen": "" if model.model is None else model.model.chosen,
-            "settings": model.settings(),
+            "paragraphs": [] if made is None else paragraphs(made, model.corpus),
+            "training_note": "" if made is None else training_note(made),
+            "settings": [] if made is None else settings_rows(made),
             "spaces": [self._space(space) for space in model.spaces.values()],
             "featured": model.featured.name,
             "topics": topics.topics,

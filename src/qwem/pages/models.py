@@ -28,7 +28,7 @@ from qwem.model.naming import (
     write_added,
 )
 from qwem.pages.concordance import Concordance
-from qwem.pages.overview import headline_numbers, paragraphs, settings_rows
+from qwem.pages.overview import headline_numbers
 from qwem.pages.spaces import Space
 from qwem.pages.topics import Topics, find_topics
 
@@ -116,14 +116,6 @@ class PageModel:
         if self.model is not None:
             return headline_numbers(self.model, self.corpus)
         return [(f"{len(self.vocabulary):,}", "words"), (f"{self.first.dim}", "dimensions")]
-
-    def paragraphs(self) -> list[str]:
-        """Return how the model was made."""
-        return [] if self.model is None else paragraphs(self.model, self.corpus)
-
-    def settings(self) -> list[tuple[str, str, str]]:
-        """Return the settings: name, value and meaning of each."""
-        return [] if self.model is None else settings_rows(self.model)
 
     @property
     def can_name(self) -> bool:

@@ -42,7 +42,7 @@ def headline_numbers(model: Model, corpus: Mapping[str, Any]) -> list[tuple[str,
     numbers.append((f"{len(model.vocabulary):,}", "different words kept"))
     if corpus.get("words_counted"):
         covered = corpus["words_kept"] / corpus["words_counted"]
-        numbers.append((f"{covered:.0%}", "of the text consists of these words"))
+        numbers.append((f"{covered:.0%}", "of the text is made of these words"))
     numbers.append((f"{model.spectrum.dim}", "features learned"))
     return numbers
 

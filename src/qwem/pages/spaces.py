@@ -11,7 +11,7 @@ import numpy as np
 
 from qwem._internal.arrays import blocks, principal_axes
 from qwem.dynamics import ClosedFormDynamics, closed_form
-from qwem.dynamics.initial import is_untied, row_scale_of
+from qwem.dynamics.initial import row_scale_of
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.spectrum.spectrum import fix_signs
@@ -91,11 +91,6 @@ class Space:
         return len(self.weights)
 
     @property
-    def signed(self) -> bool:
-        """Whether some eigenvalues may be negative, as in an untied model."""
-        return self.run is not None and is_untied(self.run.spectrum)
-
-    @property
     def row_scale(self) -> Array | None:
         """The diagonal of Γ⁻¹, by which rows are to be multiplied, or None."""
         return None if self.run is None else row_scale_of(self.run.spectrum)
@@ -124,23 +119,11 @@ class Space:
         assert self.run is not None
         return self.run.singular_values(self.run.time(dials.time))[: dials.dim]
 
-    def column(self, rank: int) -> Column:
-        """Return g_i r_ik of every word for feature k, from 1."""
-        if not 1 <= rank <= self.dim:
-            raise SettingError(f"There are features 1 to {self.dim}, and no feature {rank}.")
-        column = self.rows[:, rank - 1].astype(np.float32)
-        return column if self.row_scale is None else column * self.row_scale.astype(np.float32)
-
     def vectors(self, indices: NDArray[np.integer] | slice, dials: Dials) -> Array:
         """Return the vectors of some words, in float64."""
         weights = self.weights_at(dials)
         vectors = self.rows[indices, : dials.dim].astype(np.float64) * weights
         return vectors if self.row_scale is None else vectors * self.row_scale[indices][:, None]
-
-    def lengths(self, dials: Dials) -> Column:
-        """Return the length of every word's vector."""
-        lengths = np.sqrt(self._products(np.zeros(dials.dim), dials)[1])
-        return lengths if self.row_scale is None else lengths * self.row_scale.astype(np.float32)
 
     def cosines(self, direction: Array, dials: Dials) -> Column:
         """Return the cosine of every word with a direction of d numbers; 0 for words at 0."""
@@ -153,9 +136,7 @@ class Space:
         direction: Array,
         dials: Dials,
         topn: int,
-        *,
         exclude: tuple[int, ...] = (),
-        most_frequent: int | None = None,
     ) -> list[tuple[int, float]]:
         """Return the index and cosine of the words nearest to a direction, the best first.
 
@@ -165,7 +146,7 @@ class Space:
         length = float(np.linalg.norm(direction))
         if not length > 0:
             return []
-        cosines = self.cosines(direction / length, dials)[:most_frequent]
+        cosines = self.cosines(direction / length, dials)
         cosines[[index for index in exclude if index < len(cosines)]] = -np.inf
         topn = min(topn, len(cosines))
         last = np.partition(cosines, len(cosines) - topn)[len(cosines) - topn]
@@ -206,7 +187,7 @@ class Space:
     def _products(self, direction: Array, dials: Dials) -> tuple[Column, Column]:
         """Return Σ_k r_ik w_k u_k and Σ_k r_ik² w_k² of every word, in float32."""
         weights = self.weights_at(dials)
-        # Early in training all weights are tiny; a common factor changes no cosine but the length.
+        # Early in training all weights are tiny; a common factor changes no cosine.
         largest = float(weights.max(initial=0.0)) or 1.0
         along = (direction / largest).astype(np.float32)
         squared = ((weights / largest) ** 2).astype(np.float32)

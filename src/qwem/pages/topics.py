@@ -31,7 +31,7 @@ CENTRED_WORDS = 20_000
 """From how many words, the most frequent, the centres of topics are found."""
 
 COLOURS = 12
-_ROUNDS, _TITLE, _SHOWN, _NEXT = 15, 3, 12, 6
+_ROUNDS, _TITLE, _SHOWN = 15, 3, 12
 _WORDS_PER_TOPIC = 12
 _BLOCK_NUMBERS = 1 << 22
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from qwem._internal.files import writing_file
+from qwem._internal.resources import blas_threads
 from qwem.errors import SettingError
 from qwem.pages.data import FILE_WORDS, PageData
 from qwem.pages.models import PageModel, page_model
@@ -105,7 +106,8 @@ def assembled(data: PageData) -> str:
         f"default-src 'none'; script-src {_checksum(script)}; style-src {_checksum(style)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    packed = {name: _base64(zlib.compress(data.get(name))) for name in data.names()}
+    with blas_threads(1):  # most products are small, and threads would wait for each other
+        packed = {name: _base64(zlib.compress(data.get(name))) for name in data.names()}
     parts = "".join(
         f'<script type="text/plain" id="part-{name}">{content}</script>\n'
         for name, content in packed.items()

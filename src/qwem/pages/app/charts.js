@@ -115,6 +115,15 @@ function drawLayer(layer, x, y, height) {
       return dot;
     });
   }
+  if (layer.kind === "cells") {
+    const [wide, tall] = [x(1) - x(0), y(1) - y(0)].map(Math.abs);
+    return seen.map(({ a, b, i }) => {
+      const corner = { x: (a - wide / 2).toFixed(1), y: (b - tall / 2).toFixed(1) };
+      const cell = shape("rect", { ...corner, width: wide - 0.5, height: tall - 0.5, fill: layer.fills[i] });
+      cell.append(svgText(layer.names[i], {}, "title"));
+      return cell;
+    });
+  }
   const zero = y(0);
   return seen.map(({ b, i }) => {
     const [left, right] = [x(layer.x[i] - layer.width / 2), x(layer.x[i] + layer.width / 2)];
@@ -259,52 +268,29 @@ function cut(text, most, attributes) {
   return element;
 }
 
-// A square of cells, each with a number from 0 to 1.
-export function drawHeat(element, { label, cells, across, down, fill, name }) {
-  const width = Math.min(620, Math.max(260, element.clientWidth || 500));
-  const edge = { left: 46, top: 8, bottom: 42 };
-  const side = (width - edge.left - 8) / Math.max(1, cells.length);
-  const height = edge.top + side * cells.length + edge.bottom;
-  const svg = picture(width, height, label);
-  const text = { fill: colour("muted"), "font-size": 12 };
-  cells.forEach((row, i) =>
-    row.forEach((value, j) => {
-      const cell = shape("rect", {
-        x: (edge.left + j * side).toFixed(2),
-        y: (edge.top + i * side).toFixed(2),
-        width: Math.max(1, side - 0.5).toFixed(2),
-        height: Math.max(1, side - 0.5).toFixed(2),
-        fill: fill(value),
-      });
-      cell.append(svgText(name(i, j), {}, "title"));
-      svg.append(cell);
-    }),
-  );
-  const every = Math.max(1, Math.ceil(cells.length / 8));
-  for (let i = 0; i < cells.length; i += every) {
-    const at = (i + 0.5) * side;
-    svg.append(
-      svgText(String(i + 1), {
-        ...text,
-        x: edge.left + at,
-        y: height - edge.bottom + 16,
-        "text-anchor": "middle",
-      }),
-    );
-    svg.append(
-      svgText(String(i + 1), { ...text, x: edge.left - 6, y: edge.top + at + 4, "text-anchor": "end" }),
-    );
-  }
-  svg.append(svgText(across, { ...text, x: width / 2, y: height - 6, "text-anchor": "middle" }));
-  svg.append(
-    svgText(down, {
-      ...text,
-      transform: `translate(12 ${(height - edge.bottom) / 2}) rotate(-90)`,
-      "text-anchor": "middle",
-    }),
-  );
-  element.replaceChildren(svg);
-  return svg;
+// A chart of a square of cells, each with a number from 0 to 1.
+export function heatChart({ label, cells, across, down, fill, name }, width) {
+  const count = cells.length;
+  const every = Math.max(1, Math.ceil(count / 8));
+  const ranks = Array.from({ length: Math.ceil(count / every) }, (_, i) => 1 + i * every);
+  const axis = { ticks: ranks.map((rank) => [rank, String(rank)]), low: 0.5, high: count + 0.5 };
+  const each = cells.flatMap((row, i) => row.map((value, j) => ({ i, j, value })));
+  return {
+    label,
+    width,
+    height: Math.max(260, width) - EDGE.left - EDGE.right + EDGE.top + EDGE.bottom,
+    x: { ...axis, title: across },
+    y: { ...axis, title: down, low: axis.high, high: axis.low },
+    layers: [
+      {
+        kind: "cells",
+        x: each.map(({ j }) => j + 1),
+        y: each.map(({ i }) => i + 1),
+        fills: each.map(({ value }) => fill(value)),
+        names: each.map(({ i, j }) => name(i, j)),
+      },
+    ],
+  };
 }
 
 // A chart of eigenvalues, with the name of each feature under the pointer.

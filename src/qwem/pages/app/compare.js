@@ -1,6 +1,6 @@
 // Two models side by side: what they are, words that differ most, neighbours in both, features shared.
 
-import { drawHeat } from "./charts.js";
+import { drawChart, heatChart } from "./charts.js";
 import { json, largest, matrix } from "./data.js";
 import {
   button,
@@ -62,7 +62,7 @@ export function compareView(element, app) {
   element.append(
     intro(
       "Compare",
-      "Two models of different texts, times or settings: which features they share, and which words keep different company.",
+      "Two models of different texts, times or settings: which words are used differently, and which features the two share.",
     ),
     what,
     make(
@@ -121,7 +121,7 @@ export function compareView(element, app) {
     const facts = (model) =>
       make(
         "section",
-        make("h3", model.name),
+        make("h3.name", model.name),
         make("p", model.facts.map(([number, label]) => `${number} ${label}`).join(", ") + "."),
         note(model.about),
       );
@@ -160,7 +160,7 @@ export function compareView(element, app) {
       make(
         "section",
         { "aria-label": model.name },
-        make("h3", `${state.word} in ${model.name}`),
+        make("h3.name", `${state.word} in ${model.name}`),
         found.length ? foundList(found) : note("This model does not have the word."),
       );
     return useBoth(
@@ -196,7 +196,7 @@ export function compareView(element, app) {
     if (!overlap) return;
     const scale = scaleOf(isDark(), false);
     const { squared } = overlap;
-    drawHeat(heat, {
+    const square = {
       label: "Overlap of every feature of the first model with every feature of the second",
       cells: squared,
       across: `features of ${other.name}`,
@@ -204,7 +204,8 @@ export function compareView(element, app) {
       fill: (part) => `rgb(${scale.at(Math.sqrt(part)).join(" ")})`,
       name: (i, j) =>
         `${featureTitle(one, i + 1)} and ${featureTitle(other, j + 1)}: ${percent(squared[i][j])}`,
-    });
+    };
+    drawChart(heat, heatChart(square, Math.min(620, heat.clientWidth || 500)));
   }
 
   return {

@@ -57,7 +57,7 @@ export function analogyView(element, app) {
   element.append(
     intro(
       "Analogies",
-      "An analogy takes the difference between the first two words and adds it to the third. The answers are the words nearest to that place.",
+      "An analogy adds the difference between the first two words to the third. The answers are the words nearest to the result.",
     ),
     form(submit, fields[0], " is to ", fields[1], " as ", fields[2], " is to ", submitButton("what?")),
     make(
@@ -174,7 +174,7 @@ export function axisView(element, app) {
   element.append(
     intro(
       "Axes",
-      "An axis leads from some words to others. Every word has a place on it: its cosine with the direction from the first words to the second.",
+      "An axis goes from some words to others. The place of a word on it is its cosine with the direction from the first words to the second.",
     ),
     form(
       submit,

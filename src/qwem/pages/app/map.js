@@ -163,7 +163,7 @@ export function mapView(element, app) {
   element.append(
     intro(
       "Map",
-      "Every dot is a word, near those that are used alike. Drag to move, scroll to zoom: more words get labels. Press a word for its neighbours.",
+      "Each dot is a word, and similar words are close together. Drag to move; scroll to zoom in, and more words get labels. Press a word to see its neighbours.",
     ),
     make(
       "div.controls",

@@ -84,7 +84,7 @@ export function overviewView(element, app) {
       "topics",
       "The topics of the text",
       prose(
-        "Each dot is a word, near those that are used alike. Colours are topics, named by their most telling words; pale dots are function words.",
+        "Each dot is a word, and similar words are close together. Colours are topics, named by their most typical words; pale dots are function words.",
       ),
       make("figure", make("div.stage", box, tip)),
       make(
@@ -143,7 +143,7 @@ export function overviewView(element, app) {
       "relations",
       "Relations it knows",
       prose(
-        "A relation is known if the differences between the words of all its pairs point the same way. The p-value is that of an exact test against words of similar frequency.",
+        "The model knows a relation if the differences between the words of all its pairs point the same way. The p-value compares them with random words of similar frequency.",
       ),
     );
     return later(part, model.json("relations"), (found) => {
@@ -227,7 +227,7 @@ export function overviewView(element, app) {
       "results",
       "Results",
       prose(
-        "What was asked of the vectors. Where a table has a drawing, its line is the 95 % interval over documents, or the path from the first text to the last, and the dashed line is zero.",
+        "Results of other commands on this model. A line beside a row is its 95% interval over documents, or its path from the first text to the last; the dashed line is zero.",
       ),
       ...each,
     );

@@ -199,7 +199,7 @@ export function trainingView(element, app) {
   element.append(
     intro(
       "Training, replayed",
-      `Training learns one feature after the other, the strongest first. Press play, or move the dials: words start together and part as features are learned. A formula gives this run; no network was trained. Time is measured in units of τ₁, when the first feature is learned. A model of d dimensions learns the first d features and no more. ${model.training_note}`,
+      `Training learns one feature after the other, the strongest first. Press play, or move the dials: words start together and move apart as features are learned. A formula gives this run; no network was trained. Time is measured in units of τ₁, when the first feature is learned. A model of d dimensions learns the first d features and no more. ${model.training_note}`,
     ),
     make(
       "div.split.even",
@@ -210,7 +210,7 @@ export function trainingView(element, app) {
         strengths,
         make("h2", "Loss"),
         losses,
-        note("Lines are the closed form; dots, if there are any, are a run that was trained."),
+        note("Lines are the closed form; dots are a trained run, if one was given with --trace."),
       ),
     ),
     saveButtons({

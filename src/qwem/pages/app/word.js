@@ -116,7 +116,7 @@ export function wordView(element, app) {
   element.append(
     intro(
       "Words",
-      "Neighbours are words that are used alike: they occur near the same other words. The words that a word occurs with are another matter; see both side by side.",
+      "Similar words occur near the same other words, which does not mean that they occur together: compare the two lists. Press “why?” to see what makes two words similar.",
     ),
     form(() => set({ word: field.value, other: "" }), labelled("Word", field), submitButton("Show")),
     make(
@@ -132,8 +132,8 @@ export function wordView(element, app) {
     make("div.titleline", heading, facts),
     make(
       "div.columns",
-      section("Used like", neighbours),
-      section("Occurs with", collocates),
+      section("Similar words", neighbours),
+      section("Words it occurs with", collocates),
       section("Its strongest features", strongest),
     ),
     section(
@@ -242,9 +242,7 @@ export function wordView(element, app) {
     const sure = answer.some(({ low }) => low !== undefined);
     neighbours.replaceChildren(
       make("ol.found.with", ...items),
-      sure
-        ? note(`In brackets: where the number lies in 95% of ${model.replicates} replicates of the text.`)
-        : "",
+      sure ? note(`In brackets: the 95% interval over ${model.replicates} replicates of the text.`) : "",
     );
     neighbours.dataset.shown = shown;
   }
@@ -268,7 +266,7 @@ export function wordView(element, app) {
   function showCollocates(sides) {
     if (!sides)
       return collocates.replaceChildren(
-        note("The counts of word pairs are not at hand. Give them with --counts to see them."),
+        note("This model was saved without counts of word pairs; give them with --counts."),
       );
     const named = model.directed
       ? [
@@ -296,7 +294,7 @@ export function wordView(element, app) {
       );
     collocates.replaceChildren(
       make("div.sides", ...named.map(column)),
-      note("How many times more often than by chance; pairs with the most evidence first."),
+      note("× is how many times more often than by chance; the pairs with most evidence come first."),
     );
   }
 
@@ -372,7 +370,7 @@ export function wordView(element, app) {
   function drawWhy() {
     const { cosine, parts: shared, rest } = found.why;
     why.replaceChildren(
-      `The similarity of “${state.word}” and “${state.other}” is ${signed(cosine, 3)}. Both are near the words below, and the parts add up to it; the rest is what only these two have in common.`,
+      `The similarity of “${state.word}” and “${state.other}” is ${signed(cosine, 3)}. Both are similar to the words below, whose parts add up to it; the rest is what only these two have in common.`,
     );
     const rows = [
       ...shared.map(([row, value]) => ({ name: words[row], value })),
