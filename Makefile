@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
 
 # The oldest dependencies that pyproject.toml allows, and the tests of the corridor on them.
 OLDEST := .venv-oldest
-CORRIDOR := tests/cooccurrence tests/target tests/spectrum tests/polish/test_sweep.py tests/model/test_fit.py
+CORRIDOR := tests/cooccurrence/test_counting.py tests/target tests/spectrum tests/model/test_fit.py
 
 .PHONY: test test-minimum test-release real-text faults demo docs setup browser format clean
 
