@@ -9,6 +9,7 @@ import pytest
 
 from qwem import Cooccurrence, Corpus
 from qwem.cooccurrence.contexts import Usage
+from qwem.errors import ArtefactError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,3 +57,11 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     assert np.array_equal(again.ratios, usage.ratios)
     alone = Usage.of(counts, counts.word_counts, collocates=False)
     assert alone.beside(0, "after") == []
+
+
+def test_arrays_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
+    counts = some_counts("sides")
+    usage = Usage.of(counts, counts.word_counts)
+    Usage(usage.frequencies[:-1], usage.words, usage.ratios).save(tmp_path / "usage")
+    with pytest.raises(ArtefactError):
+        Usage.load(tmp_path / "usage")

@@ -167,11 +167,13 @@ class Usage:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Usage:
         """Read a usage written by `save`."""
-        return artefact.load(
-            path,
-            KIND,
-            lambda saved: cls(**saved.arrays(_ARRAYS), directed=saved.metadata["directed"]),
-        )
+
+        def build(saved: artefact.Saved) -> Usage:
+            arrays = saved.arrays(_ARRAYS)
+            artefact.require_shapes(arrays, frequencies="w", words="w2k", ratios="w2k")
+            return cls(**arrays, directed=saved.metadata["directed"])
+
+        return artefact.load(path, KIND, build)
 
 
 def _sum_of_rows(matrices: tuple[PairCounts, ...], rows: slice) -> Any:
