@@ -44,7 +44,7 @@ def example() -> Any:
 
 def test_the_page_is_the_library(text: Path, example: Any) -> None:
     words, frequencies, pairs = example.count(example.read(text), SIZE)
-    corpus = Corpus.from_files(text, vocab_size=SIZE)
+    corpus = Corpus.from_files(text, vocab_size=SIZE, tokenizer="letters")
     counts = Cooccurrence.count(corpus, window=16)
     assert tuple(words) == corpus.vocabulary.words
     np.testing.assert_array_equal(frequencies, corpus.vocabulary.counts)
