@@ -14,7 +14,7 @@ PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
 OLDEST := .venv-oldest
 CORRIDOR := tests/cooccurrence/test_counting.py tests/target tests/spectrum tests/model/test_fit.py
 
-.PHONY: test test-minimum test-release real-text faults demo docs setup browser format clean
+.PHONY: test test-slow test-minimum test-release real-text faults demo docs setup browser format clean
 
 setup: $(READY)
 
@@ -44,6 +44,10 @@ test: $(READY) browser
 	$(BIN)/mypy
 	$(PYTEST)
 
+# What takes long: figures of the paper, killed workers, injected bugs, the site.
+test-slow: $(READY) browser
+	$(PYTEST) -m slow
+
 test-minimum: $(OLDEST)/.ready
 	PYTHONPATH=src $(OLDEST)/bin/pytest $(CORRIDOR)
 
@@ -66,7 +70,7 @@ real-text: $(READY)
 # that is guided by coverage needs atheris, which has no wheels for some systems.
 faults: $(READY)
 	-$(BIN)/pip install --disable-pip-version-check --quiet atheris
-	QWEM_FAULTS=long $(BIN)/pytest tests/faults
+	QWEM_FAULTS=long $(BIN)/pytest -m 'not release' tests/faults
 
 demo: $(DEMO_READY)
 	$(BIN)/qwem demo --output out/demo

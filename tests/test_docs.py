@@ -130,6 +130,7 @@ def test_api_pages_have_every_public_name(page: Path) -> None:
     assert sorted(named) == sorted(room.__all__)
 
 
+@pytest.mark.slow
 def test_the_site_builds(tmp_path: Path) -> None:
     pytest.importorskip("mkdocstrings", reason="the site needs the docs extra")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]

@@ -263,6 +263,7 @@ def test_a_corpus_is_counted_recoded_and_saved_in_little_memory(
     assert resident(file) <= 2 * CHUNK
 
 
+@pytest.mark.slow
 def test_phrases_are_found_in_little_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

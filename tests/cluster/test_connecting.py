@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.slow
 def test_a_stopped_worker_is_given_up_and_nothing_is_left(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -77,6 +77,7 @@ def test_counts_are_those_of_one_machine(
     assert len(list(tmp_path.glob("counts-*"))) == 2
 
 
+@pytest.mark.slow
 def test_many_tasks_are_added_in_trees_of_rows(
     client: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +136,7 @@ def test_killed_workers_change_nothing(client: Any, text: Path, tmp_path: Path) 
     assert_same(found, count(read(str(text), Settings()), Settings()))
 
 
+@pytest.mark.slow
 def test_a_scheduler_is_killed(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said in a sentence, and the next run goes on from what is finished."""
     monkeypatch.setattr(connecting, "PATIENCE", 5.0)

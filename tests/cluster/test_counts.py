@@ -146,6 +146,7 @@ def test_eigenvalues_of_a_dense_target(counts: ClusterCounts, tol: float) -> Non
     assert found.converged
 
 
+@pytest.mark.slow
 def test_killed_workers_change_nothing(
     client: Any, counts: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +178,7 @@ def test_killed_workers_change_nothing(
     assert_same_vectors(polished, polish(expected, WHOLE, sweeps=2))
 
 
+@pytest.mark.slow
 def test_the_last_worker_and_then_the_scheduler_are_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

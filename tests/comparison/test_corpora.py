@@ -302,7 +302,7 @@ def test_folds_are_in_proportion_to_the_size_of_corpora(sizes: tuple[int, int]) 
     assert all(len(each) >= 10 for each in slices.slices.values())
 
 
-@pytest.mark.parametrize("sizes", [(30, 300), (60, 240)])
+@pytest.mark.parametrize("sizes", [(30, 300), pytest.param((60, 240), marks=pytest.mark.slow)])
 def test_corpora_of_unequal_size_differ_by_chance_only(sizes: tuple[int, int]) -> None:
     p_values, sure = [], 0
     for seed in range(20):

@@ -9,8 +9,6 @@ import sys
 import warnings
 from pathlib import Path
 
-import atheris
-
 import qwem
 
 LOADERS = ("qwem.corpus", "qwem.embedding", "qwem.evaluation", "qwem._internal.files")
@@ -19,6 +17,8 @@ LOADERS = ("qwem.corpus", "qwem.embedding", "qwem.evaluation", "qwem._internal.f
 
 def main(name: str, file: Path, options: list[str]) -> None:
     """Fuzz the loader of this name without end, or until an option of libFuzzer says so."""
+    import atheris
+
     package = Path(qwem.__file__).parent
     compiled = [
         ".".join(["qwem", *each.relative_to(package).with_suffix("").parts])

@@ -220,6 +220,7 @@ def test_a_bug_is_a_change_of_one_place(name: str) -> None:
     assert (SOURCE / bug.file).read_text("utf-8").count(bug.before) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUGS if LONG else ALWAYS)
 def test_a_bug_is_found(name: str, tmp_path: Path, tally: Callable[[str, int, str], None]) -> None:
     bug = BUGS[name]

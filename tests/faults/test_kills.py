@@ -86,7 +86,13 @@ def visible(files: dict[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in files.items() if "/." not in f"/{name}"}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in ("fit", "count") else pytest.mark.slow)
+        for name in COMMANDS
+    ],
+)
 def test_a_killed_command_harms_nothing(
     name: str, place: Path, tmp_path: Path, tally: Callable[[str, int, str], None]
 ) -> None:

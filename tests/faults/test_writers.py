@@ -45,6 +45,7 @@ def test_readers_and_writers_at_once(
     tally("read while two save", looks, f"one whole version each, during {2 * SAVES} saves")
 
 
+@pytest.mark.slow
 def test_first_saves_at_once(
     models: list[Path], tmp_path: Path, tally: Callable[[str, int, str], None]
 ) -> None:
