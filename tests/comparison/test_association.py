@@ -111,7 +111,7 @@ def test_a_word_is_not_compared_with_itself() -> None:
     found = sc_weat(SPACE, "a0", (A, B))
     assert (found.statistic, found.p_value) == (plain.statistic, plain.p_value)
     assert found.left_out == ("a0",)
-    assert "Left out, being on both sides: a0." in found.to_text()
+    assert "Left out because on both sides: a0." in found.to_text()
     found = weat(SPACE, [*X, "a0"], Y, (A, B))
     assert found.statistic == weat(SPACE, X, Y, (A, B)).statistic
     assert found.left_out == ("a0",)

@@ -117,7 +117,7 @@ def test_words_of_the_axis_are_not_placed_on_it() -> None:
     found = axis(plane, ["she"], ["he"]).project(["she", "nurse", "it"])
     assert [each.word for each in found.words] == ["nurse", "it"]
     assert found.left_out == ("she",)
-    assert "Left out, being a part of the axis: she." in found.to_text()
+    assert "Left out because they define the axis: she." in found.to_text()
     assert "from he to she" in found.methods()
     with pytest.raises(SettingError, match="made of the same words"):
         axis(plane, ["she"], ["he"]).project(["she", "he"])

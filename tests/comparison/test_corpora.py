@@ -150,10 +150,10 @@ def test_all_text_in_one_slice_has_the_vectors_of_the_compass() -> None:
     texts = documents(5, count=100)
     settings = Settings(dim=5, min_count=1, polish=False)
     slices = slices_of({"a": texts, "b": texts}, settings, 2, None)
-    model = qwem.fit(slices.all, slices.settled)
+    model = qwem.fit(slices.all, slices.settings)
     from qwem.comparison.corpora import _embedder
 
-    vectors = _embedder(model, slices.settled, "compass")(slices.all)
+    vectors = _embedder(model, slices.settings, "compass")(slices.all)
     assert np.allclose(vectors, model.embedding().vectors, atol=1e-3)
 
 

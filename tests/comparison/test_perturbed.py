@@ -48,17 +48,17 @@ def products(spectrum: Spectrum) -> np.ndarray[Any, Any]:
 def test_perturbed_spectra_move_as_a_factorization_does(
     corpus: Corpus, changes: dict[str, Any]
 ) -> None:
-    settled = resolve_auto(Settings(dim=DIM, polish=False, tol=1e-5, **changes), corpus.vocabulary)
-    counts = FoldCounts(deal(corpus, 10), settled)
-    whole = qwem.fit(counts.total, settled).spectrum
-    spectra = PerturbedSpectra(whole, counts.total, settled)
+    resolved = resolve_auto(Settings(dim=DIM, polish=False, tol=1e-5, **changes), corpus.vocabulary)
+    counts = FoldCounts(deal(corpus, 10), resolved)
+    whole = qwem.fit(counts.total, resolved).spectrum
+    spectra = PerturbedSpectra(whole, counts.total, resolved)
     same = spectra.spectrum(counts.total)
     assert np.allclose(same.eigenvalues, whole.eigenvalues, rtol=1e-3)
     assert np.allclose(products(same), products(whole), atol=0.01)
     for number in (0, 5):
         part = counts.without(number)
         found = spectra.spectrum(part)
-        expected = factorize(build_target(part, settled), DIM, signed=settled.signed, tol=1e-5)
+        expected = factorize(build_target(part, resolved), DIM, signed=resolved.signed, tol=1e-5)
         assert found.vocabulary == part.vocabulary
         assert np.allclose(found.eigenvalues, expected.eigenvalues, rtol=0.02)
         moves = [(products(each) - products(whole)).ravel() for each in (found, expected)]
@@ -69,9 +69,9 @@ def test_perturbed_spectra_move_as_a_factorization_does(
 def test_a_target_of_low_rank_has_no_further_eigenvectors() -> None:
     pairs = np.kron(np.eye(2, dtype=np.int64), np.ones((15, 15), np.int64)) * 40
     counts = Cooccurrence.from_matrix([f"w{i:02}" for i in range(30)], pairs)
-    settled = resolve_auto(
+    resolved = resolve_auto(
         Settings(dim=1, polish=False, signed=False, coupling=0.0), counts.vocabulary
     )
-    whole = qwem.fit(counts, settled).spectrum
-    found = PerturbedSpectra(whole, counts, settled).spectrum(counts)
+    whole = qwem.fit(counts, resolved).spectrum
+    found = PerturbedSpectra(whole, counts, resolved).spectrum(counts)
     assert np.allclose(products(found), products(whole), atol=1e-3)

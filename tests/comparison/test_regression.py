@@ -354,7 +354,7 @@ def test_a_p_value_that_rests_on_few_clusters_is_said_to_be_rough(regression: An
     few = {"place": ["town"] * 3 + ["country"] * 77}
     found = context_regression(texts, "bank", few, dim=4, polish=False, permutations=99)
     assert found["place=town"].effective_clusters < 8
-    assert "The p-value of place=town is rough: its noise rests on about" in found.heading()
+    assert "The p-value of place=town is rough: its noise comes from about" in found.heading()
 
 
 def test_a_line_break_in_a_category_breaks_no_line() -> None:

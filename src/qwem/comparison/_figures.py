@@ -42,7 +42,7 @@ def plot_estimates(result: Estimates, level: float) -> Figure:
 def plot_coefficients(result: ContextRegression, level: float) -> Figure:
     """Draw the debiased squared norms of coefficients, with their intervals and p-values.
 
-    That of a number is shown for one standard deviation of it, to be comparable with the others.
+    The norm of a number is that of one standard deviation, to be comparable with categories.
     """
     low, high = result.norms.confidence(level)
     deviations = result.design.matrix[:, 1:].std(axis=0)
@@ -75,9 +75,9 @@ def plot_path(path: AxisPath, positive: str, negative: str) -> Figure:
     figure = new_figure(max(_WIDTH, 1.6 + 0.55 * count), 3.4)
     axes = figure.subplots()
     _draw_zero(axes, horizontal=True)
-    # Words are drawn a little beside each other, so that their intervals can be told apart.
-    beside = 0.05 * (np.arange(len(path.places)) - (len(path.places) - 1) / 2)
-    for (word, places), colour, shift in zip(path.places.items(), SEQUENCE, beside, strict=False):
+    # Words are shifted a little sideways, so that their intervals don't overlap.
+    shifts = 0.05 * (np.arange(len(path.places)) - (len(path.places) - 1) / 2)
+    for (word, places), colour, shift in zip(path.places.items(), SEQUENCE, shifts, strict=False):
         axes.plot(steps + shift, places, "o-", ms=4, color=colour)
         if word in path.intervals:
             low, high = np.array(path.intervals[word]).T
@@ -85,7 +85,7 @@ def plot_path(path: AxisPath, positive: str, negative: str) -> Figure:
     low, high = axes.get_ylim()
     ends = [places[-1] for places in path.places.values()]
     for (word, places), colour, shift, height in zip(
-        path.places.items(), SEQUENCE, beside, _apart(ends, 0.055 * (high - low)), strict=False
+        path.places.items(), SEQUENCE, shifts, _apart(ends, 0.055 * (high - low)), strict=False
     ):
         axes.annotate(
             word, (steps[-1] + shift, places[-1]), (0.06 * count + count - 0.96, height),
@@ -129,7 +129,7 @@ def _draw_zero(axes: Axes, *, horizontal: bool = False) -> None:
 
 
 def _apart(heights: Sequence[float], least: float) -> list[float]:
-    """Return heights moved up, as little as needed, until they are at least so far apart.
+    """Return heights moved up, as little as needed, until they are at least `least` apart.
 
     >>> _apart([0.0, 0.05, 1.0], 0.25)
     [0.0, 0.25, 1.0]

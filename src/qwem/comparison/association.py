@@ -1,4 +1,4 @@
-"""Association tests: whether two kinds of words differ in what they are near to."""
+"""Association tests: whether two lists of words differ in which words they are near to."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class AssociationTest(Result):
     """The test: ``WEAT``, ``SC-WEAT of WORD``, or ``RND``."""
     statistic: float
     effect_size: float | None
-    """In standard deviations; None for a test that has none."""
+    """In standard deviations; None for a test without one, or if all words score the same."""
     p_value: float
-    """With the vectors taken as given: it says nothing about how they would differ in other text;
-    `over_documents` does."""
+    """Of the choice of words, given the vectors. How much the vectors depend on the documents is in
+    `over_documents`."""
     exact: bool
-    """Whether all splits were counted, or random ones drawn."""
+    """Whether all splits were counted; otherwise random ones were drawn."""
     splits: int
     alternative: Alternative
     words: Mapping[str, float]
-    """What each word adds: its association, or its difference of distances."""
+    """Each word's contribution: its association, or its difference of distances."""
     groups: Mapping[str, int]
     """How many words each list has in the vocabulary."""
     missing: tuple[str, ...] = field(default=())
@@ -57,8 +57,8 @@ class AssociationTest(Result):
     left_out: tuple[str, ...] = field(default=())
     """Words that would have been compared with themselves."""
     over_documents: Estimates | None = field(default=None, compare=False)
-    """The statistic and the effect size with their standard errors over documents, where the test
-    was given a `Stability`."""
+    """The statistic and the effect size with their standard errors over documents, if the test was
+    given a `Stability`."""
 
     def heading(self) -> str:
         """Return the test's result in a sentence, and the words that are missing."""
@@ -70,9 +70,9 @@ class AssociationTest(Result):
             f"({self.alternative}, {how}). Words: {sizes}.\n"
         )
         if self.over_documents is not None:
-            text += f"Over documents: {'; '.join(_spoken(self.over_documents))}.\n"
+            text += f"Over documents: {'; '.join(_estimates_in_words(self.over_documents))}.\n"
         if self.left_out:
-            text += f"Left out, being on both sides: {listed(self.left_out)}.\n"
+            text += f"Left out because on both sides: {listed(self.left_out)}.\n"
         return text + (f"Missing: {listed(self.missing)}.\n" if self.missing else "")
 
     def rows(self) -> list[dict[str, Any]]:
@@ -81,13 +81,13 @@ class AssociationTest(Result):
         return [{"word": word, "value": value} for word, value in ordered]
 
     def methods(self) -> str:
-        """Return what was done as a paragraph for a paper, with references."""
+        """Return a method paragraph for a paper, with references."""
         return _methods([self], self.provenance)
 
 
 @dataclass(frozen=True)
 class AssociationTests(Result):
-    """Tests of several words, one each, with q-values because there are several."""
+    """One test for each of several words, with q-values."""
 
     chart: ClassVar[Chart] = "intervals"
     tests: Mapping[str, AssociationTest]
@@ -116,15 +116,15 @@ class AssociationTests(Result):
 
     def heading(self) -> str:
         """Return the words that were left out of lists because they were tested."""
-        said = {
-            f"{test.name}: left out, being on both sides: {listed(test.left_out)}.\n"
+        lines = {
+            f"{test.name}: left out because on both sides: {listed(test.left_out)}.\n"
             for test in self.tests.values()
             if test.left_out
         }
-        return "".join(sorted(said))
+        return "".join(sorted(lines))
 
     def methods(self) -> str:
-        """Return what was done as a paragraph for a paper, with references."""
+        """Return a method paragraph for a paper, with references."""
         tests = list(self.tests.values())
         return _methods(tests, self.provenance or tests[0].provenance)
 
@@ -160,10 +160,10 @@ def weat(
         ``"greater"``, as in the paper: `first` is nearer to the first attribute. Or ``"less"``, or
         ``"two-sided"``.
     draws
-        How many random splits are compared where there are more than 40 words. Up to 40 words, all
-        splits are counted.
+        Number of random splits that are compared if there are more than 40 words. Up to 40 words,
+        all splits are counted.
     seed
-        Of the random splits.
+        Seed of the random splits.
     max_missing
         The share of each list that may be missing from the vocabulary; more is an error.
 
@@ -179,7 +179,7 @@ def weat(
         _vectors(embedding),
         {"first": first, "second": second, **_attributes(attributes)},
         max_missing,
-        apart=(("first", "second"),),
+        disjoint=("first", "second"),
         tested=("first", "second"),
         against=("attribute A", "attribute B"),
     )
@@ -227,7 +227,7 @@ def sc_weat(
         _vectors(embedding),
         _attributes(attributes),
         max_missing,
-        apart=(("attribute A", "attribute B"),),
+        disjoint=("attribute A", "attribute B"),
         tested=("attribute A", "attribute B"),
         word=word,
     )
@@ -261,7 +261,8 @@ def relative_norm_distance(
     The relative norm distance (Garg, Schiebinger, Jurafsky and Zou 2018): for each neutral word m,
     ‖m − v₁‖ − ‖m − v₂‖, where v₁ and v₂ are the mean vectors of the groups and every word has
     length one; below 0 it is nearer to the first. The statistic is the mean over neutral words
-    (theirs is the sum). Under the null hypothesis the words of the two groups are exchangeable. The
+    (theirs is the sum). Under the null hypothesis the words of the two groups are exchangeable. All
+    splits are compared if there are at most 20,000, and otherwise `draws` random ones. The other
     parameters are those of `weat`.
 
     >>> from qwem import Embedding
@@ -274,7 +275,7 @@ def relative_norm_distance(
         _vectors(embedding),
         {"first": first, "second": second, "neutral": neutral},
         max_missing,
-        apart=(("first", "second"),),
+        disjoint=("first", "second"),
         tested=("neutral",),
         against=("first", "second"),
     )
@@ -296,7 +297,7 @@ def relative_norm_distance(
 
 
 class _Measured(NamedTuple):
-    """What a test measures in some vectors, without a p-value."""
+    """The statistic, effect size and scores of a test, without its p-value."""
 
     statistic: float
     effect_size: float | None
@@ -320,25 +321,25 @@ def _lists(
     embedding: Embedding,
     given: Mapping[str, Sequence[str]],
     max_missing: float,
-    apart: tuple[tuple[str, str], ...],
+    disjoint: tuple[str, str],
     tested: tuple[str, ...],
     against: tuple[str, ...] = (),
     word: str | None = None,
 ) -> _Lists:
-    """Return the known words of each list; lists that are split at random must be `apart`.
+    """Return the known words of each list; the lists `disjoint` must have no word in common.
 
-    A word is not compared with itself: words of the lists `against`, or the single `word`, are left
-    out of those that are `tested`.
+    A word is not compared with itself: words of the lists `against`, and the single `word`, are
+    left out of the lists `tested`.
     """
     known = {
         name: known_words(embedding, words, name, max_missing) for name, words in given.items()
     }
-    for one, other in apart:
-        shared = sorted(set(known[one].words) & set(known[other].words))
-        if shared:
-            raise SettingError(
-                f"{listed(shared)} can't be in both lists, {one} and {other}; leave it out of one."
-            )
+    one, other = disjoint
+    shared = sorted(set(known[one].words) & set(known[other].words))
+    if shared:
+        raise SettingError(
+            f"{listed(shared)} can't be in both lists, {one} and {other}; leave it out of one."
+        )
     missing = tuple(word for each in known.values() for word in each.missing)
     words = {name: each.words for name, each in known.items()}
     others = {other for name in against for other in words[name]} | {word}
@@ -360,7 +361,7 @@ def _effect(difference: float, scores: Array) -> float | None:
 def _norm_differences(group: Array, neutral: Array, inside: NDArray[np.bool_]) -> Array:
     """Return ‖m − v₁‖ − ‖m − v₂‖, one row per split and one column per neutral word.
 
-    With the inner products of all words, a split costs no vectors: ‖m − v‖² = ‖m‖² − 2 m·v + ‖v‖².
+    ‖m − v‖² = ‖m‖² − 2 m·v + ‖v‖², so splits need only the inner products of all words.
     """
     gram, cross = group @ group.T, group @ neutral.T
     squares = np.einsum("ij,ij->i", neutral, neutral)
@@ -382,9 +383,9 @@ def _over_documents(
     measure: Callable[[Embedding], _Measured],
     limits: Sequence[float],
 ) -> Estimates | None:
-    """Return the statistic and the effect size with errors, where there are replicates.
+    """Return the statistic and the effect size with standard errors, or None without replicates.
 
-    Neither can be larger than its limit.
+    `limits` are the largest values that the two can have.
     """
     if not isinstance(source, Stability):
         return None
@@ -399,12 +400,12 @@ def _over_documents(
 
 
 def _largest_effect(one: int, other: int) -> float:
-    """Return the limit of an effect size, which is this many times a correlation."""
+    """Return the largest possible effect size; an effect size is this times a correlation."""
     return (one + other) / float(np.sqrt(one * other))
 
 
-def _spoken(estimates: Estimates) -> list[str]:
-    """Return each value with its standard error and interval, as a part of a sentence."""
+def _estimates_in_words(estimates: Estimates) -> list[str]:
+    """Return each value with its standard error and interval, as part of a sentence."""
     return [
         f"{each['name']} {each['value']:.3g} ± {each['error']:.2g}, 95 % interval "
         f"{each['low']:.3g} to {each['high']:.3g}"
@@ -446,7 +447,7 @@ _CITED = {"WEAT": "Caliskan et al. 2017", "RND": "Garg et al. 2018"}
 
 
 def _methods(tests: list[AssociationTest], provenance: Provenance | None) -> str:
-    """Return what tests of one kind did, as a paragraph."""
+    """Return a method paragraph for tests of one kind."""
     one = tests[0]
     kind = one.name.partition(" of ")[0]
     cited = [_CITED.get(kind, "Toney-Wails and Caliskan 2021")]
@@ -456,18 +457,22 @@ def _methods(tests: list[AssociationTest], provenance: Provenance | None) -> str
     }
     name = names.get(kind, "single-category association test (Toney-Wails and Caliskan 2021)")
     how = f"all {one.splits:,}" if one.exact else f"{one.splits:,} random"
-    said = [f"We used the {name}, {one.alternative}, with p-values from {how} splits of words."]
+    sentences = [
+        f"We used the {name}, {one.alternative}, with p-values from {how} splits of words."
+    ]
     if one.missing:
-        said.append(f"Not in the vocabulary: {', '.join(one.missing)}.")
+        sentences.append(f"Not in the vocabulary: {', '.join(one.missing)}.")
     if len(tests) > 1:
-        said.append(f"The {len(tests)} words tested have q-values (Benjamini and Hochberg 1995).")
+        sentences.append(
+            f"The {len(tests)} words tested have q-values (Benjamini and Hochberg 1995)."
+        )
         cited.append("Benjamini and Hochberg 1995")
     if one.over_documents is not None:
-        said.append(
+        sentences.append(
             "Standard errors and intervals over documents are those of the delete-a-group "
             f"jackknife with {len(one.over_documents.replicates)} folds (Tukey 1958; Kott 2001)."
         )
         cited += ["Tukey 1958", "Kott 2001"]
     else:
-        said.append("The vectors are taken as given.")
-    return paragraph(said, cited, provenance)
+        sentences.append("The vectors are taken as given.")
+    return paragraph(sentences, cited, provenance)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MAX_MISSING = 0.2
-"""The share of a list that may be missing from an embedding, unless the caller says otherwise."""
+"""Default share of a list that may be missing from the vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Projections(Result):
 
     words: tuple[Projection, ...]
     positive: tuple[str, ...]
-    """The words that the positive end of the axis was made of."""
+    """The words that define the positive end of the axis."""
     negative: tuple[str, ...]
     missing: tuple[str, ...] = ()
-    """Words that were asked for and are not in the vocabulary."""
+    """Requested words that are not in the vocabulary."""
     left_out: tuple[str, ...] = ()
-    """Words that were asked for and are a part of the axis, which places them at its ends."""
+    """Requested words that are not placed because they define the axis."""
 
     def __getitem__(self, word: str) -> float:
         """Return the cosine of a word with the axis."""
@@ -63,7 +63,7 @@ class Projections(Result):
         """Return the two ends of the axis, and the words that are missing."""
         text = f"From {listed(self.negative)} (−) to {listed(self.positive)} (+).\n"
         if self.left_out:
-            text += f"Left out, being a part of the axis: {listed(self.left_out)}.\n"
+            text += f"Left out because they define the axis: {listed(self.left_out)}.\n"
         return text + (f"Missing: {listed(self.missing)}.\n" if self.missing else "")
 
     def rows(self) -> list[dict[str, Any]]:
@@ -71,13 +71,13 @@ class Projections(Result):
         return [vars(each) for each in self.words]
 
     def methods(self) -> str:
-        """Return what was done as a paragraph for a paper, with references."""
-        said = [
+        """Return a method paragraph for a paper, with references."""
+        sentences = [
             f"We placed words on the axis from {', '.join(self.negative)} to "
             f"{', '.join(self.positive)} by the cosine of their vectors with it (Kozlowski, Taddy "
             "and Evans 2019). The vectors are taken as given."
         ]
-        return paragraph(said, ["Kozlowski et al. 2019"], self.provenance)
+        return paragraph(sentences, ["Kozlowski et al. 2019"], self.provenance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Axis:
     """A direction in an embedding, from some words to others."""
 
     positive: tuple[str, ...]
-    """The words of the positive end that are known."""
+    """The known words of the positive end."""
     negative: tuple[str, ...]
     missing: tuple[str, ...]
     """Words of either list that are not in the vocabulary, or whose partner is not."""
@@ -115,7 +115,7 @@ class Axis:
         return replace(found, left_out=tuple(word for word in known.words if word in ends))
 
     def ends(self, topn: int = 10, *, most_frequent: int | None = 4000) -> Projections:
-        """Return the `topn` words at either end, of the most frequent ones (None for all)."""
+        """Return the `topn` words at each end, among the `most_frequent` ones (None for all)."""
         require_whole("topn", topn, least=1)
         order = np.argsort(-self._cosines[:most_frequent], kind="stable")
         ends = np.concatenate([order[:topn], order[max(topn, len(order) - topn) :]])
@@ -185,7 +185,9 @@ def axis(
     """
     require_whole("neighbours", neighbours, least=0)
     if pairs and neighbours:
-        raise SettingError("neighbours extends lists of words, and pairs=True needs partners.")
+        raise SettingError(
+            "`neighbours` can't be used with `pairs`, which needs partners; leave one of them out."
+        )
     if pairs:
         ends, missing, difference = _paired(embedding, positive, negative, max_missing)
     else:
@@ -200,7 +202,7 @@ def axis(
     length = float(np.linalg.norm(difference))
     if length < 1e-9:
         raise SettingError(
-            "The two ends of the axis have the same mean vector, so that it has no direction; "
+            "The two ends of the axis have the same mean vector, so it has no direction; "
             "choose words that differ."
         )
     return Axis(*ends, missing, difference / length, embedding)
@@ -222,8 +224,8 @@ def _paired(
 ) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...], Array]:
     if len(positive) != len(negative):
         raise SettingError(
-            f"pairs=True needs lists of the same length, and they have {len(positive)} and "
-            f"{len(negative)} words."
+            f"`pairs` needs lists of the same length, not of {len(positive)} and {len(negative)} "
+            "words; give each word a partner."
         )
     pairs = list(zip(positive, negative, strict=True))
     known = [pair for pair in pairs if all(word in embedding for word in pair)]
@@ -232,7 +234,7 @@ def _paired(
         raise CoverageError(
             f"{len(lost)} of the {len(pairs)} pairs have a word that is not in the vocabulary "
             f"({listed('–'.join(pair) for pair in lost)}), and at most {max_missing:.0%} may be "
-            "missing; choose other pairs, or raise max_missing."
+            "missing; choose other pairs (in Python, `max_missing` allows more)."
         )
     first, second = zip(*known, strict=True)
     steps = unit_rows(directions(embedding, first) - directions(embedding, second))
@@ -240,7 +242,7 @@ def _paired(
 
 
 class Known(NamedTuple):
-    """The words of a list that an embedding has, and the others."""
+    """The words of a list that an embedding has, and those that it lacks."""
 
     words: tuple[str, ...]
     missing: tuple[str, ...]
@@ -266,7 +268,7 @@ def known_words(
         raise CoverageError(
             f"{len(missing)} of the {len(given)} words of {name} are not in the vocabulary "
             f"({listed(missing)}), and at most {max_missing:.0%} may be missing; choose other "
-            "words, or raise max_missing."
+            "words (in Python, `max_missing` allows more)."
         )
     return Known(known, missing)
 
@@ -274,7 +276,7 @@ def known_words(
 def lists_provenance(
     embedding: Embedding, lists: Mapping[str, Sequence[str]], seed: int | None = None
 ) -> Provenance:
-    """Return what is recorded of a result about lists of words: these, and how often they occur."""
+    """Return the provenance of a result about lists of words: the lists, and the words' counts."""
     words = list(dict.fromkeys(word for each in lists.values() for word in each))
     counts = embedding.vocabulary.counts[embedding.vocabulary.indices(words)].tolist()
     settings = {

@@ -1,4 +1,4 @@
-"""What changed: between corpora, or between a model and its update."""
+"""Changes between corpora, and between a model and its update."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 SURE = 0.05
-"""The share of false discoveries among the words that are said to differ."""
+"""The false discovery rate at which words are reported to differ."""
 
 NEIGHBOURS = 10
 SAME_FEATURE = 0.5
-"""The squared overlap from which two features are the same."""
+"""The squared overlap from which two features count as the same."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class WordChange:
 
     word: str
     change: float | None
-    """1 − the correlation of the word's associations with other words in the two corpora, free of
-    the part that sampling noise adds: about 0 for a word that is used in the same way, however
+    """1 − the correlation of the word's associations with other words in the two corpora, without
+    the bias of sampling noise: about 0 for a word that is used in the same way, however
     rare. None where there is too little text to know its associations in both."""
     low: float | None
     high: float | None
@@ -53,7 +53,7 @@ class WordChange:
     """1 − cosine of its two vectors as they are, noise included."""
     ratio: float
     """How many times larger the difference of its contexts is than chance would make it, see
-    `qwem.comparison.fold_contexts.FoldTest.ratios`: about 1 for a word used in the same way."""
+    `qwem.comparison.contexts.FoldTest.ratios`: about 1 for a word used in the same way."""
     counts: tuple[int, ...]
     """How often the word occurs in each corpus."""
     p_value: float | None = None
@@ -61,8 +61,8 @@ class WordChange:
     q_value: float | None = None
     """The share of false discoveries among words up to this p-value (Benjamini and Hochberg)."""
     at_least: float | None = None
-    """For words with q ≤ 0.05, the lower end of the interval that allows for their choice, or 0 if
-    it is below: on average 95 % of these intervals hold (Benjamini and Yekutieli 2005)."""
+    """For words with q ≤ 0.05, the lower end of an interval that allows for their selection, or 0
+    if it is negative: on average 95 % of these intervals hold (Benjamini and Yekutieli 2005)."""
     any_p: float | None = None
     any_q: float | None = None
     """With three corpora or more, whether the word differs between any of them."""
@@ -124,9 +124,9 @@ class AxisPath(Result):
         return ShownTable(self.heading(), self.rows()).to_text()
 
     def methods(self) -> str:
-        """Return what was done as a paragraph for a paper, with references."""
+        """Return a method paragraph for a paper, with references."""
         lists = {} if self.provenance is None else self.provenance.settings
-        said = [
+        sentences = [
             f"We placed words on the axis from {', '.join(lists.get('negative', ()))} to "
             f"{', '.join(lists.get('positive', ()))} by the cosine of their vectors with it "
             f"(Kozlowski, Taddy and Evans 2019), in {', '.join(self.corpora)}.",
@@ -135,7 +135,7 @@ class AxisPath(Result):
             "over folds of documents (Tukey 1958), with the contexts taken as given.",
         ]
         cited = ["Kozlowski et al. 2019", "Di Carlo et al. 2019", "Tukey 1958"]
-        return paragraph(said, cited, self.provenance)
+        return paragraph(sentences, cited, self.provenance)
 
     def plot(self, positive: str = "", negative: str = "") -> Figure:
         """Draw the path of each word, with its 95 % intervals.
@@ -160,7 +160,7 @@ class CorpusComparison(Result):
     """The two corpora whose differences are listed."""
     changes: tuple[WordChange, ...] = field(repr=False)
     """All words, in the order of `at_least`, then of p-values: the largest sure changes first, then
-    what is most likely a change. Without p-values, in the order of the lower ends of intervals."""
+    the most likely ones. Without p-values, in the order of the lower ends of intervals."""
     permutations: int
     documents: dict[str, int]
     """How many documents each corpus has."""
@@ -197,7 +197,7 @@ class CorpusComparison(Result):
     def path(
         self, words: Sequence[str], positive: Sequence[str], negative: Sequence[str]
     ) -> AxisPath:
-        """Return where words lie on an axis in each corpus, the axis being that of all together.
+        """Return where words lie in each corpus on an axis that all corpora share.
 
         The axis is the mean of the axes of the corpora, see `qwem.comparison.axis`. Intervals are
         those of the jackknife over folds, with the context vectors taken as given.
@@ -217,7 +217,7 @@ class CorpusComparison(Result):
 
         vectors = [each.vectors[rows] for each in self.embeddings.values()]
         found = places(vectors)
-        variance, bent = np.zeros((2, *found.shape))
+        variance, artanh_variance = np.zeros((2, *found.shape))
         freedom = []
         with progress("replicates", sum(map(len, self.slices.slices.values())), "fold") as bar:
             for number, name in enumerate(self.embeddings):
@@ -228,9 +228,10 @@ class CorpusComparison(Result):
                     without.append(places([*vectors[:number], changed, *vectors[number + 1 :]]))
                     bar.update(1)
                 variance += jackknife_variance(np.array(without))
-                bent += jackknife_variance(np.arctanh(np.clip(without, -1 + 1e-9, 1 - 1e-9)))
+                bounded = np.clip(without, -1 + 1e-9, 1 - 1e-9)
+                artanh_variance += jackknife_variance(np.arctanh(bounded))
                 freedom.append(len(own) - 1)
-        width = np.sqrt(bent) * [[student_quantile(0.95, each)] for each in freedom]
+        width = np.sqrt(artanh_variance) * [[student_quantile(0.95, each)] for each in freedom]
         middle = np.arctanh(np.clip(found, -1 + 1e-9, 1 - 1e-9))
         low, high = np.tanh(middle - width), np.tanh(middle + width)
         settings = {} if self.provenance is None else dict(self.provenance.settings)
@@ -290,11 +291,11 @@ class CorpusComparison(Result):
         return self.shown(topn).to_text()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: the changes of all words, without vectors."""
+        """Return a dictionary for JSON: the changes of all words, without vectors."""
         return {**super().to_dict(), "corpora": list(self.embeddings), "changes": self.rows()}
 
     def methods(self) -> str:
-        """Return what was done as a paragraph for a paper, with references."""
+        """Return a method paragraph for a paper, with references."""
         sizes = ", ".join(
             f"{name} ({self.documents[name]:,} documents)" for name in self.embeddings
         )
@@ -307,7 +308,7 @@ class CorpusComparison(Result):
             if procrustes
             else "with shared context vectors (Di Carlo, Bianchi and Palmonari 2019)"
         )
-        said = [
+        sentences = [
             f"We compared the use of {len(self.changes):,} words in {sizes}, in word vectors of "
             f"{settings.get('dim')} dimensions that are comparable {how}.",
             f"Changes between {first} and {last} are 1 minus the correlation of a word's "
@@ -317,7 +318,7 @@ class CorpusComparison(Result):
         cited = ["Tukey 1958", "Hamilton et al. 2016" if procrustes else "Di Carlo et al. 2019"]
         if self.permutations:
             within = " within strata" if self.strata else ""
-            said.append(
+            sentences.append(
                 f"Differences of mean contexts were tested by the pseudo-F of Anderson (2001) with "
                 f"up to {self.permutations:,} permutations of {self.folds[first]} and "
                 f"{self.folds[last]} folds of {units}{within}, pooled over words of similar "
@@ -330,11 +331,11 @@ class CorpusComparison(Result):
                 "Benjamini and Hochberg 1995",
                 "Benjamini and Yekutieli 2005",
             ]
-        return paragraph(said, cited, self.provenance)
+        return paragraph(sentences, cited, self.provenance)
 
 
 def cosine_distances(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return 1 − the cosine of each row of one matrix with that row of the other."""
+    """Return 1 − the cosine of each row of one matrix with the same row of the other."""
     return np.asarray(1 - np.einsum("ij,ij->i", unit_rows(one), unit_rows(other)))
 
 
@@ -371,10 +372,10 @@ class ModelDiff(Result):
     words: tuple[WordMove, ...]
     """The words that moved most."""
     median: float
-    """How far the word in the middle moved."""
+    """The median over words of how far they moved."""
 
     def heading(self) -> str:
-        """Return how many words and features moved."""
+        """Return which words entered or left, and how many features and words moved."""
         lines = []
         for words, verb in ((self.entered, "entered"), (self.left, "left")):
             if words:
@@ -384,7 +385,7 @@ class ModelDiff(Result):
         lines.append(f"{len(same)} of {len(self.features)} features are the same")
         moved = [f"{each.before} to {each.after}" for each in same if each.before != each.after]
         if moved:
-            lines[-1] += f"; other places in the order: {listed(moved)}"
+            lines[-1] += f"; with another rank: {listed(moved)}"
         lines.append(f"half of the words moved by less than {self.median:.3f}")
         return "".join(f"{line}\n" for line in lines)
 

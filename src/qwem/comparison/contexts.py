@@ -6,10 +6,10 @@ mean over all contexts of a word is a ratio of its pair counts, so A follows fro
 least squares.
 
 By fold, to compare slices of a text. The mean context of a word is the mean of the context vectors
-of its neighbours, Σ_j C_ij y_j / Σ_j C_ij: in a model p(j | i) ∝ q_j exp(w_i·y_j) it says all that
-the counts say about w_i. It is linear in the counts, so the mean contexts of any slices follow from
-those of folds. The mean over all words of a fold, or of a slice, is subtracted first: what a text
-is about moves the contexts of all its words alike.
+of its neighbours, Σ_j C_ij y_j / Σ_j C_ij: the sufficient statistic for w_i in a model
+p(j | i) ∝ q_j exp(w_i·y_j). It is linear in the counts, so the mean contexts of any slices follow
+from those of folds. The mean over all words of a fold, or of a slice, is subtracted first, because
+the topic of a text moves the contexts of all its words alike.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float64]
     Labels: TypeAlias = NDArray[np.int64]
 
-# Directions in which the mean contexts vary less than this, relative to the most, have no part.
+# Directions in which mean contexts vary less than this, relative to the largest, are ignored.
 _SMALLEST = 1e-10
-# Entries of the arrays of a block of words.
+# Number of array entries in a block of words.
 _BLOCK = 1 << 22
 
 
 class Contexts(NamedTuple):
-    """The occurrences of some words, as far as there are words with vectors around them."""
+    """Occurrences of some words, each with at least one word around it that has a vector."""
 
     vectors: Array
     """The mean vector of the words around each occurrence."""
     documents: NDArray[np.int64]
     """The document of each occurrence."""
     alone: int
-    """How many other occurrences had no word with a vector around them."""
+    """How many further occurrences have no word with a vector around them."""
 
 
 def context_transform(embedding: Embedding, counts: Cooccurrence) -> Array:
@@ -62,8 +62,8 @@ def context_transform(embedding: Embedding, counts: Cooccurrence) -> Array:
     It minimizes Σ_w log(1 + n_w) ‖v_w − A u_w‖² over the words w of the counts that have a vector,
     where n_w is how often w occurs and u_w = Σ_c C_wc v_c / Σ_c C_wc is the mean vector of its
     contexts. So A = (VᵀNU)(UᵀNU)⁻¹ with the weights N, from the counts alone (Khodak et al. 2018,
-    eq. 4). Weights n_w would be those of equally noisy occurrences, but give most of the say to a
-    few function words, and embed words less well.
+    eq. 4). Weights n_w would suit equally noisy occurrences, but a few function words would then
+    decide, and words are embedded less well.
 
     Parameters
     ----------
@@ -101,13 +101,14 @@ def contexts_of(
     *,
     weights: Sequence[int],
 ) -> Contexts:
-    """Return the contexts of words or phrases, given the weight of a word by its distance.
+    """Return the contexts of words or phrases.
 
-    A phrase is not a part of its own context.
+    `weights` has the weight of a neighbour at each distance from 1. A phrase is not a part of its
+    own context.
     """
     tokens, offsets = corpus.tokens, corpus.offsets
     vectors, known = vectors_of(embedding, corpus.vocabulary)
-    vectors, known = np.vstack([vectors, vectors[:1] * 0]), np.append(known, 0.0)  # the mask
+    vectors, known = np.vstack([vectors, vectors[:1] * 0]), np.append(known, 0.0)  # masked tokens
     places = [corpus.occurrences(phrase) for phrase in phrases]
     first = np.concatenate(places)
     last = np.concatenate([p + len(q) - 1 for p, q in zip(places, phrases, strict=True)])
@@ -141,7 +142,7 @@ def documents_with(corpus: Corpus, phrases: Sequence[Sequence[str]]) -> NDArray[
 
 
 def vectors_of(embedding: Embedding, vocabulary: Vocabulary) -> tuple[Array, Array]:
-    """Return the vector of each word of a vocabulary, and 1 for a word that has one or else 0."""
+    """Return the vector of each word of a vocabulary, and whether it has one, as 1 or 0."""
     numbers = np.array([embedding.key_to_index.get(word, -1) for word in vocabulary.words])
     known = (numbers >= 0).astype(np.float64)
     return embedding.vectors[numbers].astype(np.float64) * known[:, None], known
@@ -152,7 +153,7 @@ class Changes(NamedTuple):
 
     change: Array
     """1 − the correlation of a word's associations in the two slices, without the bias of noise.
-    NaN where the associations in either slice are not clearly different from none."""
+    NaN where the associations in either slice are not clearly above noise."""
     error: Array
     """The jackknife's standard error over folds."""
 
@@ -162,7 +163,7 @@ class FoldTest:
     """Assignment of folds to slices, as observed and at random."""
 
     fold: Labels
-    """The fold of the test that each counted fold is a part of, −1 for none."""
+    """For each counted fold, the number of the test's fold that contains it, −1 for none."""
     stratum: Labels
     """The stratum of each fold of the test: folds are exchanged within strata only."""
     slices: Array
@@ -171,17 +172,17 @@ class FoldTest:
     """Whether the numbers are scores, such as years, and a trend is tested."""
 
     def ratios(self, sums: Array, pairs: Array, centres: Array, totals: Array) -> Array:
-        """Return the ratio of each word for each assignment.
+        """Return the pseudo-F of each word for each assignment (Anderson 2001).
 
-        Given are the sums of contexts and the pairs of each word in each counted fold, the mean
-        context of all words there, and the pairs of all words.
+        `sums` and `pairs` are the sum of contexts and the number of pairs of each word in each
+        counted fold. `centres` and `totals` are the mean context and the number of pairs of all
+        words in the fold.
 
-        This is the pseudo-F of Anderson (2001): with n_k pairs of a word in fold k and mean context
-        x_k there, and n, x those of a slice, it is the mean over slices of n |x − x̄|², divided by
-        the mean over folds of n_k |x_k − x|², each by its degrees of freedom. It is about 1 for a
-        word that is used in the same way, and 0 for one that occurs in one slice only, or in too
-        few folds. A trend has the squared slope over scores in place of the differences, and with
-        strata x̄ is the mean of a stratum.
+        With n_k pairs of a word in fold k and mean context x_k there, and n, x those of a slice,
+        the pseudo-F is the mean over slices of n |x − x̄|², divided by the mean over folds of
+        n_k |x_k − x|², each by its degrees of freedom. It is about 1 for a word that is used in the
+        same way, and 0 for one that occurs in one slice only, or in too few folds. For a trend, the
+        squared slope over scores replaces the differences. With strata, x̄ is a stratum's mean.
         """
         merged = np.equal.outer(self.fold, np.arange(len(self.stratum))).astype(np.float64)
         pairs = pairs @ merged
@@ -230,7 +231,7 @@ class FoldTest:
         spread = z**2 @ shares.T - np.divide(
             means**2, of_stratum, out=np.zeros_like(means), where=of_stratum > 0
         ).sum(axis=2)
-        # Scores of any size: a spread of rounding alone is none.
+        # A spread below this is rounding, relative to the size of the scores.
         least = 1e-9 * max(1.0, float((z**2).max()))
         return np.divide(squares, spread, out=np.zeros_like(squares), where=spread > least)
 
@@ -250,7 +251,7 @@ def fold_statistics(
     context
         The context vectors y, one for each word, or for each word, slot and side.
     tests
-        For each the result has one row per assignment and one column per word.
+        The tests. The ratios of each have one row per assignment and one column per word.
     compared
         The weight of each fold in the two slices whose change is measured.
     """
@@ -286,11 +287,11 @@ def fold_statistics(
 
 
 def _metric(context: NDArray[np.float32], frequencies: Array) -> Array:
-    """Return the matrix after which inner products of mean contexts are those of associations.
+    """Return Σ^−½, which turns inner products of mean contexts into those of associations.
 
-    To first order the mean context of a word w is Σ y, with the covariance Σ of context vectors
-    over all text, w having the log odds w·y_j with word j. The covariance of the log odds of two
-    words over all text is wᵀΣw′, an inner product of mean contexts after Σ^−½.
+    Σ is the covariance of context vectors over all text. A word with the vector w has the log odds
+    w·y_j with word j, and its mean context is Σw to first order. The covariance of the log odds of
+    two words over all text is wᵀΣw′, the inner product of their mean contexts after Σ^−½.
     """
     shares = frequencies / frequencies.sum()
     centred = context.astype(np.float64)
@@ -301,18 +302,18 @@ def _metric(context: NDArray[np.float32], frequencies: Array) -> Array:
 
 
 def _changes(products: Array, pairs: Array, compared: Sequence[Array]) -> Changes:
-    """Return how much words changed, given inner products of their sums over any two folds.
+    """Return how much words changed, given the inner products of their sums in any two folds.
 
     Noise of different folds is independent. So products of different folds estimate squared
     lengths without bias, and products of two slices need no correction. The jackknife, which leaves
-    out one fold of either slice at a time, takes off the bias of their ratio (Quenouille 1956), and
-    says how much the change varies.
+    out one fold of either slice at a time, removes the bias of their ratio (Quenouille 1956) and
+    gives the standard error of the change.
     """
     first, second = compared
     inner, lengths = [], []
     for one in (first, second):
         weighted = pairs * one
-        # Σ over pairs of different folds, of products and of weights, and each fold's part of it.
+        # Each fold's part in the sums over pairs of different folds, of products and of weights.
         rows = one * (np.einsum("ikl,l->ik", products, one) - np.einsum("ikk->ik", products) * one)
         weights = weighted * (weighted.sum(axis=1, keepdims=True) - weighted)
         lengths.append((_without(rows, 2), _without(weights, 2)))
@@ -339,11 +340,11 @@ def _changes(products: Array, pairs: Array, compared: Sequence[Array]) -> Change
 
 
 def _quotient(top: Array, bottom: Array) -> Array:
-    """Return top / bottom, NaN where that has no value."""
+    """Return top / bottom, NaN where `bottom` is not positive."""
     return np.asarray(np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 1e-9))
 
 
 def _without(parts: Array, times: int) -> Array:
-    """Return a sum of parts, and the sums without each part, which counts so many times."""
+    """Return the sum of parts, then for each part the sum less `times` that part."""
     total = parts.sum(axis=1, keepdims=True)
     return np.column_stack([total, total - times * parts])

@@ -61,11 +61,11 @@ def compare_corpora(
     without a rotation; the target's shrinkage keeps words with little evidence near zero.
 
     Whether a word is used differently is tested by its mean context, the mean of the context
-    vectors of its neighbours: how far it is between the two corpora, compared with how far it is
-    between folds of one corpus (Anderson 2001). For p-values the folds of both, whose numbers are
-    in proportion to the size of the corpora, are assigned at random; nothing is counted again. The
-    ratios of a word are standardized, and compared with those of all words of similar frequency
-    under all assignments.
+    vectors of its neighbours: how far it moves between the two corpora, compared with how far it
+    moves between folds of one corpus (Anderson 2001). The number of folds of a corpus is in
+    proportion to its size. For p-values the folds of both are assigned to the corpora at random;
+    nothing is counted again. The ratios of a word are standardized, and compared with those of all
+    words of similar frequency under all assignments.
 
     Parameters
     ----------
@@ -78,19 +78,19 @@ def compare_corpora(
     between
         The two corpora to list differences of; by default the first and the last.
     folds
-        Into how many folds the documents of a corpus are dealt, on average over the two.
+        Number of folds of a corpus, on average over the two.
     groups
         A label for each document, such as its author, for each corpus: documents that are not
         independent of each other stay in one fold. With `by`, one list for all documents.
     strata
         A label for each document, such as its topic, given as `groups` are. Folds are exchanged
-        within strata only, and changes are those of equal compositions, so that words don't change
-        because one corpus has more of a topic.
+        within strata only, and changes are computed for equal compositions, so that words don't
+        change because one corpus has more of a topic.
     permutations
-        How many random assignments of folds; 0 leaves out p-values.
+        Number of random assignments of folds; 0 for no p-values.
     alignment
         ``"compass"``, or ``"procrustes"``: each corpus is fitted by itself and its vectors are
-        rotated to those of all together (Hamilton, Leskovec and Jurafsky 2016), the usual baseline.
+        rotated to those of all text (Hamilton, Leskovec and Jurafsky 2016), the usual baseline.
     preset, settings, changes
         As for `qwem.fit`, except that the vectors are those of the closed form unless
         ``polish=True``. Then the compass is polished, and the word vectors of a corpus are the
@@ -134,15 +134,15 @@ def compare_corpora(
         if labels is not None and set(labels) != set(corpora):
             raise SettingError(f"{name} must have labels for every corpus, under the same names.")
     slices = slices_of(corpora, chosen, folds, groups, strata, (first, last))  # type: ignore[arg-type]
-    settled = slices.settled
-    compass = fit(slices.all, settled)
-    vectors = _embedder(compass, settled, alignment)
+    resolved = slices.settings
+    compass = fit(slices.all, resolved)
+    vectors = _embedder(compass, resolved, alignment)
     embeddings = {name: vectors(slices[name].counts) for name in corpora}
 
     plan = slices.folds_of((first, last), 2 * folds)
 
     def fold_test(plan: FoldPlan, labels: NDArray[Any], trend: bool = False) -> FoldTest:
-        drawn = assignments(labels, plan.strata, permutations, settled.seed)
+        drawn = assignments(labels, plan.strata, permutations, resolved.seed)
         return FoldTest(plan.fold_of, plan.strata, drawn, trend)
 
     tests = {"p_value": fold_test(plan, plan.slices)}
@@ -193,11 +193,11 @@ def compare_corpora(
                 "alignment": alignment,
                 "folds": folds,
                 "dim": embeddings[first].shape[1],
-                "window": settled.window,
-                "polish": bool(settled.polish),
+                "window": resolved.window,
+                "polish": bool(resolved.polish),
                 "vocabulary": len(words),
             },
-            settled.seed,
+            resolved.seed,
             sum(each.documents for each in slices.slices.values()),
         ),
     )
@@ -206,7 +206,7 @@ def compare_corpora(
 def _divided(
     corpus: Corpus, by: Sequence[Any], *labels: Any
 ) -> tuple[dict[str, Corpus], list[dict[str, list[Any]] | None]]:
-    """Return the documents of a corpus by label, in the order of labels, and other labels so."""
+    """Return the documents of a corpus divided by the labels `by`, and so further `labels`."""
     if len(by) != len(corpus):
         raise SettingError(
             f"by needs one label for each of the {len(corpus):,} documents, and has {len(by):,}."
@@ -239,7 +239,7 @@ def _divided(
 
 
 def _scores(names: tuple[str, ...]) -> Array:
-    """Return the names of slices as numbers where they are, and else their order."""
+    """Return the names of slices as standardized numbers, or their order if they are no numbers."""
     try:
         found = np.array([float(name) for name in names])
     except ValueError:
@@ -254,16 +254,16 @@ def _only(own: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _embedder(
-    compass: Model, settled: ResolvedSettings, alignment: Alignment
+    compass: Model, resolved: ResolvedSettings, alignment: Alignment
 ) -> Callable[[Cooccurrence], NDArray[Any]]:
-    """Return the function from the counts of a corpus to its vectors."""
+    """Return a function that computes the vectors of a corpus from its counts."""
     if alignment == "procrustes":
         whole = compass.embedding().vectors
-        return lambda counts: aligned(fit(counts, settled).embedding(), whole).vectors
+        return lambda counts: aligned(fit(counts, resolved).embedding(), whole).vectors
     solution = compass.solution
     if isinstance(solution, Polished):
         return lambda counts: solution.solve_words(counts).vectors
-    return lambda counts: solution.solve_words(counts, settled).vectors
+    return lambda counts: solution.solve_words(counts, resolved).vectors
 
 
 def _ordered(
@@ -273,12 +273,12 @@ def _ordered(
     freedom: int,
     counts: NDArray[np.integer],
 ) -> tuple[WordChange, ...]:
-    """Return the changes of all words, those with the largest sure ones first.
+    """Return the changes of all words, the largest sure changes first.
 
-    Intervals of words that were chosen by their q-values are wider than those of words chosen
-    beforehand: with R of m words chosen their level is 1 − R/m · 5 % (Benjamini and Yekutieli
-    2005). Words come in the order of the lower ends of these, which are at least 0, then of
-    p-values, then of the ordinary lower ends.
+    Intervals of words that were selected by their q-values are wider than those of words chosen
+    beforehand: with R of m words selected, their level is 1 − R/m · 5 % (Benjamini and Yekutieli
+    2005). Words are sorted by the lower ends of these intervals, or 0 if negative, then by
+    p-values, then by the ordinary lower ends.
     """
     size = len(words)
     for name in [name for name in ("p_value", "any_p", "trend_p") if name in columns]:

@@ -1,4 +1,4 @@
-"""Covariates: what is known about each document, as the matrix of a regression."""
+"""Covariates of documents, such as year and party, as the design matrix of a regression."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 INTERCEPT = "(intercept)"
 MOST_LEVELS = 50
-"""Text with more different values than this is a category only if it is said to be."""
+"""Text with more different values than this is a category only if `categories` names it."""
 
 # Columns that are further from the others than this, relative to their spread, are independent.
 _INDEPENDENT = 1e-8
@@ -36,7 +36,7 @@ _LIKE_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b.*", re.DOTALL)
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Matrix of a regression: an intercept, numbers as they are, and a column for each level.
+    """Design matrix: an intercept, numbers as they are, and a column for each level.
 
     The first level of a categorical covariate, in order of spelling, has no column: it is the base
     that the others are compared with. An interaction has the products of the columns of its two
@@ -48,7 +48,7 @@ class Design:
     matrix: Array
     """One row per observation."""
     levels: dict[str, tuple[Any, ...]]
-    """The levels of each categorical covariate, the base first, and none for a number."""
+    """The levels of each covariate, the base first; empty for a number."""
     means: dict[str, float] = field(default_factory=dict)
     """The mean of each number over observations."""
     interactions: tuple[tuple[str, str], ...] = ()
@@ -66,9 +66,9 @@ class Design:
         return found
 
     def row(self, values: Mapping[str, Any]) -> Array:
-        """Return the row of an observation with these values, and elsewhere the base or the mean.
+        """Return the row of an observation with these values.
 
-        A number that is not given has its mean over observations.
+        A category that is not given has its base level, and a number its mean over observations.
         """
         unknown = [name for name in values if name not in self.levels]
         if unknown:
@@ -101,7 +101,7 @@ def columns_of(covariates: Any, documents: int) -> dict[str, list[Any]]:
 
 
 def column_of(name: object, values: Any, documents: int) -> list[Any]:
-    """Return the values of one covariate, None where missing."""
+    """Return the values of a covariate as a list, None where missing."""
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise SettingError(f"The covariate {name!r} must be a list of values, one per document.")
     if len(values) != documents:
@@ -136,7 +136,7 @@ def design_of(
         if len(set(values)) < 2:
             raise SettingError(
                 f"The covariate {name!r} is {values[0]!r} for all {len(values):,} occurrences, so "
-                "nothing can be said about it; leave it out."
+                "its effect can't be estimated; leave it out."
             )
         if numeric:
             all_levels[name], labels[name] = (), [name]
@@ -161,7 +161,7 @@ def design_of(
 def _joined(
     parts: Mapping[str, Array], means: Mapping[str, float], pairs: Sequence[tuple[str, str]]
 ) -> Array:
-    """Return an intercept, the columns of covariates, and the products of pairs of covariates."""
+    """Join an intercept, the columns of covariates, and the products of pairs of covariates."""
     count = len(next(iter(parts.values())))
     products = [
         (
@@ -174,7 +174,7 @@ def _joined(
 
 
 def _numbers(name: str, values: Sequence[Any]) -> Array:
-    """Return numbers as an array; raise if the squares of their deviations can't be computed."""
+    """Return numbers as an array; raise if squares of their deviations over- or underflow."""
     largest, spread = max(map(abs, values)), max(values) - min(values)
     if not (spread > _SMALLEST and largest < _LARGEST and spread > _SPREAD * largest):
         raise SettingError(
@@ -189,18 +189,18 @@ def _require_categories(name: str, values: Sequence[str]) -> None:
     levels = sorted(set(values))
     example = f"{len(levels):,} different values, such as {levels[0]!r}"
     if all(_LIKE_DATE.fullmatch(level) for level in levels):
-        way = "make them numbers, for instance the year"
-        raise SettingError(f"The covariate {name!r} has dates as text: {example}; {way}.")
+        advice = "make them numbers, for instance the year"
+        raise SettingError(f"The covariate {name!r} has dates as text: {example}; {advice}.")
     if all(_LIKE_NUMBER.fullmatch(level) for level in levels):
-        way = "make them numbers, or name it as one of the categories"
-        raise SettingError(f"The covariate {name!r} has numbers as text: {example}; {way}.")
+        advice = "make them numbers, or name it as one of the categories"
+        raise SettingError(f"The covariate {name!r} has numbers as text: {example}; {advice}.")
     if len(levels) > MOST_LEVELS:
-        way = "join some of them, or name it as one of the categories"
-        raise SettingError(f"The covariate {name!r} has {example}; {way}.")
+        advice = "join some of them, or name it as one of the categories"
+        raise SettingError(f"The covariate {name!r} has {example}; {advice}.")
 
 
 def _require_independent(names: tuple[str, ...], matrix: Array) -> None:
-    """Raise for the first column that follows from those before it."""
+    """Raise for the first column that is a linear combination of those before it."""
     centred = matrix[:, 1:] - matrix[:, 1:].mean(axis=0)
     lengths = np.linalg.norm(centred, axis=0)
     basis = np.empty((len(matrix), 0))

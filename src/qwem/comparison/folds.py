@@ -1,4 +1,4 @@
-"""Folds: documents dealt at random into parts, and the counts of these parts."""
+"""Folds: documents divided at random into parts, and the counts of these parts."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 FEWEST_FOLDS = 2
-"""Folds of a slice in a test, at least."""
+"""Minimum number of folds of a slice in a test."""
 
 LARGEST_TEST = 40
-"""Folds of all slices in a test, at most, unless there are more than twenty slices."""
+"""Maximum number of folds of all slices in a test, unless there are more than twenty slices."""
 
 MIN_COUNT = 5
 """How often a word must occur in every slice of one corpus, unless `min_count` says otherwise."""
@@ -57,18 +57,18 @@ class FoldedCorpus:
 def deal(
     corpus: Corpus, folds: int, groups: Sequence[Any] | None = None, seed: int = 0
 ) -> FoldedCorpus:
-    """Deal documents into folds at random, as equal in number as can be.
+    """Deal documents into folds at random, with as equal numbers as possible.
 
     Parameters
     ----------
     corpus
         The documents.
     folds
-        How many folds.
+        Number of folds.
     groups
         A label for each document, such as its author: documents of one group stay together.
     seed
-        Of the random assignment.
+        Seed of the random assignment.
 
     >>> from qwem import Corpus
     >>> folded = deal(Corpus.from_documents(["a b", "b c", "c d", "d a"]), 2)
@@ -108,7 +108,7 @@ def numbered(labels: Sequence[Any]) -> Labels:
 
 
 def arrange(corpus: Corpus, fold_of: Labels, folds: int) -> FoldedCorpus:
-    """Return a corpus in the order of folds, given the fold of each document."""
+    """Return a corpus with its documents in the order of folds, given the fold of each."""
     order = np.argsort(fold_of, kind="stable")
     starts = np.searchsorted(fold_of[order], np.arange(folds + 1))
     require_memory(corpus.tokens.nbytes, "A copy of the corpus in folds", "use less text")
@@ -120,7 +120,7 @@ def arrange(corpus: Corpus, fold_of: Labels, folds: int) -> FoldedCorpus:
 
 
 def _random_folds(units: int, folds: int, rng: np.random.Generator) -> Labels:
-    """Return a random fold for each unit, folds being as equal in number as can be."""
+    """Return a random fold for each unit, with folds of as equal size as possible."""
     return rng.permutation(np.arange(units) % folds)
 
 
@@ -163,10 +163,10 @@ class FoldCounts:
         return with_every_word(self.total - self.fold(number))
 
     def weighted(self, weights: Sequence[int]) -> Cooccurrence:
-        """Return the sum of the folds' counts, each as many times as its weight says."""
+        """Return the sum of the folds' counts, each multiplied by its weight."""
         chosen = [number for number, weight in enumerate(weights) if weight]
         if not chosen:
-            raise CountError("No fold has a weight.")
+            raise CountError("All folds have weight zero; give at least one a weight.")
         total = self.fold(chosen[0]) * weights[chosen[0]]
         for number in chosen[1:]:
             total += self.fold(number) * weights[number]
@@ -176,8 +176,8 @@ class FoldCounts:
 def with_every_word(counts: Cooccurrence) -> Cooccurrence:
     """Return the counts with one self-pair for each word without pairs.
 
-    A part of a text can lack a word of the whole. It then has next to no evidence, and its vector
-    is next to zero where evidence shrinks vectors.
+    A part of a text can lack a word of the whole. The word then has next to no evidence, and
+    shrinkage brings its vector close to zero.
     """
     lacking = np.flatnonzero(counts.pair_sums == 0)
     words = np.maximum(counts.word_counts, 1)
@@ -185,8 +185,10 @@ def with_every_word(counts: Cooccurrence) -> Cooccurrence:
     if not len(lacking):
         return counts
     first, *others = counts.matrices
-    once = sparse.coo_array((np.ones(len(lacking), int), (lacking, lacking)), shape=first.shape)
-    return replace(counts, matrices=(first + PairCounts.from_matrix(once), *others))
+    self_pairs = sparse.coo_array(
+        (np.ones(len(lacking), int), (lacking, lacking)), shape=first.shape
+    )
+    return replace(counts, matrices=(first + PairCounts.from_matrix(self_pairs), *others))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -209,7 +211,7 @@ class FoldPlan(NamedTuple):
     """The folds of a test, each a part of a slice."""
 
     fold_of: Labels
-    """The test's fold that each counted fold is a part of, −1 for none."""
+    """For each counted fold, the number of the test's fold that contains it, −1 for none."""
     slices: Labels
     """The slice of each fold of the test, as a number."""
     strata: Labels
@@ -220,11 +222,11 @@ class Slices:
     """The counts of several corpora by fold, all with the same words."""
 
     slices: Mapping[str, Slice]
-    settled: ResolvedSettings
+    settings: ResolvedSettings
     sizes: NDArray[np.int64]
-    """The tokens of each stratum of each slice, one row per slice."""
+    """The number of tokens of each stratum of each slice, one row per slice."""
     others: Mapping[str, Mapping[str, int]]
-    """For each slice the words that some other slice lacks, with their counts."""
+    """For each slice, its words that some other slice lacks, with their counts."""
     strata: tuple[str, ...]
     """The names of strata."""
 
@@ -238,7 +240,7 @@ class Slices:
         return with_every_word(sum(others, start=first))
 
     def folds_of(self, names: Sequence[str], total: int) -> FoldPlan:
-        """Return the folds of a test of some slices, about `total` in proportion to their size."""
+        """Return about `total` folds for a test of some slices, in proportion to their size."""
         rows = [list(self.slices).index(name) for name in names]
         wanted = np.zeros_like(self.sizes)
         wanted[rows] = _proportional(self.sizes[rows], total)
@@ -257,7 +259,7 @@ class Slices:
         return FoldPlan(np.concatenate(fold_of), np.array(slice_of), np.array(stratum_of))
 
     def fold_weights(self, first: str, last: str) -> list[NDArray[np.float64]]:
-        """Return the weight of each counted fold in two slices, with strata as large in both."""
+        """Return weights of the folds of two slices that make strata equally large in both."""
         shares = dict(zip(self.slices, self.sizes / self.sizes.sum(axis=1)[:, None], strict=True))
         both = (shares[first] > 0) & (shares[last] > 0)
         common = (shares[first] + shares[last]) / 2
@@ -290,7 +292,7 @@ def slices_of(
     }
     least = settings.min_count if isinstance(settings.min_count, int) else MIN_COUNT
     vocabulary, others = _shared(found, least, settings.vocab_size)
-    settled = resolve_auto(reading, vocabulary)
+    resolved = resolve_auto(reading, vocabulary)
     labels: dict[Any, int] = {}
     numbers, units = {}, {}
     for name, corpus in found.items():
@@ -311,30 +313,30 @@ def slices_of(
     slices = {}
     for place, (name, corpus) in enumerate(found.items()):
         shares = sizes[place] / max(1, sizes[place].sum())
-        # Multiples of the folds of a test, so that those are of equal size.
+        # A multiple of the test's folds, so that these are of equal size.
         own = {
             stratum: number * -(-round(folds * shares[stratum]) // number)
             for stratum in np.unique(numbers[name]).tolist()
             for number in [max(1, int(wanted[place, stratum]))]
         }
-        fold_of, fold_strata = _folds_in_strata(units[name], numbers[name], own, settled.seed)
+        fold_of, fold_strata = _folds_in_strata(units[name], numbers[name], own, resolved.seed)
         arranged = arrange(corpus.recode(vocabulary), fold_of, len(fold_strata))
         slices[name] = Slice(
-            [count(arranged.fold(k), settled) for k in range(len(arranged))],
-            settled,
+            [count(arranged.fold(k), resolved) for k in range(len(arranged))],
+            resolved,
             strata=np.array(fold_strata),
             documents=len(corpus),
             groups=int(units[name].max(initial=-1)) + 1,
         )
-    return Slices(slices, settled, sizes, others, tuple(map(str, labels)))
+    return Slices(slices, resolved, sizes, others, tuple(map(str, labels)))
 
 
 def _proportional(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Return how many of about `total` folds each stratum of each slice has, by its size.
+    """Return the number of folds of each stratum of each slice, about `total` in all.
 
     Folds of similar size are exchangeable under the null hypothesis; those of a small slice would
-    otherwise be noisier than those of a large one. A slice has at least two, so that for a very
-    small one there are more in all.
+    otherwise be noisier than those of a large one. A slice has at least two, so a very small slice
+    makes the number in all larger.
     """
     whole = sizes.sum(axis=1)
     least = FEWEST_FOLDS * whole.sum() / max(1, whole.min())
@@ -347,7 +349,7 @@ def _proportional(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
 def _folds_in_strata(
     units: Labels, strata: Labels, wanted: Mapping[int, int], seed: int
 ) -> tuple[Labels, list[int]]:
-    """Return the fold of each document, with so many folds in each stratum, and their strata."""
+    """Return the fold of each document and the stratum of each fold, `wanted` folds a stratum."""
     rng = np.random.default_rng(seed)
     fold_of = np.empty(len(units), dtype=np.int64)
     fold_strata: list[int] = []
@@ -368,7 +370,7 @@ def _folds_in_strata(
 def _shared(
     corpora: Mapping[str, Corpus], least: int, limit: int | None
 ) -> tuple[Vocabulary, dict[str, dict[str, int]]]:
-    """Return the words that all corpora have, with their counts in all together, and the others."""
+    """Return the words that all corpora have, with their total counts, and the others of each."""
     occurrences = {name: _occurring(corpus, least) for name, corpus in corpora.items()}
     first, *rest = occurrences.values()
     shared = {
@@ -388,7 +390,7 @@ def _shared(
 
 
 def _occurring(corpus: Corpus, least: int) -> dict[str, int]:
-    """Return how often words occur in a corpus, which may be a part of that of its vocabulary."""
+    """Return the counts of words in a corpus; in a part of a larger corpus, of at least `least`."""
     size = len(corpus.vocabulary)
     counts = np.bincount(corpus.tokens, minlength=size)[:size]
     kept = counts >= (least if counts.sum() < corpus.vocabulary.counts.sum() else 1)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float64]
 
-# A covariate with less than this share of its weight left is identified by the left-out cluster.
+# If the smallest eigenvalue without a cluster is below this part of the largest, the cluster alone
+# identifies a covariate.
 _SINGULAR = 1e-9
 
 
@@ -100,7 +101,7 @@ class ClusteredFit:
 
         Without cluster h the coefficients are B + Δ with Δ = −(Q − Q_h)⁻¹ s_h. The scores of the
         others become s_g − Q_g Δ, so that the sum of their squares is a polynomial in Δ whose
-        tensors are sums over clusters. One pass does for all clusters, and nothing is fitted again.
+        tensors are sums over clusters. One pass serves all clusters, and nothing is fitted again.
         """
         scores, grams = self._scores, self.grams
         count, size, dim = scores.shape
@@ -111,9 +112,13 @@ class ClusteredFit:
         spread = np.einsum("gic,gjc->ij", scores, scores)
         cross = (steps.reshape(count, -1) @ linear.reshape(size**2, -1).T).reshape(-1, size, size)
         outer = steps @ steps.transpose(0, 2, 1)
-        bend = (outer.reshape(count, -1) @ square.reshape(size**2, -1).T).reshape(-1, size, size)
+        quadratic = (outer.reshape(count, -1) @ square.reshape(size**2, -1).T).reshape(
+            -1, size, size
+        )
         own = scores - grams @ steps
-        spreads = spread - cross - cross.transpose(0, 2, 1) + bend - own @ own.transpose(0, 2, 1)
+        spreads = (
+            spread - cross - cross.transpose(0, 2, 1) + quadratic - own @ own.transpose(0, 2, 1)
+        )
         scale = self._correction(count - 1, self.sizes.sum() - self.sizes)
         noise = scale[:, None] * np.diagonal(inverses @ spreads @ inverses, axis1=1, axis2=2)
         coefficients = self.coefficients + steps
@@ -123,9 +128,10 @@ class ClusteredFit:
         """Return the p-value of a coefficient, from random signs of the clusters.
 
         This is the wild cluster bootstrap with the null hypothesis imposed (Cameron, Gelbach and
-        Miller 2008). The statistic is ‖β‖² divided by its noise, the jackknife's, and the noise is
-        computed anew for each draw, because clusters can differ in noise, for instance because some
-        have few observations. If there are no more than `draws` patterns of signs, all are tried.
+        Miller 2008). The statistic is ‖β‖² divided by the jackknife's estimate of its noise. The
+        noise is estimated anew for each draw, because clusters can differ in noise, for instance if
+        some have few observations. If there are at most `draws` + 1 patterns of signs, all are
+        tried.
 
         The null hypothesis is imposed by the coefficients B − v βᵀ, where v is the covariate's
         column of the jackknife's covariance, divided so that the covariate's own entry is 1. These
@@ -138,9 +144,10 @@ class ClusteredFit:
         return float(np.mean(ratios >= ratios[0] * (1 - 1e-9)))
 
     def effective_clusters(self, covariate: int) -> float:
-        """Return on how many clusters the noise of a coefficient rests: (Σ n_g)² / Σ n_g².
+        """Return the effective number of clusters, (Σ n_g)² / Σ n_g², of a coefficient.
 
-        Here n_g is the part of cluster g. With few, signs have few different patterns that matter.
+        Here n_g is the part of its noise that comes from cluster g. If the number is small, only a
+        few patterns of signs matter.
         """
         own = (self._steps[:, covariate] ** 2).sum(axis=1)
         total = float((own**2).sum())
@@ -182,7 +189,7 @@ class ClusteredFit:
             yield np.divide(squared, noise, out=np.zeros_like(squared), where=noise > 0)
 
     def changed(self, basis: Array) -> ClusteredFit:
-        """Return the same regression with the coefficients `basis` @ B, so that sums have tests."""
+        """Return the same regression with the coefficients `basis` @ B, to test sums of them."""
         back = np.linalg.inv(basis)
         return replace(self, grams=back.T @ self.grams @ back, moments=back.T @ self.moments)
 
@@ -209,7 +216,7 @@ class ClusteredFit:
 
 
 def fit_clusters(covariates: Array, vectors: Array, clusters: NDArray[np.int64]) -> ClusteredFit:
-    """Return the regression of vectors on covariates, each cluster having a number from 0."""
+    """Return the regression of vectors on covariates, with clusters numbered from 0."""
     sizes = np.bincount(clusters)
     count, size = len(sizes), covariates.shape[1]
     weight = 1.0 / sizes[clusters]
@@ -225,7 +232,7 @@ def fit_clusters(covariates: Array, vectors: Array, clusters: NDArray[np.int64])
 
 
 def _signs(count: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Yield signs of clusters, one row per draw, positive ones first; if few, all patterns."""
+    """Yield signs of clusters, one row per draw, the first all positive; if few, all patterns."""
     if count - 1 <= np.log2(draws + 1):
         patterns = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
         yield np.where(patterns, -1.0, 1.0)

@@ -33,17 +33,17 @@ EXACT_SPLITS = 20_000
 """Up to this many splits, a statistic that is not a sum is computed for each."""
 
 CLASS_WORDS = 500
-"""Words of similar frequency whose permutations are pooled."""
+"""Number of words of similar frequency whose permutations are pooled."""
 
-FEWEST_ORDERS = 20
+FEWEST_ASSIGNMENTS = 20
 """With fewer different assignments of folds to slices there is no test."""
 
-# Splits whose statistics differ by less than this part of its spread are ties.
+# Statistics that differ by less than this, relative to their size, are ties.
 _ROUNDING = 1e-9
 
 
 class PValue(NamedTuple):
-    """A p-value, and whether all splits were counted or random ones."""
+    """A p-value, and whether it is from all splits or from random ones."""
 
     value: float
     exact: bool
@@ -52,7 +52,7 @@ class PValue(NamedTuple):
 
 
 def check_test(alternative: str, draws: int, seed: int) -> None:
-    """Raise `SettingError` for settings of a test that make no sense."""
+    """Raise `SettingError` for invalid settings of a test."""
     require_choice("alternative", alternative, ("greater", "less", "two-sided"))
     require_whole("draws", draws, least=1, most=MOST_DRAWS)
     require_whole("seed", seed, least=0)
@@ -63,9 +63,9 @@ def p_value_of_sum(
 ) -> PValue:
     """Return the p-value of the sum of the first `size` scores among all splits of the scores.
 
-    Of up to `EXACT_WORDS` scores all splits are counted, without forming each: every subset of one
-    half is matched with a sorted list of those of the other (Horowitz and Sahni 1974). Of more
-    scores, `draws` random splits are compared, and the observed one with them.
+    For up to `EXACT_WORDS` scores all splits are counted without listing them: every subset of one
+    half is matched with a sorted list of those of the other (Horowitz and Sahni 1974). For more
+    scores, `draws` random splits and the observed one are compared.
 
     >>> p_value_of_sum(np.array([3.0, 2.0, 1.0, 0.0]), 2, "greater", draws=99, seed=0)
     PValue(value=0.16666666666666666, exact=True, splits=6)
@@ -96,7 +96,7 @@ def p_value_of_splits(
 ) -> PValue:
     """Return the p-value of a statistic, given its values for the splits of `splits_of`.
 
-    The observed split is one of all splits, and not one of the random ones, to which it is added.
+    All splits include the observed one. Random splits do not, so it is added to them.
     """
     slack = _ROUNDING * (float(np.abs(drawn).max()) or 1.0)
     if exact:
@@ -128,14 +128,14 @@ def assignments(slices: ArrayLike, strata: NDArray[np.int64], draws: int, seed: 
     """Return assignments of folds to slices within strata, one per row, the observed one first.
 
     `slices` has the number of the slice of each fold, or its score. Between two slices without
-    strata all assignments are returned if there are no more than `draws` and one.
+    strata all assignments are returned if there are no more than `draws` + 1.
     """
     observed = np.asarray(slices, dtype=np.float64)
     places = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
-    different = prod(_orders(observed[place]) for place in places)
+    different = prod(_assignment_count(observed[place]) for place in places)
     if not draws:
         return observed[None]
-    if different < FEWEST_ORDERS:
+    if different < FEWEST_ASSIGNMENTS:
         raise SettingError(
             f"There are only {different} ways to assign the folds to the slices, too few for "
             "p-values; use more folds (which need more documents or groups), or permutations=0."
@@ -153,8 +153,8 @@ def assignments(slices: ArrayLike, strata: NDArray[np.int64], draws: int, seed: 
     return drawn
 
 
-def _orders(slices: Array) -> int:
-    """Return in how many different ways the slices of some folds can be assigned."""
+def _assignment_count(slices: Array) -> int:
+    """Return how many different assignments of some folds to their slices there are."""
     _, counts = np.unique(slices, return_counts=True)
     return factorial(len(slices)) // prod(map(factorial, counts.tolist()))
 

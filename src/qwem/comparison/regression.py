@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Clusters = Literal["documents", "occurrences"]
 
 FEW_CLUSTERS = 8
-"""If the noise of a coefficient rests on fewer clusters, the result warns of its p-value."""
+"""Below this effective number of clusters the result warns that a p-value is rough."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Coefficient:
     """The share of the variance of occurrences that goes with the covariate, given the others: an
     effect size without a unit, debiased, so that noise can make it negative."""
     effective_clusters: float
-    """On how many clusters the noise rests, see `ClusteredFit.effective_clusters`: where a few
-    clusters are much noisier than all others, on these."""
+    """The number of clusters that most of the noise comes from: small if a few clusters are much
+    noisier than all others. See `ClusteredFit.effective_clusters`."""
     p_value: float | None
     """The share of random signs of clusters whose squared norm, divided by its noise, is at least
     as large."""
@@ -201,7 +201,7 @@ class ContextRegression(Result):
         return {name: levels[0] for name, levels in self.design.levels.items() if levels}
 
     def heading(self) -> str:
-        """Return what was regressed, and how the p-values came about."""
+        """Return the size of the regression, its base levels, and warnings of rough p-values."""
         signs = f"{self.permutations:,} random signs of clusters"
         tested = f"; p-values from {signs}" if self.permutations else ""
         text = (
@@ -211,7 +211,7 @@ class ContextRegression(Result):
         if self.base:
             text += f" Compared with {listed(f'{k}={as_cell(v)}' for k, v in self.base.items())}."
         return f"{text}\n" + "".join(
-            f"The p-value of {each.name} is rough: its noise rests on about "
+            f"The p-value of {each.name} is rough: its noise comes from about "
             f"{each.effective_clusters:.0f} clusters.\n"
             for each in self.coefficients
             if self.permutations and each.effective_clusters < FEW_CLUSTERS
@@ -228,34 +228,34 @@ class ContextRegression(Result):
         return plot_coefficients(self, level)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: everything but vectors."""
+        """Return a dictionary for JSON: everything but vectors."""
         return {**super().to_dict(), "base": self.base}
 
     def methods(self) -> str:
-        """Return what was done as a paragraph for a paper, with references."""
+        """Return a method paragraph for a paper, with references."""
         products = (
             f"the interaction of {one} and {other}" for one, other in self.design.interactions
         )
         covariates = listed([*self.design.levels, *products], most=50)
-        said = [
+        sentences = [
             f"We regressed the vectors of {self.occurrences:,} occurrences of "
             f"{listed(self.words, most=50)} in {self.documents:,} documents on {covariates} "
             "(Rodriguez, Spirling and Stewart 2023); the vector of an occurrence is that of the "
             "words around it by à la carte embedding (Khodak et al. 2018).",
             f"{self.left_out:,} occurrences were left out." if self.left_out else "",
             f"Occurrences are clustered ({self.clusters:,} clusters of equal weight).",
-            "Squared norms of coefficients are free of the bias of noise (Green et al. 2025), with "
+            "Squared norms of coefficients are without the bias of noise (Green et al. 2025), with "
             "jackknife standard errors over clusters (Tukey 1958).",
         ]
         cited = ["Rodriguez et al. 2023", "Khodak et al. 2018", "Green et al. 2025", "Tukey 1958"]
         if self.permutations:
-            said.append(
+            sentences.append(
                 f"p-values are from a wild cluster bootstrap of {self.permutations:,} random signs "
                 "with the null hypothesis imposed (Cameron, Gelbach and Miller 2008), of the "
                 "squared norm divided by its jackknife variance."
             )
             cited.append("Cameron et al. 2008")
-        return paragraph([each for each in said if each], cited, self.provenance)
+        return paragraph([each for each in sentences if each], cited, self.provenance)
 
 
 def context_regression(
@@ -277,7 +277,7 @@ def context_regression(
     Each occurrence has a vector from the words around it, by à la carte embedding (Khodak et al.
     2018). These vectors are regressed on covariates, so that each coefficient is a vector: how the
     use of the word changes with the covariate (Rodriguez, Spirling and Stewart 2023). Its squared
-    length, free of the part that noise adds (Green et al. 2025), says how much.
+    length, less what noise adds (Green et al. 2025), says how much.
 
     Parameters
     ----------
@@ -295,8 +295,8 @@ def context_regression(
     transform
         The matrix from mean contexts to words; by default `context_transform` of this text.
     clusters
-        What is independent of each other: documents, by default, or every occurrence, or a label
-        for each document, such as its author. Each cluster counts as much as every other.
+        The units that are independent of each other: documents by default, every occurrence, or a
+        label for each document, such as its author. All clusters have the same weight.
     categories
         Covariates that are categories although they are numbers, or text that looks like numbers
         or has many values.
@@ -306,10 +306,10 @@ def context_regression(
     drop_missing
         Whether documents with a missing covariate are left out; otherwise they are an error.
     permutations
-        How many random signs of clusters the p-values are from; 0 leaves them out.
+        Number of random sign patterns of clusters for the p-values; 0 for no p-values.
     changes
-        Any field of `qwem.Settings`. The window and the weights by distance are those of contexts
-        too, and `seed` is that of permutations.
+        Any field of `qwem.Settings`. The window and the weights by distance apply to contexts too,
+        and `seed` to the permutations.
 
     >>> texts = ["the grassy bank of a river", "the state bank lends money"] * 20
     >>> place = ["country", "town"] * 20
@@ -341,17 +341,17 @@ def context_regression(
         values = {name: [column[d] for d in documents] for name, column in columns.items()}
         return design_of(values, categories=categories, interactions=interactions)
 
-    # What can't be regressed is refused before the fit.
+    # Raise before the fit if the design is invalid.
     design_in(present[_complete(columns, labels, present, asked, drop_missing)])
-    settled = resolve_auto(settings, corpus.vocabulary)
-    weights = window_weights(settled.window, settled.weights)
+    resolved = resolve_auto(settings, corpus.vocabulary)
+    weights = window_weights(resolved.window, resolved.weights)
     if embedding is None:
         embedding = fit(corpus, settings).embedding()
     contexts = contexts_of(corpus, phrases, embedding, weights=weights)
     if not len(contexts.documents):
         raise CorpusError(f"{listed(asked)} {_never(asked)} beside a word that has a vector.")
     if transform is None:
-        counts = Cooccurrence.count(corpus, settled.window, settled.weights)
+        counts = Cooccurrence.count(corpus, resolved.window, resolved.weights)
         transform = context_transform(embedding, counts)
     matrix = np.asarray(transform, dtype=np.float64)
     if matrix.shape != 2 * (embedding.vector_size,):
@@ -370,7 +370,7 @@ def context_regression(
     _require_clusters(fitted, design)
     places = list(range(1, len(design.names)))
     lengths = np.diagonal(scale)[1:] ** 2
-    found = _coefficients(fitted, places, design.names[1:], lengths, permutations, settled.seed)
+    found = _coefficients(fitted, places, design.names[1:], lengths, permutations, resolved.seed)
     return ContextRegression(
         words=asked,
         coefficients=found,
@@ -390,11 +390,11 @@ def context_regression(
                 "groups": design.sizes,
                 "clusters": clusters if isinstance(clusters, str) else "labels",
                 "interactions": [list(pair) for pair in interactions],
-                "window": settled.window,
+                "window": resolved.window,
                 "weights": list(weights),
                 "dim": embedding.vector_size,
             },
-            settled.seed,
+            resolved.seed,
             len(documents),
         ),
     )
@@ -448,7 +448,7 @@ def _coefficients(
 
 
 def _phrases(words: tuple[str, ...], corpus: Corpus) -> list[list[str]]:
-    """Return the words of the corpus that each word or phrase consists of."""
+    """Return each word or phrase as a list of words of the corpus."""
     unknown = [word for word in dict.fromkeys(words) if word not in corpus.vocabulary]
     split = {word: [word] for word in words}
     if unknown:
@@ -460,7 +460,7 @@ def _phrases(words: tuple[str, ...], corpus: Corpus) -> list[list[str]]:
 
 
 def _labels(clusters: Clusters | Sequence[Any], documents: int) -> list[Any] | None:
-    """Return the cluster of each document, None where every occurrence is one."""
+    """Return the cluster of each document, or None if every occurrence is a cluster."""
     if isinstance(clusters, str):
         if clusters not in ("documents", "occurrences"):
             raise SettingError(
@@ -478,7 +478,7 @@ def _complete(
     words: tuple[str, ...],
     drop_missing: bool,
 ) -> NDArray[np.bool_]:
-    """Return which occurrences have all covariates; raise if any has not and may not be dropped."""
+    """Return which occurrences have all covariates; raise if one has not, unless `drop_missing`."""
     kept = np.ones(len(documents), dtype=bool)
     everything = {**columns, **({} if labels is None else {"clusters": labels})}
     for name, values in everything.items():
@@ -488,7 +488,7 @@ def _complete(
             raise SettingError(
                 f"{name!r} is missing for {len(lacking):,} of the "
                 f"{len(np.unique(documents)):,} documents with {listed(words)}, the first of them "
-                f"document {lacking[0]}; fill it in, or leave these out by drop_missing."
+                f"document {lacking[0]}; fill it in, or leave these out with `drop_missing`."
             )
         kept &= ~missing
     if not kept.any():
@@ -505,7 +505,7 @@ def _scale(matrix: Array) -> Array:
 
 
 def _require_clusters(fitted: ClusteredFit, design: Design) -> None:
-    """Raise unless every coefficient remains known without any one cluster."""
+    """Raise unless every coefficient can still be estimated without any one cluster."""
     columns = len(design.names)
     if fitted.clusters < columns + 2:
         raise SettingError(
@@ -517,7 +517,7 @@ def _require_clusters(fitted: ClusteredFit, design: Design) -> None:
     if len(identified):
         names = listed(design.names[place] for place in identified)
         raise SettingError(
-            f"All that is known about {names} comes from a single cluster, so that its noise is "
+            f"All that is known about {names} comes from a single cluster, so its noise is "
             "unknown; join categories, or leave it out."
         )
 

@@ -25,40 +25,40 @@ if TYPE_CHECKING:
     from qwem.spectrum import Spectrum
     from qwem.target import Target
 
-# How accurate the further eigenvectors are: they are only a space to look in.
+# Tolerance of the additional eigenvectors, which only widen the space that is searched.
 _TOL = 0.01
-# Products that find the eigenvector of the outlier, once the others are known.
+# Power iterations for the eigenvector of the outlier, once the others are known.
 _OUTLIER_PRODUCTS = 4
 
 
 class Replicates:
     """The embeddings of slightly different counts, aligned to the model of all counts.
 
-    A closed form is factorized anew, from the eigenvectors of the model. In a polished model the
-    closed form changes as `PerturbedSpectra` says, and the vectors of the model move as it does;
-    from there they take some sweeps on the new counts, the last of them for words only, because
-    contexts come after words in a sweep. A rotation then brings the vectors as near as can be to
-    those of the model; it changes no cosine.
+    A closed form is factorized anew, starting from the eigenvectors of the model. For a polished
+    model, `PerturbedSpectra` updates the closed form, and the polished vectors move with it. They
+    then take some sweeps of polishing on the new counts, the last of them for words only, because
+    contexts come after words in a sweep. Finally a rotation aligns the vectors with those of the
+    model; it changes no cosine.
     """
 
     def __init__(
         self,
         model: Model,
         counts: Cooccurrence,
-        settled: ResolvedSettings,
+        settings: ResolvedSettings,
         *,
         sweeps: int,
     ) -> None:
-        self._model, self._settled = model, settled
+        self._model, self._settings = model, settings
         self._sweeps = sweeps
         self._whole = model.embedding().vectors
         self._spectra: PerturbedSpectra | None = None
         if isinstance(model.solution, Polished):
             with blas_threads():
-                self._spectra = PerturbedSpectra(model.spectrum, counts, settled)
+                self._spectra = PerturbedSpectra(model.spectrum, counts, settings)
 
     def of(self, counts: Cooccurrence) -> Embedding:
-        """Return the embedding of some of the counts, all of whose words occur."""
+        """Return the embedding of other counts of the same words, each of which must occur."""
         with blas_threads():
             if self._spectra is None:
                 found = self._factorized(counts)
@@ -69,11 +69,11 @@ class Replicates:
     def _factorized(self, counts: Cooccurrence) -> Embedding:
         spectrum = self._model.spectrum
         return factorize(
-            build_target(counts, self._settled),
+            build_target(counts, self._settings),
             spectrum.dim,
             signed=spectrum.signed,
             tol=spectrum.tol,
-            seed=self._settled.seed,
+            seed=self._settings.seed,
             warm_start=spectrum,
         ).embedding()
 
@@ -95,7 +95,7 @@ class Replicates:
 
 
 def aligned(embedding: Embedding, vectors: NDArray[np.floating]) -> Embedding:
-    """Return an embedding rotated to be as near as can be to `vectors`."""
+    """Return an embedding rotated to be as close as possible to `vectors`."""
     turn = rotation(embedding.vectors, vectors).astype(np.float32)
     return Embedding(
         embedding.vocabulary, embedding.vectors @ turn, provenance=embedding.provenance
@@ -113,22 +113,22 @@ class PerturbedSpectra:
     """The spectra of targets that differ a little from that of all counts.
 
     Eigenvalues lie close together where a spectrum is cut off, and there a small change of the
-    target turns eigenvectors into those that were left out. So the space Q to look in has more than
-    the eigenvectors of the model: a quarter more and eight, and the outlier's. In it the eigenpairs
-    (θ, Qu) of another target M are those of QᵀMQ (Rayleigh–Ritz). What leaves the space follows to
-    first order, with the eigenvalues out there taken as small: with the residual r = (M − θ)Qu, the
-    eigenvector is v = Qu + r/θ, and the eigenvalue θ + |r|²/θ.
+    target turns eigenvectors into those that were left out. So the space Q that is searched has
+    more eigenvectors than the model, by a quarter and eight, and that of the outlier. In it the
+    eigenpairs (θ, Qu) of another target M are those of QᵀMQ (Rayleigh–Ritz). The part outside the
+    space follows to first order, with the eigenvalues there taken as small: with the residual
+    r = (M − θ)Qu, the eigenvector is v = Qu + r/θ, and the eigenvalue θ + |r|²/θ.
     """
 
     def __init__(
         self,
         spectrum: Spectrum,
         counts: Cooccurrence,
-        settled: ResolvedSettings,
+        settings: ResolvedSettings,
     ) -> None:
-        self._whole, self._settled = spectrum, settled
-        target = build_target(counts, settled)
-        vectors = _more_eigenvectors(spectrum, target, settled.seed)
+        self._whole, self._settings = spectrum, settings
+        target = build_target(counts, settings)
+        vectors = _more_eigenvectors(spectrum, target, settings.seed)
         self._has_outlier = spectrum.outlier is not None or not spectrum.signed
         if self._has_outlier:
             vectors = np.column_stack([vectors, _outlier(target, vectors)])
@@ -137,9 +137,10 @@ class PerturbedSpectra:
     def spectrum(self, counts: Cooccurrence) -> Spectrum:
         """Return the spectrum of other counts of the same words.
 
-        Its residuals are those before the last step, and its eigenvectors orthonormal only nearly.
+        Its residuals are those before the first-order correction, and its eigenvectors are only
+        nearly orthonormal.
         """
-        target = build_target(counts, self._settled)
+        target = build_target(counts, self._settings)
         basis, whole = self._basis, self._whole
         image = target.solved_matrix() @ basis
         small = (basis.T @ image).astype(np.float64)
@@ -170,12 +171,12 @@ def _more_eigenvectors(spectrum: Spectrum, target: Target, seed: int) -> NDArray
     wanted = min(dim + dim // 4 + 8, size - 1)
     try:
         return factorize(target, wanted, signed=spectrum.signed, tol=_TOL, seed=seed).eigenvectors
-    except RankError:  # the others are zero, and nothing turns into them
+    except RankError:  # the other eigenvalues are zero
         return spectrum.eigenvectors
 
 
 def _outlier(target: Target, vectors: NDArray[Any]) -> NDArray[Any]:
-    """Return the eigenvector of the outlier, to which the others are orthogonal."""
+    """Return the eigenvector of the outlier, which is orthogonal to the others."""
     matrix, scale = target.solved_matrix(), target.row_scale
     found = np.ones(len(vectors)) if scale is None else 1 / scale
     for _ in range(_OUTLIER_PRODUCTS):

@@ -1,4 +1,4 @@
-"""What results of comparison share: estimates with errors, q-values, paragraphs for a paper."""
+"""Parts that results share: estimates with errors, q-values, and method paragraphs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Method = Literal["jackknife", "bootstrap"]
 
-# Where a value is at its limit, as the cosine of a word with itself, artanh is taken here.
+# Values at their limit, such as the cosine of a word with itself, are clipped before artanh.
 _NEAR_ONE = 1 - 1e-9
 
 
@@ -40,9 +40,9 @@ class Estimates(Result):
     chart: ClassVar[Chart] = "intervals"
     names: tuple[str, ...]
     values: Array
-    """Of the model of all documents."""
+    """Values in the model of all documents."""
     replicates: Array = field(repr=False)
-    """Of the replicates, one row each."""
+    """Values in the replicates, one row each."""
     method: Method
     limit: Array | float = np.inf
     """Values lie between −limit and limit: 1 for cosines. Intervals then do too."""
@@ -63,15 +63,15 @@ class Estimates(Result):
         return self._errors(self.replicates)
 
     def confidence(self, level: float = 0.95) -> Interval:
-        """Return the interval of the value that texts of this size and source have on average.
+        """Return the interval of the mean value over texts of this size and source.
 
-        It is the value ± t standard errors, with t of Student's distribution. Where values have a
-        limit, that is done for artanh(value / limit), Fisher's transformation of a correlation.
+        It is the value ± t standard errors, with t of Student's distribution. If values have a
+        limit, it is computed for artanh(value / limit), Fisher's transformation of a correlation.
         """
         return self._interval(level, 1.0)
 
     def prediction(self, level: float = 0.95) -> Interval:
-        """Return the interval in which the value of a fresh sample of as many documents lies.
+        """Return the interval for the value in a fresh sample of as many documents.
 
         It is √2 times as wide as `confidence`, because the fresh sample varies as much as this one.
         """
@@ -91,16 +91,16 @@ class Estimates(Result):
 
     @property
     def p_values(self) -> Array:
-        """The p-value of each value being 0, from the interval that just reaches 0."""
+        """P-values of the hypothesis that a value is 0, by Student's test."""
         from scipy.stats import t as student
 
         bounded = np.all(np.isfinite(self.limit))
-        errors = self._errors(self._bent(self.replicates)) if bounded else self.errors
-        ratio = np.abs(self._bent(self.values) if bounded else self.values) / errors
+        errors = self._errors(self._artanh(self.replicates)) if bounded else self.errors
+        ratio = np.abs(self._artanh(self.values) if bounded else self.values) / errors
         return np.asarray(2 * student.sf(ratio, len(self.replicates) - 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return a dictionary for JSON."""
         return {
             "method": self.method,
             "replicates": len(self.replicates),
@@ -109,25 +109,25 @@ class Estimates(Result):
         }
 
     def methods(self) -> str:
-        """Return what was done as a paragraph for a paper, with references."""
+        """Return a method paragraph for a paper, with references."""
         how = (
             f"the delete-a-group jackknife over {len(self.replicates)} folds of documents (Tukey "
             "1958; Kott 2001)"
             if self.method == "jackknife"
             else f"{len(self.replicates)} bootstrap replicates over folds of documents"
         )
-        said = [
+        sentences = [
             f"Standard errors are those of {how}; 95 % intervals use Student's distribution"
             + (", after Fisher's transformation." if np.all(np.isfinite(self.limit)) else ".")
         ]
         cited = ["Tukey 1958", "Kott 2001"] if self.method == "jackknife" else []
         if self.tested:
-            said.append(
+            sentences.append(
                 "p-values are those of Student's test that a value is 0, and q-values control the "
                 "false discovery rate (Benjamini and Hochberg 1995)."
             )
             cited.append("Benjamini and Hochberg 1995")
-        return paragraph(said, cited, self.provenance)
+        return paragraph(sentences, cited, self.provenance)
 
     def plot(self, level: float = 0.95) -> Figure:
         """Draw the values, with confidence intervals."""
@@ -139,11 +139,11 @@ class Estimates(Result):
         width = scale * student_quantile(level, len(self.replicates) - 1)
         if not np.all(np.isfinite(self.limit)):
             return Interval(self.values - width * self.errors, self.values + width * self.errors)
-        middle = self._bent(self.values)
-        reach = width * self._errors(self._bent(self.replicates))
+        middle = self._artanh(self.values)
+        reach = width * self._errors(self._artanh(self.replicates))
         return Interval(self.limit * np.tanh(middle - reach), self.limit * np.tanh(middle + reach))
 
-    def _bent(self, values: Array) -> Array:
+    def _artanh(self, values: Array) -> Array:
         return np.asarray(np.arctanh(np.clip(values / self.limit, -_NEAR_ONE, _NEAR_ONE)))
 
     def _errors(self, replicates: Array) -> Array:
@@ -216,7 +216,7 @@ REFERENCES = {
 def paragraph(
     sentences: Sequence[str], references: Iterable[str], provenance: Provenance | None
 ) -> str:
-    """Return sentences as a paragraph, with lists of words, software and references."""
+    """Join sentences to a paragraph, with the lists of words, the software and the references."""
     software = "Computed with qwem"
     if provenance is not None:
         lists = provenance.settings.get("lists", {})

@@ -1,4 +1,4 @@
-"""Stability: how much what a model says depends on which documents it was learned from."""
+"""Stability: how much the results of a model depend on the documents it was learned from."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SWEEPS = 1
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StableNeighbours(Estimates):
-    """The nearest words of a query: cosines with errors, and whether each replicate has them."""
+    """The nearest words of a query: their cosines with errors, and their ranks in replicates."""
 
     query: str
     ranks: NDArray[np.int64] = field(repr=False)
@@ -50,7 +50,7 @@ class StableNeighbours(Estimates):
 
     @property
     def kept(self) -> list[int]:
-        """In how many replicates each word is one of as many nearest words."""
+        """In how many replicates each word is among the nearest `len(self)` words."""
         return [int(number) for number in (self.ranks <= len(self)).sum(axis=0)]
 
     def lines(self) -> list[str]:
@@ -80,18 +80,17 @@ class StableNeighbours(Estimates):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return a dictionary for JSON."""
         plain = super().to_dict()
         return {"query": self.query, "neighbours": plain.pop("estimates"), **plain}
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """A model of all documents, and replicates of it from other weights of the documents.
+    """A model of all documents, and replicates of it with other weights of the documents.
 
-    Replicates have the words of the model, and their vectors are rotated to lie as near as can be
-    to the model's. A jackknife has one replicate for each fold, from all documents but those of the
-    fold.
+    Replicates have the words of the model, and their vectors are aligned with the model's by a
+    rotation. A jackknife has one replicate for each fold, from all documents but those of the fold.
     """
 
     model: Model
@@ -114,9 +113,9 @@ class Stability:
         Parameters
         ----------
         function
-            Takes an `Embedding` and returns a number, or as many numbers for each.
+            Takes an `Embedding` and returns a number, or several, as many for each embedding.
         names
-            What the numbers are called in tables.
+            Names of the numbers in tables.
         limit
             Numbers lie between −limit and limit, and so do their intervals: 1 for cosines.
         """
@@ -195,7 +194,7 @@ class Stability:
     ) -> Estimates:
         """Return where words lie on an axis; see `qwem.comparison.axis` for its `options`.
 
-        Rows have p-values of the hypothesis that a word lies in the middle.
+        Rows have p-values of the hypothesis that a word lies in the middle of the axis.
         """
         known = axis(self.embedding, positive, negative, **options).project(words)
         names = [each.word for each in known.words]
@@ -275,11 +274,11 @@ def stability(
     settings: Settings | None = None,
     **changes: Any,
 ) -> Stability:
-    """Fit a model and replicates of it, to say how much results depend on the documents.
+    """Fit a model and replicates of it, to measure how much results depend on the documents.
 
     Documents are dealt into folds at random. The counts of a replicate follow from those of the
-    folds by adding and subtracting. Its vectors are those of the model of all documents, moved as
-    the closed form moves and polished further; see `qwem.comparison.replicates.Replicates`.
+    folds by adding and subtracting. Its vectors start from those of the model of all documents; see
+    `qwem.comparison.replicates.Replicates`.
 
     Parameters
     ----------
@@ -287,7 +286,7 @@ def stability(
         What `qwem.fit` takes: text, documents or a `Corpus`. Or counts by fold, a list of
         `Cooccurrence` with the same words.
     folds
-        How many folds, and with the jackknife how many replicates.
+        Number of folds, and with the jackknife also of replicates.
     groups
         A label for each document, such as its author: documents that are not independent of each
         other stay in one fold.
@@ -295,12 +294,12 @@ def stability(
         ``"jackknife"``: a replicate leaves out one fold. ``"bootstrap"``: in a replicate each fold
         counts a random number of times, from Poisson's distribution with mean 1.
     replicates
-        How many the bootstrap has.
+        Number of replicates of the bootstrap.
     sweeps
         Sweeps of polishing for each replicate, the last of them for words only; a closed form is
         factorized to its tolerance.
     preset, settings, changes
-        As for `qwem.fit`. The setting `seed` is that of dealing and drawing too.
+        As for `qwem.fit`. The setting `seed` is also that of the folds and of the bootstrap.
 
     >>> documents = ["the king and the queen", "the duke and the lady", "a cat and a dog"] * 9
     >>> found = stability(documents, folds=4, dim=2).similarities([("king", "queen")])
@@ -315,24 +314,26 @@ def stability(
     reject_fixed_settings(source[0] if _are_counts(source) else source, changes)
     chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
     if chosen.ngrams:
-        raise SettingError("Replicates have no spelling; leave ngrams out.")
+        raise SettingError("Replicates can't use the spelling of words; leave `ngrams` out.")
     if _are_counts(source):
         if groups is not None:
-            raise SettingError("groups are for documents, and these are counts by fold already.")
+            raise SettingError(
+                "`groups` is for documents, and these are counts by fold; leave it out."
+            )
         counts = FoldCounts(source, chosen)
-        settled = resolve_auto(chosen, counts.total.vocabulary)
-        model = fit(counts.total, settled)
+        resolved = resolve_auto(chosen, counts.total.vocabulary)
+        model = fit(counts.total, resolved)
     else:
         corpus = source if isinstance(source, Corpus) else read(source, chosen)
-        settled = resolve_auto(chosen, corpus.vocabulary)
-        dealt = deal(corpus, folds, groups, settled.seed)
-        model = fit(dealt.corpus, settled, keep_counts=True)
+        resolved = resolve_auto(chosen, corpus.vocabulary)
+        dealt = deal(corpus, folds, groups, resolved.seed)
+        model = fit(dealt.corpus, resolved, keep_counts=True)
         whole = None if model.update_state is None else model.update_state.counts
-        counts = FoldCounts(dealt, settled, whole)
+        counts = FoldCounts(dealt, resolved, whole)
         model = replace(model, update_state=None)
     made = []
-    replicates_of = Replicates(model, counts.total, settled, sweeps=sweeps)
-    rng = np.random.default_rng([settled.seed, 1])
+    replicates_of = Replicates(model, counts.total, resolved, sweeps=sweeps)
+    rng = np.random.default_rng([resolved.seed, 1])
     total = len(counts) if method == "jackknife" else replicates
     with progress("replicates", total, "model") as bar:
         for number in range(total):

@@ -74,8 +74,10 @@ def run_training(
     watch = Stopwatch()
     corpus, counts = _counted(source, training, settings, watch)
     with watch.stage("prepare"):
-        settled = resolve_auto(settings, counts.vocabulary if corpus is None else corpus.vocabulary)
-        trainer = _trainer(corpus, counts, training, settled)
+        resolved = resolve_auto(
+            settings, counts.vocabulary if corpus is None else corpus.vocabulary
+        )
+        trainer = _trainer(corpus, counts, training, resolved)
     with watch.stage("train"):
         directory.mkdir(parents=True, exist_ok=True)
         trace = train(
