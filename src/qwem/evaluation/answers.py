@@ -1,6 +1,6 @@
 """Answers to analogy questions by 3CosAdd and 3CosMul.
 
-A set of questions has few different words. Their cosines with all candidate words are computed
+A set of questions has few distinct words. Their cosines with all candidate words are computed
 once, and each question combines three rows of them. This is done in float32, block by block of
 candidates, to find the blocks that may contain the best answer. Only those blocks are scored in
 float64, so that rounding never decides an answer.
@@ -47,7 +47,7 @@ class _Questions(NamedTuple):
     rows: NDArray[np.int64]
     """The words of each question, as rows of the embedding."""
     places: NDArray[np.int64]
-    """The same as places in the list of the different words."""
+    """The same words, as rows of `units`, the unit vectors of the distinct words."""
     weights: NDArray[np.float64]
     """The lengths of a, b and c in 3CosAdd."""
 
@@ -85,7 +85,7 @@ def answer_questions(
         some = asked.part(part)
         sums, products = _block_maxima(embedding, units, some, searched)
         likely = sums >= sums.max(axis=0) - _SLACK_SUM
-        likely[:, _pointless(units, some)] = False
+        likely[:, _zero_queries(units, some)] = False
         answers.by_sum[part] = _best_rows(embedding, units, some, searched, likely, _sum)
         best = products.max(axis=0)
         likely = products >= best - _SLACK_PRODUCT * (1 + best.clip(0))
@@ -96,7 +96,7 @@ def answer_questions(
 def _weights(
     embedding: Embedding, questions: NDArray[np.int64], normalize: bool
 ) -> NDArray[np.float64]:
-    """Return the lengths with which a, b and c enter 3CosAdd, the longest of the three being 1."""
+    """Return the lengths of a, b and c in 3CosAdd, relative to the longest of the three."""
     if normalize:
         return np.ones(questions.shape)
     lengths = embedding.norms[questions]
@@ -104,8 +104,8 @@ def _weights(
     return np.divide(lengths, longest, out=np.zeros_like(lengths), where=longest > 0)
 
 
-def _pointless(units: NDArray[np.float64], asked: _Questions) -> NDArray[np.bool_]:
-    """Return which questions have c + b − a = 0, a direction that no word has."""
+def _zero_queries(units: NDArray[np.float64], asked: _Questions) -> NDArray[np.bool_]:
+    """Return which questions have c + b − a = 0, to which no word is nearest."""
     target = np.zeros((len(asked.rows), units.shape[1]))
     for word, sign in enumerate((-1, 1, 1)):
         target += sign * asked.weights[:, word, None] * units[asked.places[:, word]]

@@ -53,7 +53,7 @@ _BENCHMARKS = {
         f"{_GENSIM}/57b3f68b18074a894585106bb4267031619b1350/gensim/test/test_data/simlex999.txt",
         in_gensim=True,
     ),
-    # Published in archives or on pages that have moved: users put them into the cache.
+    # Published in archives or on pages that have moved: users put these files into the cache.
     "men": _Benchmark("men.txt"),
     "rareword": _Benchmark("rw.txt"),
     "simverb3500": _Benchmark("SimVerb-3500.txt"),
@@ -105,7 +105,7 @@ def benchmark_file(
 def available_benchmark(name: str | os.PathLike[str]) -> Path | None:
     """Return the path of a benchmark's file, or None if it would have to be fetched.
 
-    A path is returned as `benchmark_file` does, which raises an error if there is no such file.
+    A path is returned unchanged; it is an error if there is no such file.
 
     >>> available_benchmark("google").name
     'questions-words.txt'

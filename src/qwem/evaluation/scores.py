@@ -264,7 +264,7 @@ _COLUMNS = ("benchmark", "3CosAdd", "3CosMul", "Spearman", "asked", "skipped")
 
 @dataclass(frozen=True)
 class Evaluation(Result):
-    """Scores of an embedding: on analogies, if asked, and on each named set of rated pairs.
+    """Scores of an embedding: on analogies, if any, and on each set of rated pairs.
 
     >>> from qwem import Embedding, evaluate
     >>> plane = Embedding(["sun", "light", "car"], [[2, 1], [1, 1], [0, -1]])
@@ -277,7 +277,7 @@ class Evaluation(Result):
     similarity: Mapping[str, SimilarityResult]
 
     def __bool__(self) -> bool:
-        """Say whether there is any score."""
+        """Return whether there is any score."""
         return self.analogies is not None or bool(self.similarity)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -347,9 +347,9 @@ _FOREIGN = frozenset(
 
 
 def _is_english(embedding: Embedding) -> bool:
-    """Return whether the frequent words are at least as English as they are of other languages.
+    """Return whether frequent words include at least as many English as foreign function words.
 
-    Words without function words, as after the removal of stop words, may be English.
+    So text without stop words counts as English.
     """
     frequent = set(embedding.index_to_key[:200])
     return len(frequent & _ENGLISH) >= len(frequent & _FOREIGN)
@@ -362,9 +362,9 @@ def evaluate_available(
 ) -> Evaluation:
     """Evaluate an embedding on those benchmarks that are on this machine, without the network.
 
-    A benchmark that was given by name is left out if its file is absent, if it asks about words
-    that the embedding does not have, or if the text was not English, as the benchmarks are. A
-    damaged file is an error, and so is a path that leads to no file or to other words.
+    A benchmark that is given by name is left out if its file is absent, if the embedding has too
+    few of its words, or if the text is not English. A damaged file is an error. So is a path
+    without a file, or to a benchmark with too few known words.
 
     >>> from qwem.embedding import Embedding
     >>> evaluate_available(Embedding(["ein", "wort"], [[1.0], [2.0]])).to_dict()

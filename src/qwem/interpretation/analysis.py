@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
-# Entries of the vectors that are widened to float64 at one time.
+# Entries of the vectors that are converted to float64 at a time.
 _BLOCK_ENTRIES = 1 << 23
 
-# Words that may be mistaken for the answer, and nodes of the quadrature, of a predicted accuracy.
+# Number of rival words, and of nodes of the quadrature, for the predicted accuracy.
 _RIVALS, _NODES = 100, 31
 
 # Cosines as close as this count as equal, and the first word wins, as in `qwem.evaluation`.
@@ -94,16 +94,16 @@ def complete(embedding: Embedding, task: Task, dims: Sequence[int]) -> Completio
 def _growing_cosines(
     embedding: Embedding, words: Rows, dims: Sequence[int]
 ) -> Iterator[tuple[Array, Rows]]:
-    """Yield the cosines of some words with all words for each d, and which vectors are zero."""
+    """Yield for each d the cosines of some words with all words, and the rows of zero vectors."""
     vectors = embedding.vectors
     products = np.zeros((len(words), len(vectors)))
     squares = np.zeros(len(vectors))
     for slab in slabs(dims):
         own = vectors[words, slab].astype(np.float64)
-        for tile in blocks(len(vectors), own.shape[1], most=_BLOCK_ENTRIES):
-            wide = vectors[tile, slab].astype(np.float64)
-            products[:, tile] += own @ wide.T
-            squares[tile] += np.einsum("ij,ij->i", wide, wide)
+        for block in blocks(len(vectors), own.shape[1], most=_BLOCK_ENTRIES):
+            wide = vectors[block, slab].astype(np.float64)
+            products[:, block] += own @ wide.T
+            squares[block] += np.einsum("ij,ij->i", wide, wide)
         lengths = np.sqrt(squares)
         inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         yield products * inverse[words, None] * inverse, np.flatnonzero(lengths == 0)
@@ -180,7 +180,7 @@ def _right_answers(
     sources: Rows,
     targets: Rows,
 ) -> NDArray[np.bool_]:
-    """Return which questions are answered by w; rows and columns as above."""
+    """Return which questions are answered by w; rows and columns as in `_predictions`."""
     count = len(first)
     right = np.zeros((count, count), dtype=bool)
     queries = cosines[first]
@@ -206,7 +206,7 @@ _CURVES = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TaskAnalysis(Result):
-    """The task vectors of one task against the dimension d (the paper's Figure 4 and appendix).
+    """Analysis of the task vectors of one task for each d (the paper's Figure 4 and appendix).
 
     >>> from qwem import Embedding
     >>> from qwem.interpretation import Task, analyze_task
@@ -236,7 +236,7 @@ class TaskAnalysis(Result):
     accuracy: Array
     """The fraction of analogies answered correctly, over all ordered pairs of pairs."""
     predicted_accuracy: Array
-    """What the mean task vector, its noise and the spacing of words predict of the accuracy."""
+    """The accuracy that the mean task vector, its noise and the spacing of words predict."""
     cosine: Array
     """The mean cosine between the prediction ĉ + b̂ − â and the right word ŵ."""
     normalized_score: Array
@@ -286,7 +286,7 @@ class TaskAnalysis(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold, with the task as its name, pairs and dropped pairs."""
+        """Return a dictionary for JSON, with the task as its name, pairs and dropped pairs."""
         return {
             **super().to_dict(),
             "task": self.task.name,
@@ -335,7 +335,7 @@ def analyze_task(
     if normalize is None:
         parts = [vectors[:, :d] for d in chosen]
         grams = list(gram_matrices(vectors, chosen))
-    else:  # lengths depend on d, so that each R_d is made anew
+    else:  # lengths depend on d, so each R_d is computed anew
         parts = [task_vectors(embedding, known, d, normalize=normalize) for d in chosen]
         grams = [part @ part.T for part in parts]
     spectra: tuple[Array, ...] = tuple(
@@ -366,7 +366,7 @@ def analyze_tasks(
     *,
     normalize: Normalize | None = None,
 ) -> list[TaskAnalysis]:
-    """Analyze those of some tasks that have at least 6 pairs of known words.
+    """Analyze the tasks that have at least 6 pairs of known words.
 
     With fewer pairs there are too few eigenvalues to see a bulk beside the spike.
 

@@ -1,4 +1,4 @@
-"""Test of whether an embedding represents a concept as one direction, with its details."""
+"""Test of whether an embedding represents a concept as one direction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # rank at which it begins, so that its frequencies differ by a factor of about √2.
 _FIRST_CLASS = 64
 
-# Entries of the task vectors that are computed together.
+# Entries of the task vectors that are computed at a time.
 _BATCH_ENTRIES = 1 << 19
 
 
@@ -121,12 +121,12 @@ def p_value_of_largest(observed: Array, chance: Array) -> float:
     centred = pooled - pooled.mean(axis=0)
     scores = np.divide(centred, spread, out=np.zeros_like(pooled), where=spread > 0)
     largest = scores.max(axis=1)
-    # A draw that repeats the observation counts as equal, whatever the order of its sums.
+    # A draw that equals the observation up to rounding counts as equal.
     return float(np.mean(largest >= largest[0] - 1e-9))
 
 
 def _classes(words: Rows, vocab_size: int) -> Iterator[tuple[Rows, int, int]]:
-    """Yield for each class of similar frequency the places of its words and its ranks."""
+    """Yield for each class of similar frequency the indices of its words and its range of ranks."""
     begin, end = 0, min(_FIRST_CLASS, vocab_size)
     while begin < vocab_size:
         members = np.flatnonzero((words >= begin) & (words < end))
@@ -139,7 +139,7 @@ def _distinct(draws: int, count: int, size: int, rng: np.random.Generator) -> Ro
     """Return `draws` rows of `count` different numbers below `size`, all rows equally likely."""
     if count**2 > size:
         return np.array([rng.choice(size, count, replace=False) for _ in range(draws)])
-    # Few numbers rarely repeat. Drawing only the rows that do again is exact, and faster.
+    # Few numbers rarely repeat. Redrawing only the rows with repeats is exact, and faster.
     rows = rng.integers(size, size=(draws, count))
     repeated = np.arange(draws)
     while len(repeated):
@@ -157,7 +157,7 @@ _CARRIED = 0.5
 
 @dataclass(frozen=True)
 class PairFit:
-    """How well one pair follows the others."""
+    """How well one pair agrees with the others."""
 
     source: str
     target: str
@@ -167,7 +167,7 @@ class PairFit:
 
 @dataclass(frozen=True)
 class CarryingFeature:
-    """A feature that a concept is made of."""
+    """A feature that carries a part of a concept."""
 
     rank: int
     """Its place in the spectrum, from 1."""
@@ -254,7 +254,7 @@ class ConceptTest(Result):
         return [vars(pair) for pair in self.pairs]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold, with the task as its name and dropped pairs."""
+        """Return a dictionary for JSON, with the task as its name and dropped pairs."""
         dropped = as_plain(self.task.dropped)
         return {**super().to_dict(), "task": self.task.name, "dropped": dropped}
 

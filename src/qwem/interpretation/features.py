@@ -1,4 +1,4 @@
-"""Features of an embedding, the words at their two ends, and overlaps with those of another."""
+"""Features of an embedding, the words at their ends, and overlaps with another's features."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def singular_vectors(vectors: NDArray[Any]) -> SingularVectors:
     (array([2., 1.]), [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     """
     left, values, right = np.linalg.svd(np.asarray(vectors, np.float64), full_matrices=False)
-    # Vectors are kept in float32, whose rounding is noise of this size.
+    # Vectors are stored in float32; smaller singular values are rounding.
     kept = int(np.sum(values > np.finfo(np.float32).eps * values[0]))
     if kept == 0:
         raise SettingError("These vectors are all zero, and have no features.")
@@ -104,7 +104,7 @@ class Feature(Plain):
 
     @property
     def title(self) -> str:
-        """The first words of its clearer end, by which people know it."""
+        """The first three words of its clearer end."""
         ends = [self.positive, self.negative]
         clearer = max(ends, key=lambda end: end[0].cosine if end else 0.0)
         return ", ".join(each.word for each in clearer[:3])
@@ -177,11 +177,11 @@ def features(
     """Return the leading features of a model and the words at both ends of each.
 
     Feature k is the k-th eigenvector of M*, which in the embedding W = V Λ^½ is the k-th axis. For
-    vectors of another origin it is the k-th left singular vector, and its direction is the right
-    one. The words at its ends are those whose vectors have the largest cosine with that direction
-    and with its opposite, as in the paper's table. The features of a model are those of its closed
-    form, whether it was polished or not; the command line and the pages show the same. Pass
-    ``model.embedding()`` for the principal axes of polished vectors.
+    vectors of another origin it is the k-th left singular vector, and its direction is the k-th
+    right singular vector. The words at its ends are those whose vectors have the largest cosine
+    with that direction and with its opposite, as in the paper's table. The features of a model are
+    those of its closed form, even if it was polished. Pass ``model.embedding()`` for the principal
+    axes of polished vectors.
 
     Parameters
     ----------
@@ -190,9 +190,9 @@ def features(
     count
         How many features, from the first.
     topn
-        How many words at each end; fewer where fewer lie on that side.
+        How many words at each end; fewer if fewer lie on that side.
     most_frequent
-        Search only this many of the most frequent words (None for all), since rare ones say less.
+        Search only this many of the most frequent words, or all for None.
     init_scale
         σ of the random start for the learning times.
 

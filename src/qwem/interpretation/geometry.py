@@ -1,8 +1,8 @@
-"""Shapes of meaning: whether words with positions lie in a model as theory says they do.
+"""Shapes of meaning: whether words with known positions lie in a model where theory puts them.
 
 Where co-occurrence depends on the positions of two words only through their distance, the block of
 M* of these words is a kernel: circulant on a cycle, Toeplitz on a line, nested on a tree. Its
-eigenvectors are then known (Fourier modes on a cycle), and with them where the words lie.
+eigenvectors are then known (Fourier modes on a cycle), and give the positions of the words.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PENALTIES = np.geomspace(1e-3, 1e3, 13)
 
 @dataclass(frozen=True, eq=False)
 class Geometry(Result):
-    """How far words lie as their positions say: each number beside what chance would give.
+    """How well words lie in a model as their known positions predict, compared with chance.
 
     >>> angle = 2 * np.pi * np.arange(12) / 12
     >>> words = Embedding(built_in_shapes()["months"].words, np.c_[np.cos(angle), np.sin(angle)])
@@ -61,21 +61,21 @@ class Geometry(Result):
     """R² of the kernel: how much of the differences in the block, beyond each word's own level,
     depends on the shape alone. 1 if co-occurrence is exactly symmetric."""
     invariance_p: float
-    """Its p-value: how often words at shuffled positions reach it."""
+    """Its p-value: the share of shuffled positions that reach it."""
     held: float
     """The share of the variance of the words in the leading modes that theory predicts."""
     held_by_chance: float
     """Its mean at shuffled positions."""
     held_p: float
     decoding: float | None
-    """R² of a ridge regression from vectors to positions, each word left out in its turn."""
+    """R² of a ridge regression from vectors to positions, each word left out in turn."""
     decoding_p: float | None
     kernel: tuple[tuple[float, float], ...]
     """The fitted kernel: (distance, value) for each distance, or (attribute, weight)."""
     modes: Array = field(repr=False)
     """What theory predicts: the leading eigenvectors of the kernel times √eigenvalue."""
     found: Array = field(repr=False)
-    """Where the words are: their leading principal coordinates, turned towards `modes`."""
+    """Where the words are: their leading principal coordinates, rotated towards `modes`."""
     disparity: float
     """Σ(found − modes)² after the best rotation and scaling: 0 if equal, 1 if unrelated."""
     permutations: int
@@ -86,11 +86,11 @@ class Geometry(Result):
 
     @property
     def chart(self) -> Chart:  # type: ignore[override]
-        """Draw intervals beside the rows, where there are any."""
+        """The chart beside the rows: intervals, if there are any."""
         return "intervals" if self.intervals else ""
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per question: the number, what chance gives, and its p-value."""
+        """Return one row per number: its value, that of chance, and its p-value."""
         questions: list[tuple[Any, ...]] = [
             ("symmetric block of M*", self.invariance, None, self.invariance_p),
             ("variance in predicted modes", self.held, self.held_by_chance, self.held_p),
@@ -116,7 +116,7 @@ class Geometry(Result):
         return plot_geometry(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return a dictionary for JSON."""
         plain = super().to_dict()
         plain["shape"] = {"name": self.shape.name, "kind": self.shape.kind}
         return {**plain, "words": list(self.shape.words)}
@@ -140,7 +140,7 @@ def geometry(
     permutations: int = 1_000,
     seed: int = 0,
 ) -> Geometry:
-    """Test whether words lie in a model as their positions say.
+    """Test whether words lie in a model as their known positions predict.
 
     The block of M* of the words is centred and fitted by the kernels that respect the shape. The
     eigenvectors of the fitted kernel are where theory puts the words. P-values come from shuffling
@@ -156,7 +156,7 @@ def geometry(
         Words with positions, or the name of a list that comes with qwem: months, weekdays, numbers,
         years, cities, countries, family, living, artefacts.
     permutations, seed
-        How many to draw, and from which seed.
+        Number of permutations, and their seed.
 
     >>> import numpy as np
     >>> angle = 2 * np.pi * np.arange(12) / 12
@@ -248,7 +248,7 @@ def _block(source: Any, words: Any) -> tuple[Array, Array | None]:
 
 
 def _centred(matrix: Array) -> Array:
-    """Return J A J, J = 1 − 11ᵀ/n: what is left of inner products without the mean vector."""
+    """Return J A J, J = 1 − 11ᵀ/n: inner products after the mean vector is subtracted."""
     without = matrix - matrix.mean(axis=0)
     return without - without.mean(axis=1)[:, None]
 
@@ -256,7 +256,7 @@ def _centred(matrix: Array) -> Array:
 class _KernelFit:
     """Least-squares fit of the entries of a block by the kernels that respect a shape.
 
-    A word's own level, which frequency decides, is fitted with them and not counted: the model is
+    A word's own level, which depends on frequency, is fitted but does not count: the model is
     M_ij = a_i + a_j + k(i, j) for i ≠ j.
     """
 
@@ -282,9 +282,9 @@ class _KernelFit:
         return coefficients, 1 - float(rest @ rest) / max(float(total), np.finfo(float).tiny)
 
     def measured(self, block: Array, learned: Array) -> tuple[Array, Array, float, float]:
-        """Return the coefficients of the kernel, its modes, its R² and the variance that they hold.
+        """Return the kernel's coefficients, modes and R², and the share of variance in the modes.
 
-        `learned` is the part of the centred block that vectors can have.
+        `learned` is the positive part of the centred block.
         """
         coefficients, explained = self.of(block)
         kernel = self.kernel(coefficients, float(np.trace(learned)))
@@ -320,7 +320,7 @@ def _mode_count(shape: Shape) -> int:
 
 
 def _positive_part(matrix: Array) -> Array:
-    """Return the part of a matrix that vectors can have as inner products."""
+    """Return a matrix without its negative eigenvalues: inner products of vectors have none."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.maximum(values, 0)) @ vectors.T
 
@@ -333,7 +333,7 @@ def _leading_modes(kernel: Array, count: int) -> Array:
 
 
 def _held(block: Array, modes: Array) -> float:
-    """Return the share of the variance of words that lies in the directions of some modes."""
+    """Return the share of the variance of words in the directions of some modes."""
     lengths = np.linalg.norm(modes, axis=0)
     directions = modes[:, lengths > 0] / lengths[lengths > 0]
     variance = np.trace(block)
@@ -341,7 +341,7 @@ def _held(block: Array, modes: Array) -> float:
 
 
 def _towards(found: Array, modes: Array) -> tuple[Array, float]:
-    """Return points rotated and scaled to lie nearest to others, and what is left of them."""
+    """Return points rotated and scaled to lie nearest to `modes`, and the disparity."""
     from scipy.linalg import orthogonal_procrustes
 
     size, wanted = np.linalg.norm(found), np.linalg.norm(modes)
@@ -352,7 +352,7 @@ def _towards(found: Array, modes: Array) -> tuple[Array, float]:
 
 
 class _Decoder:
-    """Ridge regression from vectors to positions, scored on each word when it is left out."""
+    """Ridge regression from vectors to positions, scored on left-out words."""
 
     def __init__(self, vectors: Array) -> None:
         centred = vectors - vectors.mean(axis=0)

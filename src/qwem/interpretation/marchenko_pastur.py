@@ -46,7 +46,7 @@ class MarchenkoPastur:
 
     @property
     def support(self) -> tuple[float, float]:
-        """λ₋ and λ₊ = σ²(1 ± √γ)², between which all eigenvalues lie that are not zero."""
+        """λ₋ and λ₊ = σ²(1 ± √γ)²: all nonzero eigenvalues lie between them."""
         lower, upper = _edges(self.gamma)
         return self.variance * float(lower), self.variance * float(upper)
 
@@ -65,7 +65,7 @@ class MarchenkoPastur:
         return self.variance * float(np.sqrt(self.gamma))
 
     def spike(self, strength: float) -> float:
-        """Return the largest eigenvalue where a shared direction of this strength is added.
+        """Return the largest eigenvalue if a shared direction of this strength is added.
 
         It is (s + σ²)(s + γσ²)/s for a strength s above the threshold, and otherwise λ₊.
 
@@ -78,7 +78,7 @@ class MarchenkoPastur:
         return (strength + self.variance) * (strength + self.gamma * self.variance) / strength
 
     def density(self, eigenvalues: ArrayLike) -> Array:
-        """Return the density dμ/dλ = √((λ₊ − λ)(λ − λ₋)) / (2πσ²γλ); the atom is not in it.
+        """Return the density dμ/dλ = √((λ₊ − λ)(λ − λ₋)) / (2πσ²γλ), without the atom.
 
         >>> MarchenkoPastur(0.25).density([0.1, 1.0, 3.0]).round(4)
         array([0.    , 0.6164, 0.    ])
@@ -223,7 +223,7 @@ def nearest_gamma(bulk: Array) -> float:
     def distance(gamma: float | Array) -> Any:
         return ((_cdf(bulk[positive], gamma) - middle) ** 2).sum(axis=-1)
 
-    # The distance has several local minima; a grid tells which one to refine.
+    # The distance has several local minima; a grid finds the one to refine.
     best = int(np.argmin(distance(_GAMMAS[:, None])))
     around = np.log(_GAMMAS[[max(best - 1, 0), min(best + 1, len(_GAMMAS) - 1)]])
     found = minimize_scalar(lambda log: distance(float(np.exp(log))), bounds=tuple(around))
@@ -248,7 +248,7 @@ def _cdf(values: Array, gamma: float | Array) -> Array:
     product = np.sqrt(above * below)
     skew = np.abs(1.0 - np.asarray(gamma))
     # The arctangents of (r² − 1)/2r and (λ₋r² − λ₊)/2|1 − γ|r with r² = above/below, written so
-    # that both edges are ordinary places.
+    # that they are finite at both edges.
     angle = (1.0 + np.asarray(gamma)) * np.arctan2(above - below, 2 * product)
     tilt = skew * np.arctan2(lower * above - upper * below, 2 * skew * product)
     integral = 0.5 + (product - angle + tilt) / (2 * np.pi * np.asarray(gamma))

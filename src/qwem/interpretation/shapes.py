@@ -101,7 +101,7 @@ class Shape:
         except ValueError as error:
             raise DataError(f"{path}: a position is not a number ({error}).") from error
         if len({len(row) for row in numbers}) != 1:
-            raise DataError(f"{path} needs as many numbers on every line.")
+            raise DataError(f"{path} needs as many numbers on every line as on the first.")
         return cls(path.stem, kind, words, numbers, period)
 
     def known_in(self, vocabulary: Any) -> Shape:
@@ -117,7 +117,7 @@ class Shape:
         return Shape(self.name, self.kind, words, [self.positions[row] for row in known], period)
 
     def distances(self) -> Array:
-        """Return the distance between each two words: what a symmetric kernel depends on."""
+        """Return the distance between each two words, on which a symmetric kernel depends."""
         if self.kind == "tree":
             return _tree_distances([str(path).split("/") for path in self.positions])
         if self.kind == "sphere":
@@ -129,7 +129,7 @@ class Shape:
         return np.linalg.norm(difference, axis=2)
 
     def coordinates(self) -> Array:
-        """Return what a linear decoder is to find: points in a Euclidean space, a row per word."""
+        """Return positions as points in a Euclidean space, one row per word, to be decoded."""
         if self.kind == "cycle":
             angle = 2 * np.pi * self.positions[:, 0] / self._period
             return np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -150,16 +150,16 @@ class Shape:
         For attributes these are s_k s_kᵀ; otherwise tent functions of the distance, with a knot at
         each distance if there are few of them. Diagonals are zero.
         """
-        apart_only = 1 - np.eye(len(self.words))
+        off_diagonal = 1 - np.eye(len(self.words))
         if self.kind == "attributes":
-            return np.stack([np.outer(side, side) * apart_only for side in self.positions.T])
+            return np.stack([np.outer(side, side) * off_diagonal for side in self.positions.T])
         distance = self.distances()
-        apart = distance[apart_only > 0]
+        apart = distance[off_diagonal > 0]
         knots = np.unique(apart.round(9))
         if len(knots) > _MOST_KNOTS:
             knots = np.unique(np.quantile(apart, np.linspace(0, 1, _MOST_KNOTS)))
         return np.stack(
-            [np.interp(distance, knots, row) * apart_only for row in np.eye(len(knots))]
+            [np.interp(distance, knots, row) * off_diagonal for row in np.eye(len(knots))]
         )
 
     @property
@@ -280,7 +280,7 @@ def without(
 
     Given words, it leaves out the passages in which two different ones of them meet. A passage
     reaches from one of the words to the next, if they are at most `within` words apart. It is cut
-    out, and what stood before and after it become two documents. So no window of that width has two
+    out, and the text before and after it becomes two documents. So no window of that width has two
     of the words any more, and everything else is counted as before.
 
     Parameters
@@ -289,7 +289,7 @@ def without(
         The text.
     condition
         Words, for example the months; or a function of the words of a document, which is left out
-        where that returns true.
+        if the function returns true.
     within
         How far apart two of the words may be and still meet: at least the window of the counts.
 

@@ -7,7 +7,7 @@ covariance (docs/theory/spiked-model.md): with
 
     A(w) = (1/d) Σ_n a_n/(1 − w a_n),    B(y) = (1/d) Σ_k σ_k²/(1 − y σ_k²)
 
-each y between 0 and 1/max σ² has one w with w A(w) = y B(y), and a place λ(y) = A(w)/y.
+each y between 0 and 1/max σ² has one w with w A(w) = y B(y), and an eigenvalue λ(y) = A(w)/y.
 
     an edge     is the smallest λ(y),
     a spike     is λ(y) for the y below the edge's with  ⟨1/(1 − w a_n)⟩ Σ_k p_k/(1 − yσ_k²) = λ(y),
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Newton's steps on the way from far above the real axis down to it, and how far above it ends.
+# Steps from far above the real axis down to it, and the last height relative to the edge.
 _DESCENT = 30
 _HEIGHT = 1e-5
-# Intervals of the bulk over which its density is added up.
+# Number of intervals over which the density of the bulk is summed.
 _GRID = 1_500
 
 
@@ -142,11 +142,11 @@ class SpikedModel(Plain):
 
     @property
     def atom(self) -> float:
-        """The fraction of the eigenvalues of G/d that is exactly zero, which there is for d < N."""
+        """The fraction of the eigenvalues of G/d that is zero, if features are fewer than N."""
         return max(0.0, 1.0 - np.count_nonzero(self.noise) / self.count)
 
     def density(self, eigenvalues: ArrayLike) -> Array:
-        """Return the density of the bulk at each of these, Im s(λ + i0)/π, without the atom.
+        """Return the density of the bulk, Im s(λ + i0)/π, at each eigenvalue, without the atom.
 
         >>> white = SpikedModel(15, mean=np.zeros(60), noise=np.ones(60))
         >>> white.density([1.0]).round(3)
@@ -162,8 +162,7 @@ class SpikedModel(Plain):
     def effective_dim(self) -> float:
         """d_eff, the dimension of the equal noise whose bulk is nearest to this one.
 
-        The bulk is that of the model, so that this is what a fit of Marchenko and Pastur's law to
-        measured eigenvalues is predicted to find.
+        It predicts what a fit of Marchenko and Pastur's law to measured eigenvalues finds.
         """
         grid = self.edge * np.linspace(0, 1, _GRID + 1) ** 2
         middle = (grid[1:] + grid[:-1]) / 2
@@ -186,7 +185,7 @@ class SpikedModel(Plain):
 
     @cached_property
     def _pairs(self) -> Array:
-        """a_n, with the mean one: their scale belongs to the noise."""
+        """a_n, scaled to the mean 1, because their scale belongs to the noise."""
         if self.pair_noise is None:
             return np.ones(self.count)
         pairs = np.asarray(self.pair_noise, np.float64)
@@ -231,7 +230,7 @@ class SpikedModel(Plain):
         return float(most * np.exp(-np.exp(found.x)))
 
     def _transform(self, values: Array) -> NDArray[np.complex128]:
-        """Return s(λ + i0) + atom/λ, followed from far above the real axis down to it.
+        """Return s(λ + i0) + atom/λ, continued from far above the real axis down to it.
 
         s = ⟨1/(−z(1 + va_n))⟩, where u = (1/d) Σ_n a_n/(−z(1 + va_n)) and
         v = (1/d) Σ_k σ_k²/(−z(1 + uσ_k²)) are found by Newton's method.
@@ -269,7 +268,7 @@ def spiked_model(
     vectors
         R_d, of shape N × d; its columns are the features, as in a closed-form embedding.
     eigenvalues
-        λ_k of M*. Where they are given, the noise is read off the spectrum: σ_k² = νλ_k with one ν
+        λ_k of M*. If given, they determine the noise: σ_k² = νλ_k with one ν
         for all features, since the eigenvectors of M* spread their noise evenly over words.
     equal_pairs
         Whether all pairs have the same variance.
@@ -294,8 +293,8 @@ def spiked_model(
 def _pair_noise(rows: Array) -> Array | None:
     """Return the variance of each task vector relative to their mean; None if they don't differ.
 
-    A squared length differs by chance by 2 Tr Σ²/(Tr Σ)² of its square, which is what a sum of
-    independent squares of the features' variances has.
+    By chance, squared lengths relative to their mean have the variance 2 Tr Σ²/(Tr Σ)², that of a
+    sum of independent squares with the features' variances.
     """
     centred = rows - rows.mean(axis=0)
     lengths = np.square(centred).sum(axis=1)

@@ -124,7 +124,7 @@ Normalize = Literal["words", "differences"]
 
 _LOGGER = logging.getLogger(__name__)
 
-# Spectra, fits and tests say nothing about fewer pairs.
+# Spectra, fits and tests need at least this many pairs.
 MIN_PAIRS = 3
 
 
@@ -151,7 +151,7 @@ def task_vectors(
 
     As in the paper, neither words nor differences are normalized by default. The embedding of a
     smaller dimension d is a prefix of the vectors, so ``R[:, :d]`` is its R_d. Pairs with an
-    unknown word are dropped with a warning; `Task.restrict` tells which.
+    unknown word are dropped with a warning; `Task.restrict` lists them.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def task_vectors(
 
 
 def pair_rows(embedding: Embedding, task: Task) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of the first and of the second words of all pairs, which must be known."""
+    """Return the rows of the first and of the second words of all pairs; all must be known."""
     first, second = (embedding.vocabulary.indices(side) for side in zip(*task.pairs, strict=True))
     return first, second
 
@@ -207,7 +207,7 @@ def dimension_grid(dim: int, count: int = 20) -> tuple[int, ...]:
 
 
 def check_dims(dims: Iterable[int] | None, dim: int) -> tuple[int, ...]:
-    """Return dimensions in order, without repeats; `dimension_grid` where None is given."""
+    """Return dimensions in order, without repeats; `dimension_grid` for None."""
     chosen = dimension_grid(dim) if dims is None else tuple(sorted({int(d) for d in dims}))
     if not chosen or chosen[0] < 1 or chosen[-1] > dim:
         raise SettingError(
@@ -218,7 +218,7 @@ def check_dims(dims: Iterable[int] | None, dim: int) -> tuple[int, ...]:
 
 
 def slabs(dims: Sequence[int]) -> Iterator[slice]:
-    """Yield for each d, in growing order, the dimensions that the d before it does not have."""
+    """Yield the range of dimensions that each d adds to the d before it, in growing order."""
     for start, stop in zip((0, *dims), dims, strict=False):
         yield slice(start, stop)
 
@@ -273,7 +273,7 @@ def localization(vectors: Array) -> Array:
 
 
 def participation_ratio(shares: Array) -> float:
-    """Return 1/Σp²: about how many places carry the shares. Its inverse is the IPR.
+    """Return 1/Σp²: about how many features carry the shares. Its inverse is the IPR.
 
     >>> participation_ratio(np.array([0.5, 0.5, 0.0]))
     2.0
