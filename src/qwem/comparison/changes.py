@@ -43,8 +43,8 @@ class WordChange:
     word: str
     change: float | None
     """1 − the correlation of the word's associations with other words in the two corpora, without
-    the bias of sampling noise: about 0 for a word that is used in the same way, however
-    rare. None where there is too little text to know its associations in both."""
+    the bias of sampling noise: about 0 for a word that is used in the same way, however rare. None
+    where there is too little text to know its associations in both."""
     low: float | None
     high: float | None
     """The 95 % interval of the change, for a word chosen beforehand: the jackknife over folds of

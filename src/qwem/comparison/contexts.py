@@ -62,8 +62,8 @@ def context_transform(embedding: Embedding, counts: Cooccurrence) -> Array:
     It minimizes Σ_w log(1 + n_w) ‖v_w − A u_w‖² over the words w of the counts that have a vector,
     where n_w is how often w occurs and u_w = Σ_c C_wc v_c / Σ_c C_wc is the mean vector of its
     contexts. So A = (VᵀNU)(UᵀNU)⁻¹ with the weights N, from the counts alone (Khodak et al. 2018,
-    eq. 4). Weights n_w would suit equally noisy occurrences, but a few function words would then
-    decide, and words are embedded less well.
+    eq. 4). Weights n_w would suit equally noisy occurrences, but would let a few function words
+    dominate, and embed words less well.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ def compare_corpora(
 def _divided(
     corpus: Corpus, by: Sequence[Any], *labels: Any
 ) -> tuple[dict[str, Corpus], list[dict[str, list[Any]] | None]]:
-    """Return the documents of a corpus divided by the labels `by`, and so further `labels`."""
+    """Return the documents of a corpus, and other labels of them, divided by the labels `by`."""
     if len(by) != len(corpus):
         raise SettingError(
             f"by needs one label for each of the {len(corpus):,} documents, and has {len(by):,}."
@@ -239,7 +239,7 @@ def _divided(
 
 
 def _scores(names: tuple[str, ...]) -> Array:
-    """Return the names of slices as standardized numbers, or their order if they are no numbers."""
+    """Return the names of slices as standardized numbers, or their order if not numeric."""
     try:
         found = np.array([float(name) for name in names])
     except ValueError:

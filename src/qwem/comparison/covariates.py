@@ -174,7 +174,7 @@ def _joined(
 
 
 def _numbers(name: str, values: Sequence[Any]) -> Array:
-    """Return numbers as an array; raise if squares of their deviations over- or underflow."""
+    """Return numbers as an array; raise if they are too extreme to compute with."""
     largest, spread = max(map(abs, values)), max(values) - min(values)
     if not (spread > _SMALLEST and largest < _LARGEST and spread > _SPREAD * largest):
         raise SettingError(

@@ -349,7 +349,7 @@ def _proportional(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
 def _folds_in_strata(
     units: Labels, strata: Labels, wanted: Mapping[int, int], seed: int
 ) -> tuple[Labels, list[int]]:
-    """Return the fold of each document and the stratum of each fold, `wanted` folds a stratum."""
+    """Return the fold of each document and the stratum of each fold, `wanted` per stratum."""
     rng = np.random.default_rng(seed)
     fold_of = np.empty(len(units), dtype=np.int64)
     fold_strata: list[int] = []
