@@ -1,4 +1,4 @@
-"""Text to `Corpus`: readers, tokenizers, the vocabulary, and the encoded store on disk."""
+"""From text to `Corpus`: readers, tokenizers, the vocabulary, and the encoded text on disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Corpus", "Phrases", "Vocabulary", "read_columns"]
 
-# Settings alone don't need NumPy.
+# Lazy, so that the settings can be imported without NumPy.
 __getattr__, __dir__ = lazy_names(
     __name__,
     {

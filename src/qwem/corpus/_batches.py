@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from qwem.corpus.tokenizer import Split
 
 BATCH_BYTES = 1 << 22
-"""How much text a batch has: enough for the compiled loops, and little memory."""
+"""Size of a batch of text: large enough for the compiled loops to be fast, small in memory."""
 _SAMPLE_BYTES = 1 << 16
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]+"
@@ -68,9 +68,9 @@ class Source:
     tokenizer: Tokenizer
     """Splits batches of text; batches of words don't use it."""
     description: dict[str, Any]
-    """What it is and how it is split, for the corpus to record when all of it has been read."""
+    """Where the text is from and how it is split. The corpus records it after reading all text."""
     size: int | None = None
-    """The sum of the batches' `progress`, where it is known."""
+    """The sum of the batches' `progress`, if it is known."""
 
     @classmethod
     def of_text(
@@ -92,7 +92,7 @@ class Source:
 
 
 def from_arrow(array: Any, progress: int = 0) -> TextBatch:
-    """Return the batch of an Arrow array of text, without copying it; null is an empty document."""
+    """Return an Arrow array of text as a batch, without copying it; null is an empty document."""
     import pyarrow as pa
 
     if array.null_count:
@@ -107,16 +107,16 @@ def from_arrow(array: Any, progress: int = 0) -> TextBatch:
 
 
 def packed(texts: Sequence[str | None]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the contiguous UTF-8 of texts, and where each ends; None is empty."""
-    spelled = [text.encode("utf-8") if text else b"" for text in texts]
-    ends = np.cumsum([len(text) for text in spelled], dtype=np.int64)
-    return np.frombuffer(b"".join(spelled), dtype=np.uint8), ends
+    """Return the UTF-8 of all texts in one array, and where each text ends; None is empty."""
+    encoded = [text.encode("utf-8") if text else b"" for text in texts]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), ends
 
 
 def from_texts(
     texts: Sequence[str | None], errors: Errors, name: Callable[[int], str]
 ) -> TextBatch:
-    """Return the batch of some texts; `name` gives the name of one of them for an error message."""
+    """Return texts as a batch; ``name(i)`` is what an error message calls text i."""
     try:
         return TextBatch(*packed(texts))
     except UnicodeEncodeError:
@@ -130,7 +130,10 @@ def from_texts(
 
 
 def from_words(documents: list[list[str]], errors: Errors, first: int) -> WordBatch:
-    """Return the batch of documents that are lists of words; empty words are left out."""
+    """Return documents that are lists of words as a batch, without empty words.
+
+    `first` is the number of the first document, for error messages.
+    """
     words = [word for document in documents for word in document if word]
     ends = np.cumsum([sum(map(bool, document)) for document in documents], dtype=np.int64)
 
@@ -176,7 +179,7 @@ def checked_words(words: Iterable[object], document: int) -> list[str]:
 
 
 def _require_spaces(batches: Iterable[TextBatch]) -> Iterator[TextBatch]:
-    """Yield batches, unless the first is in a script that has no spaces between words."""
+    """Yield the batches; raise if the first text has no spaces between words."""
     checked = False
     for batch in batches:
         if not checked and batch.text.size:
@@ -191,7 +194,7 @@ def _require_spaces(batches: Iterable[TextBatch]) -> Iterator[TextBatch]:
 
 
 def _beginning(batch: TextBatch) -> str:
-    """Return the first documents of a batch, a line for each."""
+    """Return the first documents of a batch, one per line."""
     cuts = [0, *batch.ends[batch.ends < _SAMPLE_BYTES].tolist(), _SAMPLE_BYTES]
     text = batch.text[:_SAMPLE_BYTES].tobytes()
     documents = [text[start:end] for start, end in pairwise(cuts)]
@@ -199,7 +202,7 @@ def _beginning(batch: TextBatch) -> str:
 
 
 def _lacks_spaces(text: str) -> bool:
-    """Return whether most of a text is in runs of letters that are longer than words."""
+    """Return whether most letters are of unspaced scripts, in runs that are longer than words."""
     runs = _UNSPACED.findall(text)
     characters = sum(map(len, runs))
     mostly = 2 * characters > sum(map(str.isalpha, text))
@@ -243,7 +246,7 @@ def kind_of_value(value: object) -> str:
 
 
 def without_nan(value: Any) -> Any:
-    """Return a value, or None for the NaN or NA with which tables of Python say that."""
+    """Return a value, or None for NaN (Python, NumPy) and NA (pandas)."""
     missing = isinstance(value, float) and value != value
     return None if missing or type(value).__name__ == "NAType" else value
 
@@ -253,7 +256,7 @@ def _without_line_end(text: str) -> str:
 
 
 def valid_bytes(data: bytes, errors: Errors, path: Path | RemoteFile, position: int) -> bytes:
-    """Return valid `data`, found at `position` in a file, without a byte order mark at its start.
+    """Return `data`, read at `position` in a file, as valid UTF-8 without a byte order mark.
 
     ``errors="replace"`` puts U+FFFD where `bytes.decode` would.
     """
@@ -270,7 +273,7 @@ def valid_bytes(data: bytes, errors: Errors, path: Path | RemoteFile, position: 
 
 
 def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
-    """Return a valid Arrow array of text, whose first entry is `row` of the column `place`."""
+    """Return an Arrow array as valid text; its first entry is `row` of the column `place`."""
     import pyarrow as pa
     import pyarrow.types as kinds
 
@@ -300,7 +303,7 @@ def valid_text(text: str) -> str:
 
 
 def _is_valid(data: bytes) -> bool:
-    """Return whether these bytes are UTF-8; Arrow is faster than decoding and frees the GIL."""
+    """Return whether bytes are valid UTF-8; Arrow is faster than decoding and releases the GIL."""
     import pyarrow as pa
 
     offsets = np.array([0, len(data)], dtype=np.int64)

@@ -33,9 +33,9 @@ _DATASET_ROWS = 1000
 
 
 def open_documents(documents: Any, reading: Reading) -> Source:
-    """Return the text of documents in memory; see `Corpus.from_documents`.
+    """Return documents in memory as a source of text; see `Corpus.from_documents`.
 
-    They are iterated over once, so a generator will do.
+    They are iterated over once, so they may be a generator.
     """
     if (kind := _kind_of_table(documents)) is not None:
         batches = gather(_read_table(documents, kind, reading))
@@ -56,7 +56,7 @@ def open_documents(documents: Any, reading: Reading) -> Source:
 
 
 def _kind_of_table(documents: Any) -> str | None:
-    """Return "dataset" (Hugging Face), "table" (pandas, Polars, Arrow or their kind), or None."""
+    """Return "dataset" (Hugging Face), "table" (pandas, Polars, Arrow and similar), or None."""
     library = type(documents).__module__.partition(".")[0]
     if library == "datasets" and hasattr(documents, "with_format"):
         return "dataset"
@@ -67,7 +67,7 @@ def _kind_of_table(documents: Any) -> str | None:
 
 
 def _require_documents(documents: object) -> None:
-    """Refuse what is not documents, although some of it can be iterated over."""
+    """Refuse objects that are not documents, even if they can be iterated over."""
     if isinstance(documents, str):
         raise SettingError(
             "from_documents was given one string, whose characters would each be a document; pass "
@@ -114,7 +114,7 @@ def _frame_arrays(frame: Any, column: str) -> Iterator[Any]:
     schema = getattr(frame, "schema", None)
     if isinstance(schema, pa.Schema):
         _require_column("table", column, schema.names)
-    else:  # of pandas or Polars: other columns need not be converted
+    else:  # pandas or Polars: convert this column only
         _require_column("table", column, list(frame.columns))
         frame = frame[[column]]
     if hasattr(frame, "__arrow_c_stream__"):
@@ -140,7 +140,7 @@ def _require_column(kind: str, column: str, known: list[str]) -> None:
 
 
 def _content(item: Any, number: int, text_column: str) -> str | list[str]:
-    """Return a document as text, or as a list of words; None counts as an empty document."""
+    """Return a document as text or as a list of words; None is an empty document."""
     if isinstance(item, Mapping):
         if text_column not in item:
             raise CorpusError(

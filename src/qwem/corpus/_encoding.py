@@ -1,10 +1,10 @@
-"""The encoder: number the words of batches, choose some, renumber.
+"""The encoder: number the words of all batches, choose the vocabulary, renumber.
 
 Text is split into words once. Each thread numbers the words of its batches by first occurrence and
 writes the numbers to a spool. When all text has been read, the words of all spools are counted
-together, some are chosen, and the spooled numbers are replaced by those of the chosen words, batch
-by batch in the order of the text. So the result is the same for any number of threads and any size
-of batches, and only the distinct words need to fit in memory.
+together, the vocabulary is chosen, and the spooled numbers are replaced by its token ids, batch by
+batch in the order of the text. So the result is the same for any number of threads and any size of
+batches, and only the distinct words need to fit in memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TOKENS_FILE = "tokens.bin"
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-# Folding to lower case lengthens a letter by half at most (Ⱥ, two bytes, to ⱥ, three).
+# Lower case needs at most half as many bytes again (Ⱥ has two, ⱥ three).
 _GROWTH = 2
 _SLACK = 64  # words are read and written eight bytes at a time
 FIRST_WORDS = 1 << 15
@@ -45,7 +45,7 @@ FIRST_WORDS = 1 << 15
 
 @dataclass(frozen=True)
 class Encoded:
-    """A corpus apart from its token ids, which are in the `TOKENS_FILE` of a folder."""
+    """An encoded corpus without its token ids, which are in the `TOKENS_FILE` of a folder."""
 
     dtype: np.dtype[Any]
     offsets: NDArray[np.int64]
@@ -65,7 +65,7 @@ def encode(
     *,
     allow_empty: bool = False,
 ) -> Encoded:
-    """Encode text into a folder, with a given vocabulary or one that is chosen from the text."""
+    """Encode text into a folder, with the given vocabulary or one chosen from the text."""
     threads = thread_count()
     masked = reading.oov == "mask"
     spools = [Spool(folder / f"spool-{number}") for number in range(threads)]
@@ -159,7 +159,7 @@ def _renumber(
 
 @dataclass(frozen=True)
 class SpooledBatch:
-    """The words of one batch: where they are spooled, and where its documents end in them."""
+    """The words of one batch: their place in a spool, and where each document ends in them."""
 
     spool: Spool
     first: int
@@ -172,7 +172,7 @@ class SpooledBatch:
 
 
 class Spool:
-    """One thread's numbering of words, and the file of these numbers."""
+    """The words that one thread has numbered, and the file it writes their numbers to."""
 
     def __init__(self, file: Path) -> None:
         self.interner = Interner()
@@ -181,7 +181,7 @@ class Spool:
         file.touch()
 
     def append(self, batch: DocumentBatch, tokenizer: Tokenizer) -> SpooledBatch:
-        """Write the numbers of the words of a batch."""
+        """Number the words of a batch and write the numbers."""
         if isinstance(batch, TextBatch):
             ids, token_ends = self.interner.tokenize(batch.text, batch.ends, tokenizer.letters)
         else:
@@ -195,28 +195,28 @@ class Spool:
 
 
 class Spooled(NamedTuple):
-    """All batches in order, and how many bytes of text they had."""
+    """All batches in order, and the size of their text in bytes."""
 
     batches: list[SpooledBatch]
     text_bytes: int
 
 
 class DiskForecast:
-    """How much disk the results of all the input will take, from those of the input so far."""
+    """Forecast of the disk space needed, from what the input so far has taken."""
 
     def __init__(
         self, directory: Path, total: int | None, work: str, remedy: str, copies: int = 1
     ) -> None:
         self.total = total
         self.needed = 0
-        """Bytes in all: what is written, and as much again for each further copy."""
+        """Bytes in total, for all `copies` of what is written."""
         self._directory = directory
         self._messages = work, remedy
         self._copies = copies
         self._written = self._read = 0
 
     def add(self, written: int, read: int) -> bool:
-        """Note that `read` bytes of the input became `written`; return whether `needed` is known.
+        """Record that `read` bytes of input became `written`; return whether `needed` is known.
 
         Raises `DiskLimitError` if the rest will not fit.
         """
@@ -262,7 +262,7 @@ def document_lengths(batches: list[SpooledBatch]) -> NDArray[np.int64]:
 
 
 def split_by_batch(kept: NDArray[np.bool_], batches: list[SpooledBatch]) -> list[NDArray[np.bool_]]:
-    """Return for each batch which of its documents are kept, the one that continues included."""
+    """Return which documents of each batch are kept, including one that continues after it."""
     padded = np.append(kept, True)
     ends = np.cumsum([batch.token_ends.size for batch in batches])
     return [
@@ -274,7 +274,7 @@ def split_by_batch(kept: NDArray[np.bool_], batches: list[SpooledBatch]) -> list
 def count_kept(
     spools: list[Spool], batches: list[SpooledBatch], kept_of: list[NDArray[np.bool_]]
 ) -> list[NDArray[np.int64]]:
-    """Return for each spool how often each of its words occurs in documents that are kept."""
+    """Return how often each word of each spool occurs in documents that are kept."""
 
     def count(spool: Spool) -> NDArray[np.int64]:
         counts = spool.interner.counts
@@ -313,11 +313,11 @@ class FoundWords:
         return self._interner.words(numbers)
 
     def numbers(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
-        """Return the number of each word of `vocabulary`, after all others where it is new."""
+        """Return the number of each word of `vocabulary`; new words get the next numbers."""
         return self._interner.intern(*packed(vocabulary.words), amount=0).astype(np.int64)
 
     def counts_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the counts of the words with these numbers, 0 for words that are new."""
+        """Return the counts of the words with these numbers, 0 for new words."""
         known = numbers < self.counts.size
         counts = np.zeros(numbers.size, dtype=np.int64)
         counts[known] = self.counts[numbers[known]]
@@ -326,7 +326,7 @@ class FoundWords:
     def token_ids(
         self, chosen: NDArray[np.int64], *, mask: bool
     ) -> dict[Spool, NDArray[np.uint32]]:
-        """Return for each spool the token id of each of its words, given the chosen words."""
+        """Return the token id of each word of each spool, given the chosen words."""
         others = chosen.size if mask else kernels.DROPPED
         token_id = np.full(len(self._interner), others, dtype=np.uint32)
         token_id[chosen] = np.arange(chosen.size, dtype=np.uint32)
@@ -334,7 +334,7 @@ class FoundWords:
 
 
 class Interner:
-    """Distinct words with their counts; not for use by two threads at once."""
+    """A table that numbers distinct words and counts them; not thread-safe."""
 
     def __init__(self) -> None:
         self._table = np.zeros(2 * FIRST_WORDS, dtype=np.uint64)
@@ -348,7 +348,7 @@ class Interner:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each word was met."""
+        """How often each word occurred."""
         return self._entries[: self._words, _word_table.COUNT].astype(np.int64)
 
     @property
@@ -367,7 +367,7 @@ class Interner:
         starts = np.concatenate([[0], ends[:-1]])
         text = self.spellings.tobytes()
         bounds = zip(starts[numbers].tolist(), ends[numbers].tolist(), strict=True)
-        if text.isascii():  # a letter is a byte
+        if text.isascii():  # one byte per letter
             letters = text.decode("ascii")
             return [letters[start:end] for start, end in bounds]
         return [text[start:end].decode("utf-8") for start, end in bounds]
@@ -379,7 +379,7 @@ class Interner:
 
         The numbers are overwritten by the next call.
         """
-        # Any two words of a document have a byte between them.
+        # At most one word per two bytes: there is a byte between any two words of a document.
         self._make_room(text.size, (text.size + ends.size) // 2 + 1)
         text, ends, letters = _frozen(text), _frozen(ends), _frozen(letters)
         token_ends = np.empty(ends.size, dtype=np.int64)
@@ -419,7 +419,7 @@ class Interner:
     def look_up(
         self, text: NDArray[np.uint8], ends: NDArray[np.int64], unknown: int
     ) -> NDArray[np.uint32]:
-        """Return the numbers of given words, `unknown` for those that were never met."""
+        """Return the numbers of given words, and `unknown` for words not in the table."""
         longest = int(np.diff(ends, prepend=0).max(initial=0))
         self._make_room(longest, 0)
         numbers = np.empty(ends.size, dtype=np.uint32)
@@ -458,12 +458,12 @@ class Interner:
 
 
 def _is_composed(text: NDArray[np.uint8]) -> bool:
-    """Return whether UTF-8 is in normal form C, as each part of it is then."""
+    """Return whether UTF-8 is in normal form C; then so is each word in it."""
     return bool((text < 0x80).all()) or unicodedata.is_normalized("NFC", text.tobytes().decode())
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a read-only view: kernels would be compiled a second time for writable arrays."""
+    """Return a read-only view, as kernels would be compiled again for writable arrays."""
     view = array.view()
     view.setflags(write=False)
     return view

@@ -1,4 +1,4 @@
-"""Input files: finding and opening them, and what their bytes are: text, or something refused."""
+"""Input files: find them, open them, decode their text, and refuse what is not text."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _FORMATS = {
 }  # fmt: skip
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 _LONGEST_NAME = 4096
-_WRAPPED_LINES = 10  # the fewest from which wrapping is told
-_WIDTHS = 40, 132  # at which lines are wrapped
+_WRAPPED_LINES = 10  # the fewest lines in which wrapping is recognized
+_WIDTHS = 40, 132  # the smallest and largest width of wrapped lines
 _SENTENCE_ENDS = '.!?…:;"”»'
 _HEAD_BYTES = 1 << 16
 _UNPACK = "unpack it and give the files in it"
@@ -76,7 +76,7 @@ _NOT_TEXT: list[tuple[bytes, str, str]] = [
 ]
 _MARKUP = (b"<!doctype html", b"<html", b"<?xml", b"<mediawiki")
 _BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16: it begins with the mark of UTF-16
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
@@ -85,36 +85,36 @@ _BYTE_ORDER_MARKS = {
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file to read; `named` where it was asked for by its own name, not found in a directory."""
+    """A file to read; `named` if the user gave its name, rather than a directory or pattern."""
 
     path: Path | RemoteFile
     named: bool
     part: tuple[int, int] | None = None
-    """What of it to read: row groups of Parquet, bytes of plain text; None for all. Each line of a
-    part is a document, and belongs to the part in which it begins."""
+    """The part to read: row groups of Parquet, bytes of plain text; None for all. In plain text
+    each line is a document, and belongs to the part in which it begins."""
 
     @property
     def compressed(self) -> bool:
-        """Whether it is compressed as a whole, by its name."""
+        """Whether the whole file is compressed, judged by its name."""
         return self.path.suffix.lower() in _COMPRESSED
 
     @property
     def size(self) -> int:
-        """The bytes to read."""
+        """The number of bytes to read."""
         if self.part is None or self.format == "parquet":
             return self.path.stat().st_size if isinstance(self.path, Path) else self.path.size
         return self.part[1] - self.part[0]
 
     @property
     def state(self) -> list[Any]:
-        """The name, size and version of the file: they change if it does."""
+        """The name, size and version of the file, which change when the file does."""
         if isinstance(self.path, Path):
             return file_states([self.path])
         return [str(self.path), self.path.size, self.path.version]
 
     @property
     def format(self) -> str:
-        """The format, by the file's name: text, json, csv, tsv, parquet or sqlite."""
+        """The format, judged by the name: text, json, csv, tsv, parquet or sqlite."""
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
         if suffixes and suffixes[-1] in _COMPRESSED:
             suffixes.pop()
@@ -122,10 +122,10 @@ class InputFile:
 
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
-    """Return the files that paths, directories, patterns and URLs stand for.
+    """Return the files of paths, directories, patterns and URLs.
 
-    Directories are searched recursively, and what is found is sorted. Hidden files and what qwem
-    itself saved there are passed over.
+    Directories are searched recursively, and the files found are sorted. Hidden files and
+    directories that qwem saved are skipped.
     """
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     for path in several:
@@ -139,7 +139,7 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
 
 
 def _require_name(path: str) -> None:
-    """Refuse a text that was given instead of the name of a file."""
+    """Refuse text given in place of a file name."""
     if len(path) > _LONGEST_NAME or any(letter in path for letter in "\n\r\0"):
         raise CorpusError(
             f"A string of {len(path):,} characters can't be the name of a file; give text as a "
@@ -153,8 +153,8 @@ def open_stream(
 ) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
     """Yield a file's decompressed stream, and a function that returns how many bytes were read.
 
-    Of a `part`, the stream has the lines that begin in it. Bad compression, including a file that
-    was cut short, is a `CorpusError`.
+    With a `part`, the stream has the lines that begin in it. A damaged or truncated compressed file
+    raises `CorpusError`.
     """
     try:
         with path.open("rb") if isinstance(path, Path) else path.open() as raw:
@@ -174,7 +174,7 @@ def open_stream(
 
 @contextmanager
 def open_parquet(path: Path | RemoteFile) -> Iterator[Any]:
-    """Yield a Parquet file, wherever it is; what is wrong with it is a `CorpusError`."""
+    """Yield a local or remote Parquet file; one that can't be read raises `CorpusError`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -194,8 +194,8 @@ def split_files(
 ) -> list[InputFile]:
     """Return the shards of files, each of about `shard_bytes` or less, in order.
 
-    Parquet is split between row groups, and plain text between lines. Other formats, compressed
-    files, and plain text in UTF-16 or whose documents aren't lines are whole shards.
+    Parquet is split between row groups, and plain text between lines. A file is one shard if it is
+    compressed, in another format or in UTF-16, or if its documents aren't lines.
     """
     return [shard for file in find_files(paths) for shard in _split(file, reading, shard_bytes)]
 
@@ -230,7 +230,7 @@ def _documents_of(file: InputFile, reading: Reading) -> str:
 
 
 def documents_of(head: bytes, file: InputFile, reading: Reading) -> str:
-    """Return what a document is in a file of plain text: line, paragraph or file."""
+    """Return what a document is in a file of plain text: "line", "paragraph" or "file"."""
     if file.part is not None:
         return "line"
     if reading.documents != "auto":
@@ -239,17 +239,17 @@ def documents_of(head: bytes, file: InputFile, reading: Reading) -> str:
 
 
 def is_wrapped(text: str) -> bool:
-    """Return whether the lines of a text are broken at some width, as those of books often are.
+    """Return whether the lines of a text are wrapped at some width, as they often are in books.
 
-    Such a line is full: the first word of the next one would not have fitted on it. And most lines
-    end within a sentence.
+    A wrapped line is full: the first word of the next line would not have fitted on it. And most
+    wrapped lines end within a sentence.
 
     >>> import textwrap
     >>> is_wrapped(textwrap.fill("The king and the queen have a cat, a dog and a horse. " * 20, 60))
     True
     """
     lines = [line.rstrip() for line in text.split("\n")[:-1]]
-    inner = [  # of a paragraph, which ends before an empty or indented line
+    inner = [  # all lines of a paragraph but the last; the next line is empty or indented
         (line, following.partition(" ")[0])
         for line, following in pairwise(lines)
         if line and following and not following[0].isspace()
@@ -265,7 +265,7 @@ def is_wrapped(text: str) -> bool:
         least <= width <= most
         and 4 * full >= 3 * len(inner)
         and 2 * ended < len(inner)
-        and 2 * lengths.count(width) < len(inner)  # otherwise they were cut off
+        and 2 * lengths.count(width) < len(inner)  # otherwise lines were cut off at this width
     )
 
 
@@ -275,12 +275,12 @@ def _unreadable(path: Path | RemoteFile, how: str, error: object) -> CorpusError
 
 
 def _cause(path: Path | RemoteFile, error: Exception) -> Exception | None:
-    """Return an error to be chained, unless it may have a URL with secrets in it."""
+    """Return the error to chain, or None if its message may contain a URL with secrets."""
     return error if isinstance(path, Path) else None
 
 
 class _Section:
-    """The next bytes of a file, and then its end."""
+    """A stream of the next `size` bytes of a file."""
 
     def __init__(self, raw: IO[bytes], size: int) -> None:
         self._raw = raw
@@ -294,7 +294,7 @@ class _Section:
 
 
 def _start_of_line(raw: IO[bytes], place: int) -> int:
-    """Return where the first line begins at `place` or after."""
+    """Return the start of the first line that begins at `place` or later."""
     if not place:
         return 0
     raw.seek(place - 1)
@@ -317,10 +317,10 @@ def _decompressed(raw: IO[bytes], suffix: str) -> Any:
 
 
 def _is_saved(directory: Path) -> bool:
-    """Return whether qwem saved this directory, so that it is a result and not text."""
+    """Return whether qwem saved this directory: then it holds results, not text."""
     try:
         return kind_of(directory) is not None
-    except ArtefactError:  # some other program's metadata
+    except ArtefactError:  # metadata of another program
         return False
 
 
@@ -357,12 +357,12 @@ def _expand(name: PathLike) -> Iterator[InputFile]:
 
 
 class TextStream(io.RawIOBase):
-    """A stream of bytes of which the beginning is known before it is read."""
+    """A stream of bytes whose beginning can be inspected before reading."""
 
     def __init__(self, stream: Any, bytes_read: Callable[[], int]) -> None:
         self._stream = stream
         self.bytes_read = bytes_read
-        """How many bytes of the file were read."""
+        """Returns how many bytes of the file were read."""
         head = b""
         while len(head) < _HEAD_BYTES and (data := stream.read(_HEAD_BYTES - len(head))):
             head += data
@@ -383,7 +383,7 @@ class TextStream(io.RawIOBase):
 
 
 class _Decoder:
-    """The UTF-8 of a stream in another encoding."""
+    """A stream that converts another encoding to UTF-8."""
 
     def __init__(
         self, stream: TextStream, encoding: str, errors: Errors, path: Path | RemoteFile
@@ -418,9 +418,10 @@ def open_text(
     errors: Errors = "strict",
     part: tuple[int, int] | None = None,
 ) -> Iterator[TextStream]:
-    """Yield a file as UTF-8, which is not checked if the file has it; refuse what is not text.
+    """Yield a file as UTF-8; refuse what is not text.
 
-    A byte order mark of UTF-16 or UTF-32 goes before `encoding`.
+    A file that is in UTF-8 already is not checked. A byte order mark of UTF-16 or UTF-32 takes
+    precedence over `encoding`.
     """
     encoding = codec_name(encoding)
     with open_stream(path, part) as (stream, bytes_read):
@@ -434,7 +435,7 @@ def open_text(
 
 
 def codec_name(encoding: str) -> str:
-    """Return the usual name of an encoding, or refuse it."""
+    """Return the standard name of an encoding; refuse an unknown one."""
     try:
         "".encode(encoding)
         return codecs.lookup(encoding).name
@@ -446,14 +447,14 @@ def codec_name(encoding: str) -> str:
 
 
 def _lines_are_bytes(path: Path | RemoteFile, encoding: str) -> bool:
-    r"""Return whether the lines of a file end wherever there is the byte ``\n``."""
+    r"""Return whether every byte ``\n`` of a file ends a line, unlike in UTF-16 and UTF-32."""
     with open_stream(path) as (stream, _):
         name = _marked(stream.read(4)) or codec_name(encoding)
     return not name.startswith(("utf-16", "utf-32"))
 
 
 def _marked(head: bytes) -> str | None:
-    """Return the encoding that a byte order mark says, other than UTF-8."""
+    """Return the encoding that a byte order mark declares; None for UTF-8 or without a mark."""
     return next((name for mark, name in _BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
 
 

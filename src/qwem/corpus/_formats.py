@@ -1,4 +1,4 @@
-"""Formats of files: text, JSON lines, CSV, Parquet and SQLite to documents, and their columns."""
+"""File formats: read documents and columns from text, JSON lines, CSV, Parquet and SQLite."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     from qwem.corpus._remote import RemoteFile
     from qwem.corpus.reading import Reading
 
-_COPIES = 6  # of a long line: its bytes twice, checked, parsed, and as text and its bytes
+_COPIES = 6  # copies of a long line in memory, from its bytes to the parsed text
 _BLOCK_BATCHES = 8  # Arrow refuses a row of CSV that is longer than a block
 _NO_NUMBER = {"", "NA", "NaN", "nan", "null"}
-"""What a table of numbers has where there is none."""
-_WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")  # 007 is a name
+"""How a table of numbers writes a missing value."""
+_WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")  # 007 is a name, not a number
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _SQLITE_ROWS = 1_000
 _GAP = re.compile(rb"\n[ \t\r]*\n\s*")
-"""What is between two paragraphs."""
+"""The empty lines between two paragraphs."""
 _LAST_GAP = re.compile(rb"(?s).*\n[ \t\r]*\n(?=\s*\S)")
 _LAST_SPACE = re.compile(rb"(?s).*\s(?=\S)")
 _NO_TEXT = np.empty(0, dtype=np.uint8)
@@ -61,9 +61,9 @@ _END_HERE = np.zeros(1, dtype=np.int64)
 
 
 def open_files(files: Sequence[InputFile], reading: Reading) -> Source:
-    """Return the text of files, opened; see `Corpus.from_files`.
+    """Return files as a source of text; see `Corpus.from_files`.
 
-    What documents of plain text are is known and described when all files have been read.
+    Its description says what the documents of plain text are once all files have been read.
     """
     description: dict[str, Any] = {"input": "files", "files": len(files)}
     formats = {file.format for file in files}
@@ -81,7 +81,7 @@ def open_files(files: Sequence[InputFile], reading: Reading) -> Source:
 
 
 def read_texts(paths: PathLike | Iterable[PathLike], reading: Reading) -> Iterator[str]:
-    """Yield the documents of files as they are, before they are split into words."""
+    """Yield the documents of files as text, not split into words."""
     rest = b""
     for batch in _read_files(find_files(paths), reading, {}):
         data, start = batch.text.tobytes(), 0
@@ -94,7 +94,7 @@ def read_texts(paths: PathLike | Iterable[PathLike], reading: Reading) -> Iterat
 def _read_files(
     files: Sequence[InputFile], reading: Reading, description: dict[str, Any]
 ) -> Iterator[TextBatch]:
-    """Yield the documents of all files, in order, and note what documents of plain text were."""
+    """Yield the documents of all files in order; describe what documents of plain text were."""
     units: set[str] = set()
     for file in files:
         plain = file.format == "text"
@@ -112,9 +112,9 @@ def _read_files(
 
 
 def _read_text(file: InputFile, reading: Reading, units: set[str]) -> Iterator[TextBatch]:
-    """Yield lines, paragraphs or the whole file, and add to `units` which it is.
+    """Yield lines, paragraphs or the whole file, and add to `units` which of these it was.
 
-    A long document comes in several batches if the tokenizer is compiled.
+    A long document is split over several batches if the tokenizer is compiled.
     """
     path = file.path
     may_cut = resolve(reading.tokenizer).split is None
@@ -131,7 +131,7 @@ def _read_text(file: InputFile, reading: Reading, units: set[str]) -> Iterator[T
             text = np.frombuffer(valid_bytes(data, reading.errors, path, position), np.uint8)
             ends = _document_ends(text, unit)
             if position == 0 and unit == "paragraph" and not text[: ends[0]].tobytes().strip():
-                ends = ends[1:]  # a file that begins with empty lines
+                ends = ends[1:]  # empty lines at the start are not a document
             yield TextBatch(text, ends, stream.bytes_read())
             is_open = not (ends.size and ends[-1] == text.size)
         if is_open:
@@ -250,7 +250,7 @@ _READERS = {
 def _sqlite_rows(
     file: InputFile, names: list[str], query: str | None
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield columns of the rows that a query of a database has, some rows at a time."""
+    """Yield the named columns of a query's result, some rows at a time."""
     if not isinstance(file.path, Path):
         raise CorpusError(f"{file.path} is an SQLite database, which is read on this machine only.")
     try:
@@ -280,7 +280,7 @@ def _ask_for_query(path: Path, database: sqlite3.Connection) -> str:
 
 
 def _csv_records(file: InputFile, stream: TextStream, names: list[str]) -> Iterator[Any]:
-    """Yield columns of a table as text that is not checked, in Arrow's batches of records."""
+    """Yield the named columns of a table as Arrow record batches; their UTF-8 is not checked."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -325,7 +325,7 @@ def _csv_header(head: bytes, table_format: str) -> tuple[str, list[str]]:
 def _batch_rows(table: Any, column: str) -> int:
     """Return how many rows make a batch, from the sizes in the file's metadata."""
     metadata = table.metadata
-    if column not in metadata.schema.names:  # a column of lists or structs has other names inside
+    if column not in metadata.schema.names:  # lists and structs are stored under other names
         return 1
     index = metadata.schema.names.index(column)
     size = sum(
@@ -340,9 +340,9 @@ def _byte_batches(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the bytes of a file in batches, with their positions, cut after a document.
 
-    If there is none in a batch, it is cut after a space, or where that is not allowed it grows, to
-    the end of the file, as far as memory allows: a few kilobytes of a compressed file may be a line
-    of many gigabytes.
+    A batch in which no document ends is cut after a space if `spaces` allows it, and otherwise
+    grows until one ends. It is an error if memory would not suffice: a few kilobytes of a
+    compressed file may be a line of many gigabytes.
     """
     position = 0
     rest = b""
@@ -384,16 +384,16 @@ def read_columns(
     encoding: str = "utf-8",
     query: str | None = None,
 ) -> dict[str, list[Any]]:
-    r"""Return columns of Parquet, JSON or CSV files or databases, with a value for each document.
+    r"""Return columns of Parquet, JSON or CSV files or databases, with one value per document.
 
-    A value that is absent is None. A column of CSV has numbers if all its values are.
+    A missing value is None. The values of a CSV column are numbers if all of them can be.
 
     Parameters
     ----------
     paths
-        What `Corpus.from_files` read. Plain text has no columns.
+        The files that `Corpus.from_files` read. Plain text has no columns.
     columns
-        Their names.
+        Names of the columns.
     encoding, query
         As in `Reading`.
 
@@ -407,7 +407,7 @@ def read_columns(
     if not names:
         raise SettingError("read_columns needs the name of at least one column.")
     found: dict[str, list[Any]] = {name: [] for name in names}
-    spelled: list[slice] = []  # values of CSV, which has no types
+    untyped: list[slice] = []  # values of CSV, which has no types
     for file in find_files(paths):
         if file.format == "text":
             raise CorpusError(
@@ -419,10 +419,10 @@ def read_columns(
             for name, value in zip(names, row, strict=True):
                 found[name].append(value)
         if file.format in ("csv", "tsv"):
-            spelled.append(slice(before, len(found[names[0]])))
+            untyped.append(slice(before, len(found[names[0]])))
     for name, values in found.items():
-        read = iter(_values_of_csv([value for part in spelled for value in values[part]]))
-        for part in spelled:
+        read = iter(_values_of_csv([value for part in untyped for value in values[part]]))
+        for part in untyped:
             values[part] = itertools.islice(read, part.stop - part.start)
         if all(value is None for value in values):
             raise CorpusError(f"No document has a value for {name!r}; check the column's name.")
@@ -465,7 +465,7 @@ def _json_rows(
 
 
 def _values_of_csv(cells: list[str]) -> list[Any]:
-    """Return the values of a column of text: whole numbers or numbers if all are, None if empty."""
+    """Return the cells of a column as whole numbers, numbers or text; an empty cell is None."""
     filled = [cell for cell in cells if cell not in _NO_NUMBER]
     for kind, pattern in ((int, _WHOLE_NUMBER), (float, _NUMBER)):
         if filled and all(map(pattern.fullmatch, filled)):

@@ -1,4 +1,4 @@
-"""Files of remote file systems, by URL."""
+"""Files on remote file systems, by URL."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _UNKNOWN_SIZE = 1
-"""What a file counts for whose server does not say how large it is."""
+"""The size assumed for a file if the server does not give it."""
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a remote file system; printed, it has neither users, passwords nor signatures."""
+    """A file on a remote file system; printing it shows no user, password or signature."""
 
     filesystem: Any = field(repr=False)
     path: str = field(repr=False)
     size: int
     version: str
-    """What changes when the file is replaced, as far as the file system says."""
+    """A tag or date that changes when the file is replaced; empty if the file system has none."""
 
     def __str__(self) -> str:
         return without_secrets(self.filesystem.unstrip_protocol(self.path))
 
     @property
     def suffixes(self) -> list[str]:
-        """The endings of its name, as those of `pathlib.Path`."""
+        """The suffixes of its name, as in `pathlib.Path`."""
         return PurePosixPath(self.path.partition("?")[0]).suffixes
 
     @property
     def suffix(self) -> str:
-        """The last ending of its name."""
+        """The last suffix of its name."""
         return PurePosixPath(self.path.partition("?")[0]).suffix
 
     def open(self) -> IO[bytes]:
-        """Open the file for reading, from any place on."""
+        """Open the file for reading."""
         file: IO[bytes] = self.filesystem.open(self.path, "rb")
         return file
 
 
 def find_remote(url: str) -> tuple[list[RemoteFile], bool]:
-    """Return the files that a URL stands for, and whether it is the name of one.
+    """Return the files of a URL, sorted, and whether the URL names a single file.
 
-    It may be a file, a directory, which is searched recursively, or a pattern. What is found is
-    sorted; hidden files are passed over.
+    The URL may be a file, a directory, which is searched recursively, or a pattern. Hidden files
+    are skipped.
     """
     fsspec = require("fsspec", "remote")
     with _readable_errors(url):
@@ -91,9 +91,9 @@ def _described(filesystem: Any, path: str) -> RemoteFile:
 
 @contextmanager
 def _readable_errors(url: str) -> Iterator[None]:
-    """Turn whatever a file system raises into a `CorpusError` without secrets.
+    """Turn any error of a file system into a `CorpusError` without secrets.
 
-    Each has errors of its own, and their text may have the whole URL; so they are not chained.
+    The original error is not chained, because its text may contain the whole URL.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Streams of tokens: encoded again in other words, and the pairs in them counted or joined."""
+"""Streams of tokens: encode them with another vocabulary, count adjacent pairs, join pairs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from qwem.corpus.vocabulary import Vocabulary
 
 DELIMITER = "_"
-"""What stands between the words of a phrase."""
+"""The character between the words of a phrase."""
 
 _GROUPED_TOKENS = 1 << 26  # tokens whose followers are held in memory at a time
 _CHUNK_TOKENS = 1 << 21
@@ -42,9 +42,9 @@ class TokenStream(NamedTuple):
 
 
 def stream_of(corpus: Corpus) -> TokenStream:
-    """Return the tokens of a corpus as a stream; a masked word has no spelling.
+    """Return the tokens of a corpus as a stream; the spelling of a masked word is empty.
 
-    Words are counted, because a part of a corpus has the counts of the whole.
+    Words are counted again, because a part of a corpus carries the counts of the whole.
     """
     words = list(corpus.vocabulary.words)
     if corpus.mask_id is not None:
@@ -59,9 +59,9 @@ def stream_of(corpus: Corpus) -> TokenStream:
 def document_chunks(
     offsets: NDArray[np.int64], first: int = 0, last: int | None = None
 ) -> list[tuple[int, int]]:
-    """Return runs of documents of about `_CHUNK_TOKENS` tokens, or one document that has more.
+    """Split documents `first` up to `last` (by default all) into chunks, between documents.
 
-    `first` and `last` are those of the documents that are cut, by default of all.
+    A chunk has about `_CHUNK_TOKENS` tokens, or is a single document that has more.
     """
     ends = offsets[first : None if last is None else last + 1]
     runs = cut_evenly(ends - ends[0], -(-int(ends[-1] - ends[0]) // _CHUNK_TOKENS) or 1)
@@ -78,10 +78,10 @@ def write_renumbered(
     threads: int = 1,
     digest: Any,
 ) -> NDArray[np.int64]:
-    """Append the tokens of documents to a file in other numbers; return where documents end there.
+    """Renumber the tokens of documents, append them to a file, and return where documents end.
 
-    ``numbers[i]`` is the new number of word i, which may be `kernels.DROPPED`. `digest` is a hash
-    that is updated with the bytes written.
+    ``numbers[i]`` is the new number of word i, or `kernels.DROPPED`. The bytes written are added to
+    the hash `digest`.
     """
 
     def renumber(run: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -105,7 +105,7 @@ def write_renumbered(
 
 
 def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: Path) -> Encoded:
-    """Encode corpora that follow each other in other words, into a folder; no text is read."""
+    """Concatenate corpora and encode them with another vocabulary, into a folder."""
     masked = oov == "mask"
     dtype = id_dtype(len(vocabulary) + masked)
     other = len(vocabulary) if masked else kernels.DROPPED
@@ -118,7 +118,7 @@ def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: 
     with tokens_file.open("wb") as file:
         for corpus in corpora:
             numbers = known.look_up(*packed(corpus.vocabulary.words), other)
-            numbers = np.append(numbers, np.uint32(other))  # what was masked stays so
+            numbers = np.append(numbers, np.uint32(other))  # for the mask id
             ends = write_renumbered(
                 file, corpus.tokens, corpus.offsets, numbers, dtype, digest=digest
             )
@@ -155,10 +155,11 @@ def _count_below(file: Path, dtype: np.dtype[Any], limit: int) -> int:
 def count_following(
     stream: TokenStream, least: int, threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return the pairs that occur at least `least` times, their counts, and how many there are.
+    """Count pairs of adjacent words.
 
-    The words that follow each word are gathered, for as many words at a time as memory is set
-    aside for, and each word's followers are counted.
+    Returns the pairs that occur at least `least` times, their counts, and the number of all
+    different pairs. The words that follow each word are gathered and counted, for about
+    `_GROUPED_TOKENS` tokens at a time, to bound memory.
     """
     tokens, offsets, words, counts = stream
 
@@ -218,7 +219,7 @@ def count_following(
 
 
 def join_pairs(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> TokenStream:
-    """Return a stream in which each of these pairs is one token, with an id after all others."""
+    """Return a stream in which each of these pairs is one token; new tokens get the next ids."""
     tokens, offsets, words, _ = stream
     place = {word: number for number, word in enumerate(words) if DELIMITER in word}
     words = list(words)
@@ -243,7 +244,7 @@ def join_pairs(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> T
     all_ends = [np.zeros(1, np.int64)]
     written = 0
     require_temporary_disk(4 * tokens.size, "Joining the phrases of this text")
-    with tempfile.TemporaryFile() as file:  # without a name: nothing is left behind
+    with tempfile.TemporaryFile() as file:  # has no name, so it is always removed
         for part, ends in in_order(join, document_chunks(offsets), threads):
             file.write(part.data)
             kernels.count_words(part, 0, part.size, counts)

@@ -1,13 +1,12 @@
 # mypy: allow-untyped-defs, allow-untyped-calls
-"""Compiled words: letters in UTF-8, and a hash table that numbers words by first occurrence.
+"""Compiled loops over letters, and a hash table that numbers words by first occurrence.
 
-Letters are read eight bytes at a time where they are ASCII, otherwise one by one; the UTF-8 must be
-valid already.
+ASCII letters are read eight bytes at a time, others one by one; the text must be valid UTF-8.
 
-`entries` has a row for each word: two numbers that stand for its spelling (see `keys`), its count,
-and where its spelling ends in `arena`. That holds all spellings contiguously, and the bytes after
+`entries` has a row for each word: two keys made from its spelling (see `keys`), its count, and
+where its spelling ends in `arena`. The arena holds all spellings contiguously, and the bytes after
 the last one are scratch space for the word being read. `table` is an open-addressing hash table of
-the numbers of the words.
+word numbers.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
     Integers = NDArray[np.int64]
 
-# An entry of the letter table: the lower case in the low bits, 0 for what is left out; above them
-# what the letter does to a capital sigma next to it (Unicode's "cased", or passed over as
-# "case-ignorable", or neither), and whether it is no letter but can follow one in a word (a
-# combining mark), or can do so only if a letter comes after it (an apostrophe).
+# An entry of the letter table has the lower case in its low bits, or 0 if the character is left
+# out of the word. Flags above them: Unicode's "cased" and "case-ignorable", which decide the form
+# of a sigma next to it; not a letter, but may follow one in a word (a combining mark); and may do
+# so only if another letter comes after it (an apostrophe).
 CODE_POINT = 0x1FFFFF
 CASED = 1 << 21
 IGNORABLE = 1 << 22
@@ -38,19 +37,19 @@ INNER = 1 << 23
 JOINING = 1 << 24
 
 _CAPITAL_SIGMA = 0x3A3
-DOTTED_CAPITAL_I = 0x130  # the one letter whose lower case is two code points: i and
+DOTTED_CAPITAL_I = 0x130  # the only letter whose lower case is two code points: i, dot above
 _DOT_ABOVE = 0x307
 _FINAL_SIGMA_BYTE = 0x82  # σ is CF 83 and ς is CF 82
 
 HIGH_BITS = np.uint64(0x8080808080808080)
 CASE_BITS = np.uint64(0x2020202020202020)
-_FROM_A = np.uint64(0x1F1F1F1F1F1F1F1F)  # added to bytes below 0x80, carries "a" and above to 0x80
-_FROM_BRACE = np.uint64(0x0505050505050505)  # and this what comes after "z"
+_FROM_A = np.uint64(0x1F1F1F1F1F1F1F1F)  # added to a byte, sets its high bit from "a" on
+_FROM_BRACE = np.uint64(0x0505050505050505)  # the same from "{" on, the character after "z"
 
 
 @intrinsic
 def load8(typing_context, array, index):
-    """Return the eight bytes of an array from any index on, the first in the lowest bits."""
+    """Return eight bytes of an array from `index` on, the first in the lowest bits."""
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -64,7 +63,7 @@ def load8(typing_context, array, index):
 
 @intrinsic
 def first_byte(typing_context, flags):
-    """Return the number of the first byte that has a bit set, or 8 where none has."""
+    """Return the index of the first byte that has a bit set, or 8 if none has."""
 
     def generate(context, builder, signature, arguments):
         zeros = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -86,14 +85,14 @@ def load8_within(text, position):
 
 @njit(nogil=True, cache=True)
 def ascii_letters(word):
-    """Return the high bit of each of eight bytes that is an ASCII letter."""
+    """Return eight bytes with the high bit set where `word` has an ASCII letter, all else zero."""
     folded = (word | CASE_BITS) & ~HIGH_BITS
     return (folded + _FROM_A) & ~(folded + _FROM_BRACE) & ~word & HIGH_BITS
 
 
 @njit(nogil=True, cache=True)
 def leading_letters(word):
-    """Return how many of eight bytes are ASCII letters before the first that is not."""
+    """Return how many of eight bytes are ASCII letters, up to the first that is not."""
     return first_byte(~ascii_letters(word) & HIGH_BITS)
 
 
@@ -141,14 +140,14 @@ def _decode(text, position):
 
 @njit(nogil=True, cache=True)
 def _letter_at(text, position, letters):
-    """Return the entry of the letter table for the character at `position`, and its bytes."""
+    """Return the letter-table entry of the character at `position`, its code point and size."""
     code_point, size = _decode(text, position)
     return (np.int64(letters[code_point]) if code_point < letters.size else 0), code_point, size
 
 
 @njit(nogil=True, cache=True)
 def _letter_follows(text, position, end, letters):
-    """Return whether the next character that is not left out is a letter."""
+    """Return whether the next character is a letter, skipping characters that are left out."""
     while position < end:
         letter, _, size = _letter_at(text, position, letters)
         if letter & CODE_POINT or not letter:
@@ -159,14 +158,15 @@ def _letter_follows(text, position, end, letters):
 
 @njit(nogil=True, cache=True)
 def fold_word(text, position, end, letters, arena, tail):
-    """Write the word at `position` in lower case at `tail`; return where it ends, here and there.
+    """Write the word at `position` of `text` in lower case to `arena`, from `tail` on.
 
-    Where there is no letter at `position`, nothing is written and that character is skipped.
-    A capital sigma becomes ς where it ends a word and σ elsewhere, by the rule of `str.lower`: it
-    is final if a cased letter comes before it and none after it, case-ignorable ones apart.
+    Returns where it ends in `text` and in `arena`. If there is no letter at `position`, nothing is
+    written and that character is skipped. A capital sigma becomes ς at the end of a word and σ
+    elsewhere, by the rule of `str.lower`: it is final if a cased letter comes before it and none
+    after it, ignoring case-ignorable characters.
     """
     at = tail
-    sigma = -1  # where a sigma was written that is final unless a cased letter follows
+    sigma = -1  # position of a sigma that is final unless a cased letter follows
     cased = False  # whether the last letter that is not case-ignorable was cased
     while position < end:
         letter, code_point, size = _letter_at(text, position, letters)
@@ -198,7 +198,7 @@ KEY, REST, COUNT, END = range(4)
 SLOT, LENGTH = 2, 3  # the same columns in a block of words not yet looked up
 
 SHORT = 15  # the longest word, in bytes, that its two keys spell out in full
-_LONG = np.uint64(1 << 63)  # marks the second key of all others
+_LONG = np.uint64(1 << 63)  # marks the second key of all longer words
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _NUMBER = np.uint64(0xFFFFFFFF)
@@ -212,10 +212,10 @@ def _hash(key, rest):
 
 @njit(nogil=True, cache=True)
 def keys(arena, start, length):
-    """Return two numbers for the spelling at `start`.
+    """Return the two keys of the spelling at `start`.
 
-    They are its bytes where there are at most 15 and none is zero. Otherwise they are a hash and
-    the length, marked as `_LONG`, and equal keys leave the bytes to be compared.
+    They are its bytes if there are at most 15 and none is zero. Otherwise they are a hash and the
+    length, marked as `_LONG`, and words with equal keys must be compared byte by byte.
     """
     has_zero = False
     for i in range(start, start + length):
@@ -243,7 +243,7 @@ def _same_spelling(entries, arena, number, words, length):
 
 @njit(nogil=True, cache=True)
 def _slot_of(table, entries, arena, words, key, rest, length):
-    """Return the slot of the word with these keys, which is empty where the word is new.
+    """Return the slot of the word with these keys, which is empty if the word is new.
 
     The spelling of a long word must be in scratch space.
     """
@@ -266,7 +266,7 @@ def _slot_of(table, entries, arena, words, key, rest, length):
 
 @njit(nogil=True, cache=True)
 def find(table, entries, arena, words, key, rest, length, amount):
-    """Return the number of the word with these keys, which is `words` where it is new.
+    """Return the number of the word with these keys, entering it as number `words` if it is new.
 
     Its count grows by `amount`. The spelling of a long word must be in scratch space.
     """
@@ -321,7 +321,7 @@ def intern(
 ) -> bool:
     """Look up words that are given one by one: word i is ``text[ends[i - 1]:ends[i]]``.
 
-    Their counts grow by `amount`. Returns False where the hash table is half full, as `tokenize`.
+    Their counts grow by `amount`. Returns False if the hash table is half full, as `tokenize` does.
     """
     words, _, position, tokens = state
     while tokens < ends.size:
@@ -353,9 +353,9 @@ def look_up(
     words: int,
     ids: NDArray[np.uint32],
 ) -> None:
-    """Write the numbers of words that are given one by one, `unknown` for those not in the table.
+    """Write the numbers of given words to `ids`, and `unknown` for words not in the table.
 
-    Nothing is entered or counted. The arena needs room for the longest of them.
+    Nothing is entered or counted. The arena needs room for the longest word.
     """
     tail = np.int64(entries[words - 1, END]) if words else 0
     position = 0

@@ -111,13 +111,15 @@ class Corpus:
             patterns such as ``"wiki/*.txt.gz"``. By its name a file is Parquet (``.parquet``),
             an SQLite database (``.sqlite``, ``.sqlite3``, ``.db``), JSON lines (``.jsonl``,
             ``.ndjson``, ``.json``), a table (``.csv``, ``.tsv``) or plain text; the last three may
-            be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A named file must not be empty,
-            and none may be something else than text, such as a PDF.
+            be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``). A file given by name must not be
+            empty, and other kinds of file, such as PDF, are refused.
         vocabulary
-            Encode with these words instead of choosing some; the result has their counts here.
+            Encode with these words instead of choosing some; the result has their counts in this
+            text.
         directory
-            Where to save the corpus. By default it is kept in temporary files, about six bytes
-            per word of the text while it is read and two or four after, which vanish with it.
+            Where to save the corpus. By default it is kept in temporary files, which are removed
+            with it. They take about six bytes per word of the text during reading, and two or four
+            afterwards.
         options
             Any field of `Reading`: ``vocab_size``, ``min_count``, ``min_tokens``, ``tokenizer``,
             ``documents``, ``text_column``, ``query``, ``encoding``, ``oov``, ``errors``,
@@ -149,10 +151,10 @@ class Corpus:
     ) -> Corpus:
         """Encode documents: texts, lists of words, mappings, a data frame or a dataset.
 
-        Any iterable will do, including a generator, which is consumed once. Lists of words are
-        taken as they are; None and NaN are empty documents. A frame of pandas, Polars or Arrow, and
-        a Hugging Face `Dataset` or `IterableDataset`, have their texts in `text_column`, as
-        mappings do. The other parameters are those of `from_files`.
+        Any iterable is accepted, including a generator, and is read once. Lists of words are taken
+        as they are; None and NaN are empty documents. `text_column` names the texts in mappings, in
+        a pandas, Polars or Arrow table, and in a Hugging Face `Dataset` or `IterableDataset`. The
+        other parameters are those of `from_files`.
 
         >>> Corpus.from_documents([["New York", "is", "big"], ["is", "it"]], min_count=2).vocabulary
         Vocabulary(1 words: is)
@@ -198,7 +200,7 @@ class Corpus:
 
     @classmethod
     def write(cls, encode: Callable[[Path], Encoded], directory: PathLike | None = None) -> Corpus:
-        """Return the corpus that an encoder writes to a folder, saved if there is a place."""
+        """Return the corpus that an encoder writes to a folder; save it if `directory` is given."""
         with _destination(directory) as folder:
             encoded = encode(folder)
             corpus = cls(
@@ -222,10 +224,11 @@ class Corpus:
         *,
         oov: Literal["drop", "mask"] | None = None,
     ) -> Corpus:
-        """Return corpora that follow each other as one, in the words of a vocabulary.
+        """Return several corpora as one, encoded with a vocabulary.
 
-        By default these are all words that the corpora have. Other words are dropped or masked, as
-        in the first corpus unless `oov` says otherwise. The result has the counts of `vocabulary`.
+        By default the vocabulary has all words of the corpora. Other words are dropped or masked,
+        as in the first corpus unless `oov` says otherwise. The result has the counts of
+        `vocabulary`.
 
         >>> first, second = (Corpus.from_documents([text]) for text in ("a b a", "b c"))
         >>> both = Corpus.concatenate([first, second])
@@ -258,12 +261,12 @@ class Corpus:
 
     @property
     def mask_id(self) -> int | None:
-        """The id of all words outside the vocabulary, or None where they were left out."""
+        """The id of all words outside the vocabulary, or None if they were left out."""
         return len(self.vocabulary) if self.settings.get("oov") == "mask" else None
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of tokens, offsets, words and counts: equal for equal corpora, however made."""
+        """A hash of tokens, offsets, words and counts: equal corpora have equal fingerprints."""
         digest = hashlib.sha256()
         for chunk in self._token_chunks():
             digest.update(chunk.data)
@@ -301,7 +304,7 @@ class Corpus:
         )
 
     def restrict(self, vocab_size: int) -> Corpus:
-        """Return the corpus of the `vocab_size` most frequent words, as if encoded with them alone.
+        """Return the corpus encoded with its `vocab_size` most frequent words only.
 
         >>> corpus = Corpus.from_documents(["the king", "the queen, the king"])
         >>> corpus.restrict(2).tokens.tolist()
@@ -314,7 +317,7 @@ class Corpus:
     def recode(
         self, vocabulary: Vocabulary, *, oov: Literal["drop", "mask"] | None = None
     ) -> Corpus:
-        """Return the corpus as if encoded with these words, as far as it has them.
+        """Return the corpus encoded with another vocabulary.
 
         Other words are dropped or masked, as in this corpus unless `oov` says otherwise. The result
         has the counts of `vocabulary`, which may be those of a larger text.
@@ -326,7 +329,9 @@ class Corpus:
         return self.concatenate([self], vocabulary, oov=oov)
 
     def occurrences(self, pattern: Sequence[str]) -> NDArray[np.int64]:
-        """Return where a sequence of words begins, without overlaps and within documents.
+        """Return the positions where a sequence of words begins.
+
+        Occurrences don't overlap and don't cross documents.
 
         >>> corpus = Corpus.from_documents(["new york is not york new", "york"])
         >>> corpus.occurrences(["new", "york"]).tolist(), corpus.occurrences(["york"]).tolist()
@@ -417,10 +422,10 @@ class Corpus:
 
 
 def encode_shard(shard: InputFile, reading: Reading, directory: PathLike) -> Corpus:
-    """Encode a shard of files with all its words, whatever `reading` says of words, and save it.
+    """Encode a shard of files with all its words and save it, using one thread.
 
-    Phrases that `reading` gives are joined. The result may have no documents. The work is done by
-    one thread.
+    The `vocab_size`, `min_count` and `oov` of `reading` are ignored; its `Phrases` are joined. The
+    result may have no documents.
     """
     from qwem.corpus._formats import open_files
 
@@ -437,11 +442,11 @@ def encode_shard(shard: InputFile, reading: Reading, directory: PathLike) -> Cor
 
 @contextmanager
 def _destination(directory: PathLike | None) -> Iterator[Path]:
-    """Yield where to write: the place of a saved corpus, or a directory that is removed at the end.
+    """Yield the directory to write to; without one, a temporary directory that is removed after.
 
-    A memory map of a file outlives the file's name, and its disk space is freed with the map; so
-    nothing is left on disk, whatever becomes of the process later. What a process leaves that is
-    killed before, the next one removes.
+    A memory map stays valid after its file is removed, and the disk space is freed with the map. So
+    nothing is left on disk, however the process ends later. If it is killed while writing, the next
+    process removes the directory.
     """
     if directory is None:
         with temporary_directory("qwem-corpus") as temporary:
@@ -454,7 +459,7 @@ def _destination(directory: PathLike | None) -> Iterator[Path]:
 def _map_tokens(
     file: Path, dtype: np.dtype[Any], size: int
 ) -> NDArray[np.uint16] | NDArray[np.uint32]:
-    """Return the memory map of a token file, which must have exactly this many tokens."""
+    """Return the memory map of a token file, after checking its size."""
     try:
         found = file.stat().st_size
     except FileNotFoundError as error:

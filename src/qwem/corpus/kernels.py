@@ -2,8 +2,8 @@
 """Compiled loops over text and tokens: find words, renumber them, count and join phrases.
 
 English text takes two passes for each block of words: first find them, eight bytes at a time, then
-look them up. Kept apart, the two don't wait for each other's cache misses and branches. A word with
-a letter outside a–z is folded to lower case letter by letter.
+look them up. Separate passes are faster, because neither waits for the cache misses and branches of
+the other. A word with a letter outside a–z is converted to lower case letter by letter.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-# What is kept between a call that stopped early and the next.
+# Entries of `state`, with which a call continues one that stopped early.
 WORDS, DOCUMENT, POSITION, TOKENS = range(4)
 
 DROPPED = 0xFFFFFFFF  # the new number of a word that is left out
@@ -62,10 +62,10 @@ def tokenize(
     """Find and number the words of the contiguous documents in `text`.
 
     ``ends[d]`` is where document d ends; text after the last end belongs to a document that
-    continues in the next batch. Word numbers go to `ids`, and how many there are up to the end of
-    document d to ``token_ends[d]``. `letters` is `tokenizer.letter_table()`; where it is empty only
-    a–z are letters. Returns False where the hash table is half full: make room and call again with
-    the same `state`, and the work continues where it stopped.
+    continues in the next batch. Word numbers are written to `ids`, and the number of words up to
+    the end of document d to ``token_ends[d]``. `letters` is the tokenizer's letter table; if it is
+    empty, only a–z are letters. Returns False if the hash table is half full: make room and call
+    again with the same `state` to continue.
     """
     words, document, position, tokens = state
     limit = entries.shape[0] - BLOCK
@@ -191,8 +191,8 @@ def renumber(
 ) -> int:
     """Write the new numbers of the words in documents that are `kept`; return how many there are.
 
-    ``numbers[i]`` is the new number of word i, or `DROPPED`. ``out_ends[d]`` gets how many were
-    written up to the end of document d. `out` needs room for one more number than `ids` has, and
+    ``numbers[i]`` is the new number of word i, or `DROPPED`. The count written up to the end of
+    document d goes to ``out_ends[d]``. `out` needs room for one more number than `ids` has, and
     `kept` has one more entry than `token_ends`, for the document that continues after the last.
     """
     start = 0
@@ -221,7 +221,7 @@ def count_words(tokens: Array, start: int, stop: int, counts: Array) -> None:
 def count_firsts(
     tokens: Array, offsets: Array, start: int, stop: int, low: int, high: int, counts: Array
 ) -> None:
-    """Add how often each word from `low` up to `high` has a word after it, in some documents."""
+    """Add how often each word from `low` up to `high` is followed by a word, in some documents."""
     for document in range(start, stop):
         for t in range(offsets[document], offsets[document + 1] - 1):
             word = np.int64(tokens[t])
@@ -234,9 +234,9 @@ def group_next(
     tokens: Array, offsets: Array, start: int, stop: int, low: int, high: int,
     free: Array, after: Array,
 ) -> None:  # fmt: skip
-    """Write the words that follow each word from `low` up to `high`, contiguous for each word.
+    """Gather the words that follow each word from `low` up to `high`, contiguously per word.
 
-    ``free[word - low]`` is where the next one goes.
+    ``free[word - low]`` is the position in `after` of the next word to write.
     """
     for document in range(start, stop):
         for t in range(offsets[document], offsets[document + 1] - 1):
@@ -253,9 +253,9 @@ def count_pairs(
 ) -> tuple[int, int]:  # fmt: skip
     """Count the pairs whose first word is one of those from `start` up to `stop`.
 
-    `after` is what `group_next` wrote, and ``starts`` is where each word's part begins. `counter`
-    is zero for every word before and after. Pairs that occur at least `least` times are written.
-    Returns how many were written, and how many different pairs there are.
+    `after` is what `group_next` wrote, and `starts` is where each word's part begins. `counter` is
+    zero for every word, before and after the call. Pairs that occur at least `least` times are
+    written. Returns how many were written, and how many different pairs there are.
     """
     written, different = 0, 0
     for word in range(start, stop):
@@ -284,8 +284,9 @@ def join_pairs(
 ) -> int:  # fmt: skip
     """Write the tokens of some documents with each listed pair as one token, from left to right.
 
-    The pairs of first word w are ``seconds[indptr[w]:indptr[w + 1]]``, sorted, and become `joined`.
-    ``ends`` gets where each document ends in `out`. Returns how many tokens were written.
+    The pairs of first word w are ``seconds[indptr[w]:indptr[w + 1]]``, sorted, and become the same
+    entries of `joined`. The end of each document in `out` is written to `ends`. Returns how many
+    tokens were written.
     """
     written = 0
     for document in range(start, stop):

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 Scoring = Literal["npmi", "pmi", "log_likelihood", "gensim"]
 THRESHOLDS: dict[str, float] = {"npmi": 0.5, "pmi": 7.0, "log_likelihood": 1000.0, "gensim": 10.0}
-"""What a pair's score must exceed, by default."""
+"""The score that a pair must exceed by default."""
 USUAL_PASSES = 2
-"""How many times ``phrases=True`` looks."""
+"""The number of passes for ``phrases=True``."""
 
 KIND = "phrases"
 _ARRAYS, _FIRSTS, _SECONDS = "phrases.safetensors", "first-words.txt", "second-words.txt"
@@ -51,15 +51,15 @@ class PairStatistics(NamedTuple):
     """How often words of a text follow each other, and how often they occur at all."""
 
     pairs: NDArray[np.int64]
-    """Two numbers of words in each row."""
+    """The numbers of the two words, one pair per row."""
     counts: NDArray[np.int64]
     """How often each pair occurs."""
     word_counts: NDArray[np.int64]
     """How often each word occurs."""
     total: int
-    """How many words the text has."""
+    """The number of words in the text."""
     kinds: int
-    """How many different words and pairs it has."""
+    """The number of different words and pairs in the text."""
 
     def chosen(
         self, scoring: Scoring, threshold: float, min_count: int
@@ -67,7 +67,7 @@ class PairStatistics(NamedTuple):
         """Return the pairs whose score exceeds a threshold, most frequent first, and the scores."""
         score = self._score(scoring, min_count)
         chosen = np.flatnonzero(score > threshold)
-        # The order of first occurrence would depend on chunks; that of frequency doesn't.
+        # By frequency, since the order of first occurrence would depend on the chunks.
         columns = self.pairs[chosen, 1], self.pairs[chosen, 0], -self.counts[chosen]
         chosen = chosen[np.lexsort(columns)]
         return self.pairs[chosen], score[chosen]
@@ -100,9 +100,9 @@ class PairStatistics(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Phrases:
-    """Pairs of words that are joined to one, pass by pass.
+    """Pairs of words that are joined into one, pass by pass.
 
-    The first pass joins words, the second also what the first has joined, and so on: after p passes
+    The first pass joins words, the second also the phrases of the first, and so on: after p passes
     a phrase has up to 2^p words. Within a pass pairs are joined from left to right.
 
     >>> from qwem import Corpus
@@ -116,7 +116,7 @@ class Phrases:
     seconds: tuple[str, ...]
     scores: NDArray[np.float64]
     passes: tuple[int, ...]
-    """How many pairs each pass joins."""
+    """The number of pairs of each pass."""
     settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -129,26 +129,26 @@ class Phrases:
         min_count: int = 5,
         passes: int = 1,
     ) -> Phrases:
-        """Find the phrases of a corpus, which should hold every word of the text (``min_count=1``).
+        """Find the phrases of a corpus.
 
         Parameters
         ----------
         corpus
-            Where to look.
+            It should hold every word of the text (``min_count=1``).
         scoring
-            How a pair of words that occur n_a and n_b times, and n times one after the other, is
-            scored in a text of N words. ``"pmi"``: log(n N/(n_a n_b)). ``"npmi"``: that divided by
+            The score of a pair of words that occur n_a and n_b times, and n times one after the
+            other, in a text of N words. ``"pmi"``: log(n N/(n_a n_b)). ``"npmi"``: PMI divided by
             log(N/n), which is 1 for words that only occur together (Bouma 2009).
             ``"log_likelihood"``: Dunning's G² of the four-field table, negative where the pair is
             rarer than by chance. ``"gensim"``: the default of gensim's `Phrases`, (n − min_count)
             T/(n_a n_b) with T the number of different words and pairs (after Mikolov et al. 2013).
         threshold
-            What the score must exceed; by default 0.5, 7, 1,000 and 10 for NPMI, PMI, G² and
+            The score that a pair must exceed; by default 0.5, 7, 1,000 and 10 for NPMI, PMI, G² and
             gensim's.
         min_count
-            How often a pair must occur.
+            The least number of times that a pair must occur.
         passes
-            How many times to look, the phrases found so far being words.
+            The number of passes; each treats the phrases found so far as words.
         """
         return learn(corpus, passes, scoring=scoring, threshold=threshold, min_count=min_count)[0]
 
@@ -160,7 +160,7 @@ class Phrases:
         threshold: float | None = None,
         min_count: int = 5,
     ) -> Phrases:
-        """Return the phrases before the first pass: none, and the settings of those to be found."""
+        """Return no phrases, with the settings by which `extended` finds them."""
         require_choice("scoring", scoring, get_args(Scoring))
         require_whole("min_count", min_count, least=1)
         passes = USUAL_PASSES if passes is True else passes
@@ -192,12 +192,12 @@ class Phrases:
         return tuple(map(DELIMITER.join, zip(self.firsts, self.seconds, strict=True)))
 
     def join(self, corpus: Corpus, directory: PathLike | None = None) -> Corpus:
-        """Return a corpus in which these phrases are single words, saved if there is a place."""
+        """Return a corpus in which these phrases are words; save it if `directory` is given."""
         reading = Reading(min_count=1, phrases=self, oov=corpus.settings.get("oov", "drop"))
         return corpus.write(lambda folder: encode_joined(corpus, reading, None, folder), directory)
 
     def extended(self, words: Sequence[str], found: PairStatistics) -> Phrases:
-        """Return these phrases with those of one more pass, found in a text by their settings."""
+        """Return these phrases and those of one more pass, chosen from `found` by `settings`."""
         choice = (self.settings[name] for name in ("scoring", "threshold", "min_count"))
         pairs, scores = found.chosen(*choice)
         return replace(
@@ -253,9 +253,9 @@ def learn(
     corpus: Corpus, passes: int, *, scoring: Scoring = "npmi",
     threshold: float | None = None, min_count: int = 5,
 ) -> tuple[Phrases, TokenStream]:  # fmt: skip
-    """Return the phrases of a corpus, and its tokens with those of all but the last pass joined.
+    """Find the phrases of a corpus; see `Phrases.learn`.
 
-    See `Phrases.learn`.
+    Also returns its tokens, in which the phrases of all passes but the last are joined.
     """
     phrases = Phrases.empty(passes, scoring, threshold, min_count)
     workers = thread_count()
@@ -294,7 +294,7 @@ def encode_joined(
     spelling = stream.words
     found = stream.counts.copy()
     if corpus.mask_id is not None:
-        found[corpus.mask_id] = 0  # a gap is not a word
+        found[corpus.mask_id] = 0  # the mask is not a word
     how: dict[str, Any] = {"vocabulary": "given"}
     if vocabulary is None:
         vocabulary, min_count = choose_words(

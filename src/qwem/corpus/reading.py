@@ -1,4 +1,4 @@
-"""How text becomes a corpus: the settings, said once for every caller."""
+"""Settings for reading text into a corpus."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Documents = Literal["auto", "line", "paragraph", "file"]
 Errors = Literal["strict", "replace"]
 
 AUTO_MIN_COUNT = 5
-"""How often a word must occur where ``min_count="auto"`` and there is enough text."""
+"""The `min_count` that "auto" chooses if there is enough text."""
 AUTO_WORDS = 1_000
-"""How many words ``min_count="auto"`` keeps in small text by asking for fewer occurrences."""
+"""The number of words that "auto" keeps in small text, by lowering `min_count`."""
 
 
 class VocabularyLimit(int):
@@ -36,7 +36,7 @@ class VocabularyLimit(int):
 
 
 def _tokenizer(text: str) -> str | re.Pattern[str]:
-    """Return the tokenizer that is written on the command line."""
+    """Return the tokenizer given on the command line: a name, or the pattern after ``regex:``."""
     if not text.startswith("regex:"):
         return text
     try:
@@ -51,7 +51,7 @@ def _rounds_or_phrases(value: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(BaseSettings):
-    """What a word is, and which documents and words a corpus keeps.
+    """Settings for what a word is, and which documents and words a corpus keeps.
 
     >>> Reading(min_tokens=500, tokenizer="ascii").min_count
     'auto'
@@ -128,4 +128,4 @@ class Reading(BaseSettings):
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {
         "max_final_vocab": "vocab_size", "text": "text_column", "column": "text_column",
     }  # fmt: skip
-    """What other programs call these settings."""
+    """Names of these settings in other programs."""

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORDS_GIVEN = "none: lists of words"
-"""What a corpus records in place of a tokenizer where it was given words."""
+"""What a corpus made of lists of words records in place of a tokenizer."""
 
 JOINERS = (ord("'"), 0x2019, 0xB7, 0x200C, 0x200D)
-"""What joins the letters on both sides: apostrophes, middle dot, zero-width (non-)joiner."""
+"""Characters that join letters to one word: apostrophes, middle dot, zero-width (non-)joiner."""
 SOFT_HYPHEN = 0xAD
-_PLANES = 0x40000  # the four planes of Unicode that have letters
+_PLANES = 0x40000  # the end of the four planes of Unicode that have letters
 
 Split = Callable[[str], Iterable[str]]
 TokenizerLike = str | re.Pattern[str] | Split
@@ -35,8 +35,8 @@ TokenizerLike = str | re.Pattern[str] | Split
 class Tokenizer:
     """A way to split text into words, and the name under which a corpus records it.
 
-    Either `split` returns the words of a document, or words are found by `kernels.tokenize` with
-    the table `letters`; without entries it has a–z only.
+    Either `split` returns the words of a document, or `kernels.tokenize` finds them with the table
+    `letters`; if that is empty, only a–z are letters.
     """
 
     name: str
@@ -54,7 +54,7 @@ def resolve(tokenizer: TokenizerLike) -> Tokenizer:
     hyphens are left out. "letters" equals, for every text,
     ``"".join(c if c.isalpha() else " " for c in text).lower().split()``; "ascii" does the same with
     a–z and A–Z as the only letters, byte by byte, so that "café" is the word "caf". The words of a
-    regular expression are what it matches in the text as it is, groups or not, not lower-cased.
+    regular expression are its whole matches, even if it has groups, and are not lower-cased.
     """
     if tokenizer == "words":
         return Tokenizer("words", letters=_word_letters(), composed=True)
@@ -80,11 +80,11 @@ def resolve(tokenizer: TokenizerLike) -> Tokenizer:
 
 
 def _split_of(tokenizer: Any) -> Split | None:
-    """Return the function of a tokenizer that splits a text, in whichever library it is."""
+    """Return the function that splits a text, for tokenizers of several libraries."""
     if hasattr(tokenizer, "encode_batch"):  # tokenizers.Tokenizer
         return lambda text: tokenizer.encode(text, add_special_tokens=False).tokens
     if type(tokenizer).__module__.partition(".")[0] == "spacy":
-        make_doc = getattr(tokenizer, "make_doc", tokenizer)  # of a pipeline only the first step
+        make_doc = getattr(tokenizer, "make_doc", tokenizer)  # only the first step of a pipeline
         return lambda text: [token.text for token in make_doc(text) if not token.is_space]
     if callable(getattr(tokenizer, "tokenize", None)):  # transformers, NLTK
         return tokenizer.tokenize
@@ -92,7 +92,7 @@ def _split_of(tokenizer: Any) -> Split | None:
 
 
 def _icu() -> Split:
-    """Return the words of ICU's dictionaries and rules, lower-cased, those with a letter only."""
+    """Split by ICU's dictionaries and rules; keep words that have a letter, in lower case."""
     icu = _import("icu", "PyICU")
     breaks = icu.BreakIterator.createWordInstance(icu.Locale.getRoot())
 
@@ -106,14 +106,14 @@ def _icu() -> Split:
 
 
 def _jieba() -> Split:
-    """Return the words of jieba, lower-cased, those with a letter only."""
+    """Split by jieba; keep words that have a letter, in lower case."""
     jieba = _import("jieba", "jieba")
     jieba.setLogLevel(logging.WARNING)
     return lambda text: _with_letters(jieba.cut(text))
 
 
 _SEGMENTERS = {"icu": _icu, "jieba": _jieba}
-"""Tokenizers for text without spaces between words, where their packages are installed."""
+"""Tokenizers for text without spaces between words; each needs its package."""
 _BY_NAME = ("words", "letters", "ascii", *_SEGMENTERS)
 _NAMES = "'words', 'letters', 'ascii', 'icu', 'jieba'"
 
@@ -192,11 +192,11 @@ def _from_pattern(pattern: re.Pattern[Any]) -> Tokenizer:
 
 @cache
 def letter_table() -> NDArray[np.int32]:
-    """Return, for each code point up to the last letter, its lower case and class, or 0.
+    """Return the lower case and flags of each code point up to the last letter; 0 for non-letters.
 
-    The table is made by Python's own `str`, so that the compiled tokenizer and Python agree in any
-    version of Unicode. What a letter does to a capital sigma after it is found by asking
-    `str.lower` for the lower case of the two.
+    The table is made with Python's `str`, so that the compiled tokenizer and Python agree in any
+    version of Unicode. A letter's effect on a capital sigma after it is found by applying
+    `str.lower` to the two.
     """
     from qwem.corpus._word_table import CASED, DOTTED_CAPITAL_I, IGNORABLE
 
@@ -217,7 +217,7 @@ def letter_table() -> NDArray[np.int32]:
 
 @cache
 def _word_letters() -> NDArray[np.int32]:
-    """Return the letter table with what belongs to a word beside letters."""
+    """Return the letter table with the other characters of words: marks, joiners, soft hyphen."""
     from qwem.corpus._word_table import CODE_POINT, IGNORABLE, INNER, JOINING
 
     table = letter_table()

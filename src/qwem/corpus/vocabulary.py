@@ -1,4 +1,4 @@
-"""The words of a corpus: how often each occurs, which are kept, and which one was meant."""
+"""The vocabulary: words and their counts, how they are chosen, and close spellings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Counts: TypeAlias = NDArray[np.int64]
 
 FREQUENT = 20_000
-"""How many of the most frequent words are compared letter by letter."""
+"""The number of most frequent words that are compared letter by letter."""
 _ALPHABET_WORDS = 1_000
 
 
@@ -85,11 +85,11 @@ class Vocabulary:
         return f"Vocabulary({len(self):,} words: {first}{' …' if len(self) > 5 else ''})"
 
     def get(self, word: str) -> int | None:
-        """Return the index of `word`, or None where it is unknown."""
+        """Return the index of `word`, or None if it is unknown."""
         return self._index.get(word)
 
     def index(self, word: str) -> int:
-        """Return the index of `word`; an unknown word raises with close spellings."""
+        """Return the index of `word`; the error for an unknown word lists close spellings."""
         try:
             return self._index[word]
         except KeyError:
@@ -131,18 +131,18 @@ def choose_words(
     *,
     allow_empty: bool = False,
 ) -> tuple[Vocabulary, int]:
-    """Return the most frequent words, ties by spelling, and how often one had to occur.
+    """Choose the vocabulary; return it and the `min_count` that was applied.
 
     Parameters
     ----------
     counts
         How often each word occurs.
     spell
-        Returns the words with these numbers.
+        Returns the words with given numbers.
     reading
-        Its `vocab_size` and `min_count`.
+        Gives `vocab_size` and `min_count`.
     allow_empty
-        Whether there may be no words.
+        Accept an empty vocabulary.
     """
     min_count = min_count_of(lambda least: int(np.count_nonzero(counts >= least)), reading)
     candidates = np.flatnonzero(counts >= min_count)
@@ -159,7 +159,7 @@ def choose_words(
             f"`vocab_size` is {size:,}, larger than the corpus, which has {candidates.size:,} "
             f"words{often}; lower it, or pass `vocab_size=None` to keep them all."
         )
-    # Only words that may be chosen are spelled out: those as frequent as the last one chosen.
+    # Spell only words that may be chosen: those at least as frequent as the last one chosen.
     least = np.partition(counts[candidates], candidates.size - size)[candidates.size - size]
     candidates = candidates[counts[candidates] >= least]
     words = spell(candidates)
@@ -169,7 +169,7 @@ def choose_words(
 
 
 def min_count_of(as_often: Callable[[int], int], reading: Reading) -> int:
-    """Return how often a word must occur; `as_often` says how many words occur at least so often.
+    """Return `min_count`, resolved; ``as_often(n)`` is how many words occur at least n times.
 
     >>> from qwem.corpus.reading import Reading
     >>> min_count_of(lambda least: 6000 // least, Reading(vocab_size=2_000))
@@ -185,19 +185,19 @@ def min_count_of(as_often: Callable[[int], int], reading: Reading) -> int:
 
 
 def close_spellings(word: str, index: Mapping[str, int], count: int = 3) -> list[str]:
-    """Return known words that are spelled almost like `word`.
+    """Return known words whose spelling is close to `word`.
 
-    First come words that differ by one letter, or by two that are swapped, the most frequent first.
-    If there are none, the nearest of the most frequent words.
+    These are the words that differ by one letter or by two swapped letters, the most frequent
+    first. If there are none, they are the nearest of the most frequent words.
 
     Parameters
     ----------
     word
-        A word that is not known.
+        An unknown word.
     index
-        The known words and their places, the most frequent first.
+        The known words and their indices, the most frequent first.
     count
-        How many to return at most.
+        The largest number of words to return.
 
     >>> close_spellings("kinq", {"the": 0, "king": 1, "kin": 2, "queen": 3})
     ['king', 'kin']
