@@ -308,7 +308,7 @@ def test_sums_grow_from_32_to_64_bits_instead_of_wrapping() -> None:
         ({"window": 1, "weights": [-1]}, "`weights` must be whole numbers from 0 to"),
         ({"window": 1, "weights": [0.5]}, "`weights` must be whole numbers from 0 to"),
         ({"subsample": 0.0}, "subsample must lie between"),
-        ({"draws": 2}, "need `subsample`"),
+        ({"draws": 2}, "without `subsample`"),
         ({"seed": -1}, "seed must be"),
         ({"slots": "sideways"}, "must be one of 'adjacent', 'sides', 'near-far', 'symmetric'"),
         ({"slots": []}, "needs at least one slot"),

@@ -1,4 +1,4 @@
-"""Corpus → Cooccurrence: how often words meet, counted exactly."""
+"""From `Corpus` to `Cooccurrence`: exact counts of how often words occur together."""
 
 from qwem.cooccurrence.contexts import context_matrix
 from qwem.cooccurrence.cooccurrence import Cooccurrence

@@ -1,7 +1,8 @@
-"""Counting a corpus: chunks of it, one after another, each by all threads.
+"""Counting a corpus, chunk by chunk, each with all threads.
 
-Whatever the threads, the chunks and the memory, the same integers are added, so the result is the
-same. Where memory is short, chunks are smaller and their counts go to sorted rows on disk.
+The same integers are added for any number of threads, size of chunks and amount of memory, so the
+result is the same. If memory is short, chunks are smaller and their counts are written to disk as
+sorted rows.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class ChunkReader:
         for block in blocks(len(tokens), most=chunk_tokens):
             if tokens[block].max() > self.words:  # the kernels don't check
                 raise CountError(
-                    "The corpus has ids of words it doesn't know; encode the text again."
+                    "The corpus has token ids outside its vocabulary; encode the text again."
                 )
             cuts = even_cuts(block.start, block.stop, self.threads)
 
@@ -112,7 +113,7 @@ class ChunkReader:
         parts, numbers = list(pairwise(cuts.tolist())), range(self.threads)
         documents = np.diff(np.searchsorted(offsets, cuts, side="right"))
         room = window + np.concatenate(([0], np.cumsum(np.diff(cuts) + window * documents)))
-        dtype = id_dtype(self.words + 1)  # a gap has the number after the last word's
+        dtype = id_dtype(self.words + 1)  # one more for gaps
         stream = self.memory("stream", int(room[-1]) + window, dtype)
         found = np.zeros((self.threads, self.words + 1), np.int64)
 
@@ -136,11 +137,11 @@ class ChunkReader:
         return Chunk(stream, positions, starts)
 
     def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Return what `work` makes of each item, with all threads."""
+        """Return the results of `work` for all items, using all threads."""
         return list(self._pool.map(work, items))
 
     def memory(self, name: str, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return an array of this size, in the memory that had this name before if it is enough."""
+        """Return an array of this size, reusing the memory of this name if it is large enough."""
         found = self._memory.get(name)
         if found is None or found.size < size or found.dtype != dtype:
             self._memory.pop(name, None)
@@ -152,14 +153,14 @@ CHUNK_TOKENS = 1 << 26
 """Tokens per chunk: a chunk takes less than a gigabyte."""
 
 HEAD_WORDS = 10_000
-"""How many words may have a dense matrix of their own. They make up nearly all of a text, and
-counting into dense rows is several times faster; pairs with a rarer word are counted from that
-word's side into sparse rows."""
+"""The most words whose mutual counts are kept in a dense matrix. They make up nearly all of a text,
+and counting into dense rows is several times faster. A pair with a rarer word is counted in the
+sparse row of the rarer word."""
 
 MOST_CELLS = 2**31 - 1
-"""Words × contexts that can be numbered."""
+"""The largest number of words × contexts."""
 
-_ENTRIES_PER_TOKEN = 4  # of that matrix, at most: filling it must not take longer than counting
+_ENTRIES_PER_TOKEN = 4  # the most entries of that matrix, so that filling it takes little time
 
 _TASKS = 64
 
@@ -170,7 +171,7 @@ class Counts(NamedTuple):
     pairs: tuple[PairCounts, ...]
     words: NDArray[np.int64]
     length: int
-    """How many words the text has, before any is dropped by subsampling."""
+    """The number of words in the text, before subsampling."""
 
 
 def count_pairs(
@@ -182,11 +183,11 @@ def count_pairs(
     *,
     rough: bool = False,
 ) -> Counts:
-    """Count all pairs of a text in some slots, in one pass.
+    """Count all pairs of a text in the given slots, in one pass.
 
-    `working_memory` is what counting may use in addition to its result, in bytes: by default, all
-    that is available. With `rough`, the size of the result is not estimated from a sample, even if
-    it seems too large without.
+    `working_memory` is the memory that counting may use in addition to its result, in bytes; by
+    default, all that is available. With `rough`, the size of the result is never estimated from a
+    sample of the text.
     """
     counter = _Counter(corpus, tuple(slots), subsampling, thread_count())
     return counter.run(chunk_tokens, working_memory, rough)
@@ -196,11 +197,11 @@ class SlotTable(NamedTuple):
     """Slots as the kernels take them: arrays with one row per slot."""
 
     weights: NDArray[Any]
-    """What a pair counts for, by slot and distance."""
+    """The weight of a pair, by slot and distance."""
     spans: NDArray[np.int64]
-    """From which distance to which a slot has pairs; distance 1 is 0 here."""
+    """The range of distances of each slot; distance 1 is 0 here."""
     sides: NDArray[np.int64]
-    """The channels of what comes after a word and before it: one channel if symmetric."""
+    """The channels for words after and before a word; the same channel if symmetric."""
     channels: int
 
     @classmethod
@@ -227,19 +228,19 @@ class SlotTable(NamedTuple):
 
     @property
     def directed(self) -> NDArray[np.bool_]:
-        """Which slots tell left from right."""
+        """Which slots distinguish left from right."""
         directed: NDArray[np.bool_] = self.sides[:, 0] != self.sides[:, 1]
         return directed
 
 
 class _Plan(NamedTuple):
-    """How to count within the memory there is."""
+    """How to count within the available memory."""
 
     head: int
-    """How many words' mutual counts are kept dense."""
+    """The number of words whose mutual counts are kept dense."""
     chunk_tokens: int
     buffer_entries: int | None
-    """Entries to collect before they are written to disk; None where all stays in memory."""
+    """Entries to collect before they are written to disk; None if all stay in memory."""
 
 
 class _Counter:
@@ -293,7 +294,7 @@ class _Counter:
                 elif self.head < self.words:
                     tail = self._count_tail(chunk, tail)
                 bar.update(int(chunk.starts[-1] - chunk.starts[self.head]))
-            del self.reader  # and with it the memory of a chunk
+            del self.reader  # frees the memory of a chunk
             if plan.buffer_entries is not None:
                 tail = on_disk.total()
             pairs = tuple(self._pairs(head, tail, slot) for slot in range(len(self.slots)))
@@ -311,7 +312,7 @@ class _Counter:
         return PairCounts.from_exact(assemble(matrix, tail, channels, self.pool, self.threads))
 
     def _choose_width(self, occurrences: NDArray[np.int64]) -> np.dtype[Any]:
-        """Return a type that holds any count there can be."""
+        """Return an integer type that can hold the largest possible count."""
         most = max(sum(slot.weights or ()) for slot in self.slots)
         largest = int(occurrences.max(initial=0)) * 2 * most
         if largest >= 2**63:
@@ -321,7 +322,7 @@ class _Counter:
         return np.dtype(np.uint32 if largest < 2**32 else np.uint64)
 
     def _estimate(self, occurrences: NDArray[np.int64], rough: bool) -> float:
-        """Estimate the number of pairs: from a sample of the text, if many are to be expected."""
+        """Estimate the number of pairs, from a sample of the text if they may not fit in memory."""
         pairs = self._expected_pairs(occurrences)
         if rough or 2 * self._result_bytes(pairs) <= available_memory():
             return pairs
@@ -329,7 +330,7 @@ class _Counter:
         return float(sampled[-1])
 
     def _expected_pairs(self, occurrences: NDArray[Any]) -> float:
-        """Estimate the number of entries of all slots together, of words in random order."""
+        """Estimate the number of entries of all slots together if words were in random order."""
         reach = np.diff(self.table.spans).ravel() * np.where(self.table.directed, 1, 2)
         return sum(expected_pairs(occurrences, int(each)) for each in reach)
 
@@ -342,7 +343,7 @@ class _Counter:
         return pairs >= DENSE_COUNTS_SHARE * len(self.slots) * self.words**2
 
     def _plan(self, pairs: float, chunk_tokens: int, working_memory: int | None) -> _Plan:
-        """Choose what fits in memory; refuse what would not, even with the help of the disk."""
+        """Choose a plan that fits in memory; refuse if the result itself would not fit."""
         size, entry, result = self.words, self.dtype.itemsize, self._result_bytes(pairs)
         require_memory(
             result,
@@ -358,7 +359,7 @@ class _Counter:
         slots = len(self.slots)
         worthwhile = math.isqrt(_ENTRIES_PER_TOKEN * len(self.corpus.tokens) // slots)
         head = min(size, math.isqrt(HEAD_WORDS**2 // slots), worthwhile)
-        # Apart from the result: the dense part, a chunk, and the rest, of symmetric slots half.
+        # Besides the result: the dense part, a chunk, and sparse rows (half, if all are symmetric).
         rest = result if any(slot.directed for slot in self.slots) else result // 2
         if slots * entry * head**2 + chunk_tokens * per_token + rest <= working_memory:
             return _Plan(head, chunk_tokens, None)
@@ -369,7 +370,7 @@ class _Counter:
     def _require_disk(
         self, occurrences: NDArray[np.int64], pairs: float, chunk_tokens: int
     ) -> None:
-        """Refuse to count if the rows would not fit on the disk. They have each pair once."""
+        """Refuse to count if the rows would not fit on disk; a symmetric pair is stored once."""
         chunks = self.draws * -(-len(self.corpus.tokens) // chunk_tokens)
         per_chunk = self._expected_pairs(occurrences / max(1, chunks))
         half = 1 if any(slot.directed for slot in self.slots) else 2
@@ -386,7 +387,7 @@ class _Counter:
             yield from self.reader.chunks(chunk_tokens, self.limits, key)
 
     def _count_head(self, chunk: Chunk, head: NDArray[Any], bar: Progress) -> None:
-        """Add, for each of the first words, which of them follow it."""
+        """Add the counts of words of the head that follow words of the head."""
         from qwem.cooccurrence import kernels
 
         stream, starts = chunk.stream, chunk.starts[: self.head + 1]
@@ -404,9 +405,9 @@ class _Counter:
             bar.update(int(starts[last] - starts[first]))
 
     def _count_tail(self, chunk: Chunk, before: Rows) -> Rows:
-        """Return each rarer word's neighbours of equal or higher frequency.
+        """Return the neighbours of equal or higher frequency of each word after the head.
 
-        That adds to what was counted `before`.
+        The counts are added to those `before`.
         """
         most = self._most_entries(chunk, before.lengths)
         rows = Rows.with_room(len(most), int(most.sum()), self.dtype)
@@ -414,7 +415,7 @@ class _Counter:
         return rows
 
     def _count_to_disk(self, chunk: Chunk, buffer_entries: int) -> Rows:
-        """Return what `_count_tail` does for this chunk alone, on disk."""
+        """Return the rows of `_count_tail` for this chunk alone, on disk."""
         most = self._most_entries(chunk, 0)
         before = Rows.with_room(len(most), 0, self.dtype)
         writer = RowWriter(self.dtype)
@@ -434,7 +435,7 @@ class _Counter:
     def _count_rows(
         self, chunk: Chunk, before: Rows, rows: Rows, most: NDArray[np.int64], skipped: int
     ) -> None:
-        """Fill rows after the head, without the first `skipped`, given the most entries of each."""
+        """Fill rows after the head and `skipped` more; row r has at most ``most[r]`` entries."""
         from qwem.cooccurrence import kernels
 
         ends = np.concatenate(([0], np.cumsum(most)))

@@ -1,4 +1,4 @@
-"""Sparse rows, in memory and on disk: sums, differences, transposes and other orders of them."""
+"""Sparse rows, in memory and on disk: add, subtract, transpose and reorder them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 _COLUMN_BLOCKS = 32
-_RUN_ENTRIES = 1 << 22  # of rows that are worked on together, about
+_RUN_ENTRIES = 1 << 22  # approximate entries of the rows that one task works on
 _TILE = 64
 
 
 class Rows(NamedTuple):
-    """Sparse rows with room between them: row r has `lengths[r]` entries from `starts[r]` on."""
+    """Sparse rows, not necessarily contiguous: row r has `lengths[r]` entries from `starts[r]`."""
 
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
@@ -36,13 +36,13 @@ class Rows(NamedTuple):
 
     @classmethod
     def with_room(cls, rows: int, entries: int, dtype: np.dtype[Any]) -> Rows:
-        """Return empty rows with room for so many entries, which takes memory only as it fills."""
+        """Return empty rows with room for `entries`; the room takes memory only as it is filled."""
         zeros = np.zeros((2, rows), np.int64)
         return cls(zeros[0], zeros[1], np.empty(entries, np.int32), np.empty(entries, dtype))
 
     @classmethod
     def of(cls, matrix: Matrix, first: int, last: int) -> Rows:
-        """Return the rows `first` to `last` of a matrix; those of a sparse one are not copied."""
+        """Return rows `first` to `last` of a matrix; rows of a sparse matrix are not copied."""
         if isinstance(matrix, np.ndarray):
             matrix = compress(np.ascontiguousarray(matrix[first:last]), 1)
             first, last = 0, matrix.shape[0]
@@ -73,7 +73,7 @@ class Rows(NamedTuple):
         return rest._without_room()
 
     def _without_room(self) -> Rows:
-        """Return rows without the room after the last, which may hold anything."""
+        """Return the rows without the unused room after the last."""
         size = self.size
         return self._replace(columns=self.columns[:size], values=self.values[:size])
 
@@ -83,7 +83,7 @@ class Rows(NamedTuple):
         return int(self.lengths.sum())
 
     def tocsr(self, columns: int) -> sparse.csr_array:
-        """Return rows that follow each other without gaps as a CSR matrix."""
+        """Return contiguous rows as a CSR matrix."""
         indptr = row_ends(self.lengths)
         stored = self.columns[: indptr[-1]].astype(indptr.dtype, copy=False)
         parts = self.values[: indptr[-1]], stored, indptr
@@ -93,12 +93,12 @@ class Rows(NamedTuple):
 
 
 def too_large() -> CountError:
-    """Return the error of counts that 63 bits can't hold."""
+    """Return the error for counts that don't fit in 63 bits."""
     return CountError("The sum of these counts would reach 2^63, beyond what they can hold.")
 
 
 def not_a_part() -> CountError:
-    """Return the error of counts that are larger than those they are subtracted from."""
+    """Return the error for counts that are larger than those they are subtracted from."""
     return CountError("The counts to subtract are not a part of these: some are larger.")
 
 
@@ -109,17 +109,17 @@ def runs_of(lengths: NDArray[Any], threads: int) -> list[tuple[int, int]]:
 
 
 def lengths_of(matrix: Matrix) -> NDArray[np.int64]:
-    """Return how many entries each row has; of a dense matrix, its columns."""
+    """Return the number of stored entries of each row; all columns, if the matrix is dense."""
     if isinstance(matrix, np.ndarray):
         return np.full(len(matrix), matrix.shape[1], np.int64)
     return np.diff(matrix.indptr).astype(np.int64)
 
 
 def moved_rows(matrix: Matrix, places: NDArray[np.int64], source: NDArray[np.int64]) -> Rows:
-    """Return rows of a matrix with its columns in other places.
+    """Return rows of a matrix with rows and columns reordered.
 
-    ``source[r]`` is the row of the matrix that becomes row r, or −1 for an empty one; ``places[j]``
-    is the new column of column j, or −1 where that is left out.
+    ``source[r]`` is the row of the matrix that becomes row r, or −1 for an empty row;
+    ``places[j]`` is the new column of column j, or −1 to leave it out.
     """
     known = np.flatnonzero(source >= 0)
     block = matrix[source[known]]
@@ -139,13 +139,13 @@ def moved_rows(matrix: Matrix, places: NDArray[np.int64], source: NDArray[np.int
 
 
 def row_ends(lengths: NDArray[Any]) -> NDArray[Any]:
-    """Return where the rows of a CSR matrix begin and end, in the smallest type SciPy takes."""
+    """Return the `indptr` of a CSR matrix, in the smallest type that SciPy accepts."""
     ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     return ends.astype(np.int32 if ends[-1] < 2**31 else np.int64)
 
 
 def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
-    """Return a dense matrix as CSR; SciPy's own way takes several times the memory and time."""
+    """Return a dense matrix as CSR; SciPy's own conversion takes several times as much."""
     from qwem.cooccurrence import kernels
 
     runs = cut_evenly(np.arange(len(matrix) + 1), 4 * threads)
@@ -164,7 +164,7 @@ def join_rows(
     columns: int,
     threads: int,
 ) -> sparse.csr_array:
-    """Return the matrix whose rows `work` makes, a run (first row, row after the last) at a time.
+    """Return the matrix of the rows that `work` returns for each run (first row, row after last).
 
     Runs are freed as they are copied, so that the result is in memory only once.
     """
@@ -201,7 +201,7 @@ def transposed_rows(matrix: sparse.csr_array, ends: NDArray[Any], first: int, la
 
 
 def column_ends(matrix: sparse.csr_array) -> NDArray[np.int64]:
-    """Return where each column would begin and end if the columns were stored in turn."""
+    """Return the `indptr` that the columns would have in CSC form."""
     return np.concatenate(([0], np.cumsum(np.bincount(matrix.indices, minlength=matrix.shape[1]))))
 
 
@@ -227,7 +227,7 @@ def symmetrize(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
 
 
 def add_transpose(matrix: NDArray[Any], pool: ThreadPoolExecutor) -> None:
-    """Replace a dense matrix C by C + Cᵀ, which its type must hold."""
+    """Replace a dense matrix C by C + Cᵀ; its type must be able to hold the sums."""
     from qwem.cooccurrence import kernels
 
     size = len(matrix)
@@ -247,11 +247,11 @@ def assemble(
 ) -> sparse.csr_array:
     """Return the matrix of one slot, whose first rows and columns are `head`.
 
-    The rows of `below` are those after, up to the diagonal. They have a column for each word and
-    channel. `channels` is the number of these, the channel whose entries stand in the row they are
-    in, and the one whose entries stand in the row of their column (the same if the matrix is
-    symmetric). A row of the result is what `head` or `below` has of it, then what `below` has of
-    its column: nothing needs sorting or merging.
+    `below` has the other rows, up to the diagonal, with a column for each word and channel.
+    `channels` is the number of channels, the channel whose entries belong to their own row, and the
+    channel whose entries belong to the row of their column (the same if the matrix is symmetric). A
+    row of the result is the row of `head` or `below`, followed by the column of `below`, so nothing
+    needs sorting or merging.
     """
     from qwem.cooccurrence import kernels
 
@@ -291,11 +291,11 @@ def assemble(
     return matrix
 
 
-_SIMILAR = 1.5  # how many times as large as the next those are that are added to it
+_SIMILAR = 1.5  # two parts are added if the first is at most this many times as large
 
 
 class RowWriter:
-    """Writes rows to disk in order, a block of them at a time."""
+    """Writes rows to disk in order, block by block."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self._dtypes = (np.dtype(np.int32), dtype)
@@ -329,9 +329,10 @@ class RowWriter:
 
 
 class DiskRows:
-    """The rows of several chunks, added two at a time whenever the last two are of similar size.
+    """The sum of the rows of several chunks, on disk.
 
-    Each entry is thus rewritten about as often as the number of chunks can be halved.
+    The last two parts are added whenever they are of similar size. So an entry is rewritten about
+    log₂(number of chunks) times.
     """
 
     def __init__(self, rows: int, dtype: np.dtype[Any], buffer_entries: int) -> None:
@@ -341,7 +342,7 @@ class DiskRows:
         self._parts: list[Rows] = []
 
     def add(self, rows: Rows) -> None:
-        """Take the rows of the next chunk, and add up what is due."""
+        """Add the rows of the next chunk."""
         self._parts.append(rows)
         sizes = [len(rows.columns) for rows in self._parts]
         while len(sizes) > 1 and sizes[-2] <= _SIMILAR * sizes[-1]:
@@ -349,7 +350,7 @@ class DiskRows:
             sizes = [len(rows.columns) for rows in self._parts]
 
     def total(self) -> Rows:
-        """Return the sum of all."""
+        """Return the sum of all chunks."""
         while len(self._parts) > 1:
             self._merge_last_two()
         return self._parts[0] if self._parts else Rows.with_room(self._rows, 0, self._dtype)
@@ -368,7 +369,7 @@ class DiskRows:
 
 
 def most_entries(chunks: int, per_chunk: float, total: float) -> float:
-    """Return how many entries are on disk at a time, at most, while rows are added up.
+    """Return the largest number of entries that are on disk at once while rows are added up.
 
     The sum of k chunks has at most k times the entries of one chunk, and at most those of the
     result.
@@ -395,6 +396,6 @@ def most_entries(chunks: int, per_chunk: float, total: float) -> float:
 
 
 def row_blocks(most: NDArray[np.int64], buffer_entries: int) -> Iterator[tuple[int, int]]:
-    """Yield blocks (first row, row after the last) of about `buffer_entries` entries."""
+    """Yield blocks (first row, row after last) of about `buffer_entries` entries."""
     ends = np.concatenate(([0], np.cumsum(most)))
     yield from cut_evenly(ends, -(-int(ends[-1]) // max(1, buffer_entries)) or 1)

@@ -1,4 +1,4 @@
-"""Contexts: words × (word, slot, side), in memory and in files, and the usage of words."""
+"""Matrices of words × contexts (word, slot and side), saved rows of them, and word usage."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ Side = TypeVar("Side")
 
 
 def context_sides(counts: Cooccurrence) -> tuple[sparse.csr_array, ...]:
-    """Return words × words for each kind of context that a word has.
+    """Return one matrix of words × words for each kind of context.
 
-    A directed slot has two kinds, in this order: what comes after the word (R), and what comes
-    before it (Rᵀ). A symmetric one has a single kind.
+    A directed slot has two kinds, in this order: words after the word (R), and words before it
+    (Rᵀ). A symmetric slot has one.
     """
     sides: list[sparse.csr_array] = []
     for slot, pairs in zip(counts.slots, counts.matrices, strict=True):
@@ -48,7 +48,7 @@ def context_sides(counts: Cooccurrence) -> tuple[sparse.csr_array, ...]:
 
 
 def mirrored(sides: Sequence[Side], slots: Sequence[Slot]) -> tuple[Side, ...]:
-    """Return the sides of words as those of contexts: before and after change places."""
+    """Return the sides as seen from the contexts: before and after are swapped."""
     found: list[Side] = []
     for slot in slots:
         found += reversed(sides[len(found) : len(found) + slot.contexts])
@@ -56,7 +56,7 @@ def mirrored(sides: Sequence[Side], slots: Sequence[Slot]) -> tuple[Side, ...]:
 
 
 def context_matrix(counts: Cooccurrence) -> sparse.csr_array:
-    """Return how often each word is seen in each context: words × contexts.
+    """Return how often each word occurs in each context: words × contexts.
 
     With K contexts per word, column K·j + k is context k of word j, so that the contexts of
     frequent words come first. A directed slot gives two contexts, in this order: j comes after the
@@ -88,7 +88,7 @@ def context_matrix(counts: Cooccurrence) -> sparse.csr_array:
 
 KIND = "usage"
 KEPT = 10
-"""How many words are kept on each side of a word."""
+"""The number of words kept on each side of a word."""
 
 _ARRAYS = "usage.safetensors"
 _BLOCK_ENTRIES = 1 << 22
@@ -96,7 +96,7 @@ _BLOCK_ENTRIES = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Usage:
-    """How often words occur, and the words that each occurs with more often than by chance.
+    """How often each word occurs, and its collocates: words it occurs with more than by chance.
 
     >>> from qwem import Cooccurrence, Corpus
     >>> corpus = Corpus.from_documents(["new york", "in new york"] * 9)
@@ -109,20 +109,20 @@ class Usage:
     frequencies: NDArray[np.int64]
     """How often each word occurs in the text."""
     words: NDArray[np.int32] = field(repr=False)
-    """For each word the indices of `KEPT` words before it and as many after it; −1 for none."""
+    """For each word, the indices of `KEPT` words before it and as many after it; −1 for none."""
     ratios: NDArray[np.float32] = field(repr=False)
-    """How many times more often than by chance each of these pairs was counted."""
+    """The count of each of these pairs, divided by the count expected by chance."""
     directed: bool = True
-    """Whether the counts tell left from right; otherwise both sides are the same."""
+    """Whether the counts distinguish left from right; otherwise both sides are the same."""
 
     @classmethod
     def of(cls, counts: Cooccurrence, frequencies: Array, *, collocates: bool = True) -> Usage:
         """Return the usage of words in a text, from its counts.
 
         Pairs are ordered by O ln(O/E), the main term of the log-likelihood ratio (Dunning 1993),
-        where O is the count and E what chance would give. Counts are those of the slots that tell
-        left from right, such as adjacent words, and of the whole window if none does, weighted by
-        distance. Without `collocates` only frequencies are kept, as from pairs on a cluster.
+        where O is the count and E the count expected by chance. The counts are those of the
+        directed slots, such as adjacent words, or of the whole window if no slot is directed,
+        weighted by distance. Without `collocates` only frequencies are kept.
         """
         from qwem.cooccurrence.kernels import keep_best
 
@@ -190,14 +190,14 @@ _CSR = ("indptr", "indices", "data")
 
 
 class CountRows(NamedTuple):
-    """Some rows of counts, of every context."""
+    """A block of rows of counts, for every kind of context."""
 
     sides: tuple[sparse.csr_array[Any], ...]
     word_counts: NDArray[np.int64]
 
     @property
     def symmetric(self) -> sparse.csr_array[Any]:
-        """These rows of the symmetric counts: the sum over contexts."""
+        """These rows of the symmetric counts: the sum over all kinds of context."""
         columns = self.sides[0].shape[1]
         rows = (Rows.of(side, 0, side.shape[0]) for side in self.sides)
         return reduce(add, rows).tocsr(columns)
@@ -212,12 +212,12 @@ def save_rows(counts: Cooccurrence, output: str | os.PathLike[str]) -> None:
 def add_rows(
     paths: Sequence[str | os.PathLike[str]], first: int, last: int, output: str | os.PathLike[str]
 ) -> None:
-    """Save the rows from `first` to `last` of a sum of saved rows."""
+    """Add saved rows, and save rows `first` to `last` of the sum."""
     _write(output, saved_rows(paths, first, last), first, *saved_sources(paths))
 
 
 def saved_rows(paths: Sequence[str | os.PathLike[str]], first: int, last: int) -> CountRows:
-    """Return the rows from `first` to `last` of a sum of saved rows; no others are read."""
+    """Return rows `first` to `last` of the sum of saved rows, reading only these."""
     parts = [
         artefact.load(path, ROWS_KIND, lambda saved: _read(saved, first, last)) for path in paths
     ]
@@ -235,9 +235,9 @@ def counts_of_rows(
     slots: tuple[Slot, ...],
     sources: Sequence[dict[str, Any]],
 ) -> Cooccurrence:
-    """Return the counts whose rows are those of all parts in turn."""
+    """Return counts made of consecutive blocks of rows."""
     occurrences = np.concatenate([part.word_counts for part in parts])
-    own = np.cumsum([0, *(slot.contexts for slot in slots)])[:-1]  # what comes after a word
+    own = np.cumsum([0, *(slot.contexts for slot in slots)])[:-1]  # the sides of words after
     return Cooccurrence(
         Vocabulary(tuple(words), occurrences),
         tuple(

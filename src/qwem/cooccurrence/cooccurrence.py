@@ -1,4 +1,4 @@
-"""Cooccurrence: how often words meet, the result of the co-occurrence room."""
+"""`Cooccurrence`: exact counts of words and of pairs of words."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ WORDS = "words.txt"
 
 @dataclass(frozen=True, eq=False)
 class Cooccurrence:
-    """Weighted counts of pairs of words in slots of distances, and word counts: integers, exact.
+    """Exact integer counts of words, and of pairs of words weighted by distance, in slots.
 
-    The same corpus gives the same bits whatever the number of threads, chunks or parts, and sums
-    and differences are exact. Words stand in the order of their vocabulary.
+    The same corpus gives the same bits for any number of threads, chunks or parts, and sums and
+    differences are exact. Rows and columns are in the order of the vocabulary.
 
     >>> from qwem import Corpus
     >>> counts = Cooccurrence.count(Corpus.from_documents(["a b a c"]), window=2)
@@ -57,10 +57,10 @@ class Cooccurrence:
     """The words, in the order of the corpus, and how often each was counted here. In a part of a
     corpus, or after subsampling, that is less often than in the corpus."""
     matrices: tuple[PairCounts, ...]
-    """One matrix per slot. Row i of a directed one counts what comes after word i; a symmetric one
-    counts what stands around it."""
+    """One matrix per slot. Row i counts the words after word i if the slot is directed, and the
+    words on both sides of it if the slot is symmetric."""
     slots: tuple[Slot, ...] = (Slot(None, directed=False),)
-    """Which distances each matrix counts, and what a pair counts for."""
+    """The distances that each matrix counts, and the weight of a pair at each."""
     sources: tuple[dict[str, Any], ...] = field(default=())
     """What was counted and how: one entry for each part added (or, with sign −1, subtracted)."""
 
@@ -91,26 +91,27 @@ class Cooccurrence:
         Parameters
         ----------
         corpus
-            What to count.
+            The text to count.
         window
-            How far a window reaches to either side (the paper's L is twice that).
+            The number of words on each side of a word (the paper's L is twice that).
         weights
-            What a pair at distance j counts for: ``"dynamic"``, window + 1 − j (in proportion to
-            how often word2vec's windows of random size contain it); ``"flat"``, 1; or a weight for
-            each distance.
+            The weight of a pair at distance j: ``"dynamic"``, window + 1 − j (in proportion to how
+            often word2vec's windows of random size contain it); ``"flat"``, 1; or a weight for each
+            distance.
         slots
-            Which pairs are counted apart: ``"sides"``, those to the left of a word and those to its
-            right; ``"near-far"``, adjacent words apart from the others too; ``"adjacent"``, the
-            word to the left, the word to the right, and all others; ``"symmetric"``, none; or slots
-            of your own, each a `Slot`, or its weights by distance, such as ``[(1,), (0, 1)]`` for
-            the words next to a word and those after them (`window` and `weights` are not used
-            then).
+            Which pairs are counted separately. ``"sides"``: words to the left and words to the
+            right. ``"near-far"``: the same, with adjacent words separate from the others.
+            ``"adjacent"``: the word to the left, the word to the right, and all others.
+            ``"symmetric"``: all pairs together. Or slots of your own, each a `Slot`, or its weights
+            by distance, such as ``[(1,), (0, 1)]`` for words at distance 1 and words at distance 2
+            (then `window` and `weights` are not used).
         subsample
             word2vec's threshold t for frequent words, such as 1e-3: a word of relative frequency f
-            is kept with probability min(1, √(t/f) + t/f), and windows close over what is dropped.
+            is kept with probability min(1, √(t/f) + t/f). The neighbours of a dropped word move
+            together.
         seed, draws
             Subsampling is random, but whether a token is kept depends only on the seed, its
-            document and its position; `draws` such subsamples are added up.
+            document and its position. The counts of `draws` such subsamples are added.
 
         >>> from qwem import Corpus
         >>> Cooccurrence.count(Corpus.from_documents(["to be or not to be"]), window=5)["to", "be"]
@@ -127,7 +128,8 @@ class Cooccurrence:
             subsampling = Subsampling(subsample, seed, draws)
         if draws < 1 or (draws > 1 and subsampling is None):
             raise SettingError(
-                f"`draws` counts subsamples: {draws} of them need `subsample`, and at least one."
+                "`draws`, the number of subsamples, must be at least 1, and 1 without `subsample`, "
+                f"not {draws}."
             )
         if not 0 <= seed < 2**63:
             raise SettingError(f"seed must be a non-negative 63-bit integer, not {seed}.")
@@ -152,11 +154,11 @@ class Cooccurrence:
         weights: Sequence[int] | None = None,
         directed: bool = False,
     ) -> Cooccurrence:
-        """Take your own counts: a matrix of integers, dense or SciPy sparse.
+        """Return your own counts, given as a matrix of integers, dense or SciPy sparse.
 
-        It is symmetric or, if `directed`, has in row i how often each word comes after word i.
-        Words are put in order of frequency, their rows and columns with them. Without
-        `word_counts`, a word's count is the sum of its row (and column, if directed).
+        The matrix is symmetric or, if `directed`, row i says how often each word comes after word
+        i. Words, rows and columns are sorted by frequency. Without `word_counts`, a word's count is
+        the sum of its row (and column, if directed).
 
         >>> Cooccurrence.from_matrix(["cat", "dog"], [[0, 3], [3, 2]]).vocabulary.words
         ('dog', 'cat')
@@ -183,17 +185,17 @@ class Cooccurrence:
 
     @property
     def weights(self) -> tuple[int, ...] | None:
-        """The weight of a pair by its distance, in all slots together; None where unknown."""
+        """The weight of a pair by its distance, in all slots together; None if unknown."""
         return sum_of_weights(self.slots)
 
     @property
     def window(self) -> int | None:
-        """How far a window reaches to either side; None where unknown."""
+        """The number of words on each side of a word; None if unknown."""
         return None if self.weights is None else len(self.weights)
 
     @cached_property
     def symmetric(self) -> PairCounts:
-        """How often each two words meet, in either order: the sum of all slots and transposes."""
+        """How often two words occur together, in either order: the sum of all slots."""
         total: dict[bool, PairCounts] = {}
         for slot, matrix in zip(self.slots, self.matrices, strict=True):
             known = total.get(slot.directed)
@@ -205,23 +207,23 @@ class Cooccurrence:
 
     @property
     def contexts_per_word(self) -> int:
-        """How many contexts each word gives: two per directed slot, one per symmetric one."""
+        """The number of contexts per word: two per directed slot, one per symmetric slot."""
         return sum(slot.contexts for slot in self.slots)
 
     @property
     def pair_sums(self) -> NDArray[np.uint64]:
-        """How many pairs each word is in: the row sums of `symmetric`, without making it."""
+        """The number of pairs with each word: the row sums of `symmetric`, without computing it."""
         sums = np.zeros(len(self.vocabulary), np.uint64)
         for slot, matrix in zip(self.slots, self.matrices, strict=True):
             sums += _around(matrix, slot.directed)
         return sums
 
     def after(self, word: str) -> NDArray[np.uint64]:
-        """Return how often each word comes after `word`, in the slots that tell."""
+        """Return how often each word comes after `word`, in the directed slots."""
         return self._beside(word, 0)
 
     def before(self, word: str) -> NDArray[np.uint64]:
-        """Return how often each word comes before `word`, in the slots that tell."""
+        """Return how often each word comes before `word`, in the directed slots."""
         return self._beside(word, 1)
 
     def _beside(self, word: str, axis: int) -> NDArray[np.uint64]:
@@ -239,7 +241,7 @@ class Cooccurrence:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the words and all counts: equal for equal counts, however they came about."""
+        """A hash of the words and all counts: equal counts have equal fingerprints."""
         digest = hashlib.sha256("\n".join(self.vocabulary.words).encode("utf-8", "surrogatepass"))
         digest.update(repr(self.slots).encode())
         for name, array in self._arrays().items():
@@ -271,7 +273,7 @@ class Cooccurrence:
         return f"Cooccurrence({self.vocabulary!r}, {matrices}, window {window})"
 
     def __add__(self, other: Cooccurrence) -> Cooccurrence:
-        """Return the counts of both together; they need the same words in the same order."""
+        """Return the sum of both counts; they need the same words in the same order."""
         self._require_same_slots(other, "added")
         if self.vocabulary.words != other.vocabulary.words:
             raise CountError(
@@ -281,7 +283,7 @@ class Cooccurrence:
         return self.merge([self, other])
 
     def __sub__(self, other: Cooccurrence) -> Cooccurrence:
-        """Return the counts without a part of them, whose words may stand in another order."""
+        """Return the counts less a part of them, whose words may be in another order."""
         self._require_same_slots(other, "subtracted")
         if other.vocabulary.words != self.vocabulary.words:
             unknown = [
@@ -306,7 +308,7 @@ class Cooccurrence:
         )
 
     def __mul__(self, times: int) -> Cooccurrence:
-        """Return the counts of the same text `times` times over."""
+        """Return all counts multiplied by `times`, as if the text were repeated."""
         matrices = tuple(matrix * times for matrix in self.matrices)
         occurrences = _sum_of_words([self.word_counts] * times) if times else self.word_counts * 0
         return replace(
@@ -314,9 +316,9 @@ class Cooccurrence:
         )
 
     def restrict(self, vocab_size: int) -> Cooccurrence:
-        """Return the counts among the `vocab_size` most frequent words, without a recount.
+        """Return the counts among the `vocab_size` most frequent words, without counting again.
 
-        Windows are those of the larger vocabulary: a word left out still takes up its place.
+        Windows are those of the larger vocabulary: words left out still take up their places.
         """
         return replace(
             self,
@@ -327,8 +329,7 @@ class Cooccurrence:
     def reindex(self, words: Sequence[str]) -> Cooccurrence:
         """Return the counts of these words, in this order.
 
-        Words that have no counts here get zeros; words that are left out take up their places in
-        windows as before.
+        Words without counts here get zeros. Words left out still take up their places in windows.
 
         >>> counts = Cooccurrence.from_matrix(["a", "b"], [[1, 3], [3, 0]])
         >>> counts.reindex(["b", "new", "a"]).symmetric.toarray().tolist()
@@ -350,10 +351,10 @@ class Cooccurrence:
         cls,
         parts: Iterable[Cooccurrence | str | os.PathLike[str]],
     ) -> Cooccurrence:
-        """Add counts: of the same words, or of the union of their words, in order of frequency.
+        """Add counts. If their words differ, the result has all words, in order of frequency.
 
-        Parts that are paths of saved counts are read a block of rows at a time, so that the sum is
-        the only large thing in memory.
+        Saved counts, given by path, are read one block of rows at a time, so that only the sum
+        needs to fit in memory.
 
         >>> a = Cooccurrence.from_matrix(["x", "y"], [[0, 1], [1, 0]])
         >>> b = Cooccurrence.from_matrix(["z", "y"], [[0, 5], [5, 0]])
@@ -405,7 +406,7 @@ class Cooccurrence:
 
     @classmethod
     def _mapped(cls, path: str | os.PathLike[str]) -> Cooccurrence:
-        """Return saved counts whose pairs stay in their file."""
+        """Return saved counts with their pairs as memory maps."""
         return artefact.load(path, KIND, lambda saved: cls._of(saved, saved.mapped_arrays(ARRAYS)))
 
     @classmethod
@@ -425,7 +426,7 @@ class Cooccurrence:
         return arrays
 
     def _require_same_slots(self, other: Cooccurrence, verb: str) -> None:
-        """Refuse counts of other slots, which can't be `verb` (added, say) to these."""
+        """Refuse counts of other slots; `verb` is for the message, such as "added"."""
         if self.slots != other.slots:
             raise CountError(
                 f"Counts of different windows can't be {verb}: they are of "
@@ -435,12 +436,12 @@ class Cooccurrence:
 
 
 def _around(pairs: PairCounts, directed: bool) -> NDArray[np.uint64]:
-    """Return how many pairs each word is in."""
+    """Return the number of pairs with each word, on either side."""
     return pairs.row_sums + pairs.column_sums if directed else pairs.row_sums
 
 
 def _places(words: Vocabulary, vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """Return the place of each word in another vocabulary, −1 where that does not have it."""
+    """Return the index of each word in another vocabulary, or −1 if it is not there."""
     found = (vocabulary.get(word) for word in words)
     return np.array([-1 if place is None else place for place in found], dtype=np.int64)
 

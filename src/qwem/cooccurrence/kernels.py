@@ -1,10 +1,10 @@
-"""Kernels of counting and of sparse rows: plain arrays in, plain arrays out, no GIL.
+"""Kernels for counting and for sparse rows: plain arrays in, plain arrays out, no GIL.
 
-A chunk of the corpus is first laid out as a *stream*: its word ids with `window` gaps after each
-document, frequent words subsampled, so that the window of any position can be read without looking
-up where the document ends. A gap has the id `vocab_size`, one past the last word; rows have one
-more cell for it, which is thrown away. Then, for each word, its positions in the stream are walked
-and their windows added into that word's row, which stays in the cache.
+A chunk of the corpus is first laid out as a *stream*: its word ids, subsampled, with `window` gaps
+after each document. So the window of any position can be read without looking up where the document
+ends. A gap has the id `vocab_size`, one past the last word; rows have one more cell for it, which
+is discarded. Then, for each word, the windows of all its positions are added to that word's row,
+which stays in the cache.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ import numpy as np
 from qwem._internal.kernels import GOLDEN, mix, njit, prefetch
 
 AHEAD = 8
-"""How many positions ahead to prefetch: windows are scattered over the stream, and waiting for
+"""The number of positions to prefetch ahead. Windows are scattered over the stream, and waiting for
 memory would otherwise take most of the time."""
 
 
 @njit(nogil=True, cache=True)
 def is_kept(word: Any, thresholds: Any, document_key: Any, position: Any) -> Any:
-    """Return whether a token is kept, given its document's key and its position there.
+    """Return whether a token is kept, given its document's key and its position in the document.
 
-    `thresholds` has one of every word, and one of gaps that no draw reaches; or it is empty.
+    `thresholds` has one entry per word and one for gaps, which are always kept. If it is empty,
+    every token is kept.
     """
     if len(thresholds) == 0:
         return True
@@ -45,8 +46,8 @@ def fill_stream(
 ) -> Any:  # fmt: skip
     """Write the tokens from `start` to `stop` into `stream` from `at` on, and return their end.
 
-    The words that are written are counted in `occurrences`. Every token is written, and the next
-    one over it if it is not kept: a branch that can't be foreseen would take longer.
+    The words that are kept are counted in `occurrences`. Every token is written, and overwritten by
+    the next if it is not kept, because an unpredictable branch would be slower.
     """
     document = np.searchsorted(offsets, start, side="right") - 1
     while start < stop:
@@ -78,9 +79,9 @@ def fill_margins(
     tokens: Any, offsets: Any, start: Any, stop: Any, gap: Any, window: Any,
     thresholds: Any, key: Any, first_document: Any, stream: Any,
 ) -> None:  # fmt: skip
-    """Write what lies within `window` before `start` and after `stop` to the ends of `stream`.
+    """Write the `window` tokens before `start` and after `stop` to the ends of `stream`.
 
-    Where the chunk begins or ends inside a document, its first and last windows reach out of it.
+    If the chunk begins or ends inside a document, its first or last windows reach beyond it.
     """
     length = len(stream)
     for i in range(window):
@@ -110,7 +111,7 @@ def fill_margins(
 
 @njit(nogil=True, cache=True)
 def count_words(tokens: Any, start: Any, stop: Any, occurrences: Any) -> None:
-    """Count the words of a part of the text, gaps too."""
+    """Count the words of a part of the text, including gaps."""
     for t in range(start, stop):
         occurrences[tokens[t]] += 1
 
@@ -131,10 +132,10 @@ def count_rows_after(
     stream: Any, positions: Any, starts: Any, weights: Any, spans: Any, first: Any, last: Any,
     counts: Any,
 ) -> None:  # fmt: skip
-    """Add, for each word from `first` to `last`, what follows it, to the counts of each slot.
+    """Add the words that follow each word from `first` to `last` to the counts of each slot.
 
-    ``weights[s, d]`` is what a pair at distance d + 1 counts for in slot s, and is zero unless d
-    lies in ``spans[s]``.
+    ``weights[s, d]`` is the weight of a pair at distance d + 1 in slot s, which is zero unless d is
+    in the range ``spans[s]``.
     """
     slots, words = len(counts), counts.shape[2]
     window = weights.shape[1]
@@ -165,16 +166,15 @@ def count_rows_below(
 ) -> None:  # fmt: skip
     """Write each rare word's neighbours of equal or higher frequency, from `at` on.
 
-    Row r is that of word ``head + r``, and goes on from what was counted before. A neighbour has
-    `channels` columns, one for each slot and side: ``sides[s]`` are the channels of what comes
-    after the word and of what comes before it in slot s, which are the same if the slot is
-    symmetric. A word that follows itself is counted from its first place, and in a symmetric slot
-    from both.
+    Row r is that of word ``head + r``, and starts from the counts before. A neighbour has
+    `channels` columns, one for each slot and side: ``sides[s]`` are the channels of words after and
+    before the word in slot s, which are the same if the slot is symmetric. A word that follows
+    itself is counted once, from its first occurrence, and in a symmetric slot from both.
 
-    `row`, `touched` and `stretches` are all zero on entry and on return. A byte of `touched` tells
-    that one of the 8 cells of a group has been added to, a byte of `stretches` that one of 512 has,
-    so that a rare word's row need not be searched from end to end; `touched_words` and
-    `stretch_words` are the memory of these two, read 8 bytes at a time.
+    `row`, `touched` and `stretches` are all zero on entry and on return. A byte of `touched` is set
+    if one of 8 cells has been added to, a byte of `stretches` if one of 512 has, so that a rare
+    word's row need not be searched from end to end. `touched_words` and `stretch_words` are views
+    of these two, of 8 bytes at a time.
     """
     slots, window = weights.shape
     indexed = len(positions)
@@ -264,7 +264,7 @@ def subtract_rows(
     part_starts: Any, part_lengths: Any, part_columns: Any, part_values: Any,
     out_starts: Any, out_lengths: Any, out_columns: Any, out_values: Any,
 ) -> Any:  # fmt: skip
-    """Write rows less a part of them, without zeros; return whether it is a part of them."""
+    """Write rows less a part of them, without zeros; return False if some count is larger."""
     at = 0
     for r in range(len(starts)):
         out_starts[r] = at
@@ -291,7 +291,7 @@ def gather_columns(
     indptr: Any, indices: Any, data: Any, first: Any, last: Any,
     free: Any, columns: Any, values: Any,
 ) -> None:  # fmt: skip
-    """Write the columns `first` to `last` of a CSR matrix as rows, each from a `free` place on."""
+    """Write columns `first` to `last` of a CSR matrix as rows; row j starts at ``free[j]``."""
     for i in range(len(indptr) - 1):
         k, stop = indptr[i], indptr[i + 1]
         k += np.searchsorted(indices[k:stop], first)
@@ -346,7 +346,7 @@ def place_columns(
 ) -> None:  # fmt: skip
     """Write one channel of columns `first` to `last` of all rows, without the diagonal, as rows.
 
-    One block of columns at a time: the ends of so many growing rows fit in the cache.
+    It is called for one block of columns at a time, so that the ends of its rows fit in the cache.
     """
     for r in range(len(row_starts)):
         k, stop = row_starts[r], row_starts[r] + row_lengths[r]
@@ -362,7 +362,7 @@ def place_columns(
 
 @njit(nogil=True, cache=True)
 def count_entries(matrix: Any, first: Any, last: Any, lengths: Any) -> None:
-    """Count the entries of each of the dense rows `first` to `last` that are not zero."""
+    """Count the nonzero entries of each of the dense rows `first` to `last`."""
     for i in range(first, last):
         entries = 0
         for j in range(matrix.shape[1]):
@@ -374,10 +374,10 @@ def count_entries(matrix: Any, first: Any, last: Any, lengths: Any) -> None:
 def compress_rows(
     matrix: Any, first: Any, last: Any, starts: Any, ends: Any, columns: Any, values: Any
 ) -> None:
-    """Write the entries of dense rows that are not zero to their places in CSR arrays.
+    """Write the nonzero entries of dense rows to their places in CSR arrays.
 
-    Each entry is written, and a zero is then written over: a branch that can't be foreseen would
-    take longer.
+    Every entry is written, and a zero is overwritten by the next, because an unpredictable branch
+    would be slower.
     """
     for i in range(first, last):
         at, j = starts[i], 0
@@ -390,7 +390,7 @@ def compress_rows(
 
 @njit(nogil=True, cache=True)
 def add_transpose(counts: Any, first: Any, last: Any, tile: Any) -> None:
-    """Replace C by C + Cᵀ in the tiles whose row lies in rows `first` to `last`, and across."""
+    """Replace C by C + Cᵀ in rows `first` to `last` right of the diagonal, and in their mirror."""
     size = len(counts)
     for j_start in range(first, size, tile):
         j_stop = min(size, j_start + tile)
@@ -406,9 +406,9 @@ def keep_best(
     first: Any, starts: Any, columns: Any, counts: Any,
     left: Any, right: Any, total: Any, scores: Any, words: Any, ratios: Any,
 ) -> None:  # fmt: skip
-    """Put pairs that were counted more often than by chance among the best of both their words.
+    """Add pairs counted more often than by chance to the best pairs of both words.
 
-    Row i counts what comes after word ``first + i``.
+    Row i counts the words after word ``first + i``. The lists are sorted by score.
     """
     for row in range(starts.size - 1):
         word = first + row

@@ -1,4 +1,4 @@
-"""Matrices of exact integer counts, dense or sparse inside, and their algebra."""
+"""Matrices of exact integer counts, stored dense or sparse, and their algebra."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BLOCK_ENTRIES = 1 << 22
 
 
 def row_blocks(matrix: Matrix) -> list[slice]:
-    """Return slices of the rows of a matrix of bounded size."""
+    """Return slices of the rows of a matrix, each of bounded size."""
     return blocks(*matrix.shape, most=_BLOCK_ENTRIES)
 
 
@@ -52,10 +52,10 @@ def sum_matrices(
     *,
     dense: bool,
 ) -> Matrix:
-    """Return the sum of matrices of counts, the only large thing in memory.
+    """Return the sum of matrices of counts, without large temporary arrays.
 
-    Word i of matrix k comes to ``places[k][i]`` of `size` words, or is left out at −1; see
-    `PairCounts.sum`.
+    Word i of matrix k becomes word ``places[k][i]`` of `size` words, or is left out if that is −1;
+    see `PairCounts.sum`.
     """
     moves = [
         _Move.of(matrix, place, size)
@@ -92,13 +92,13 @@ def subtract_matrices(whole: Matrix, part: Matrix, threads: int) -> Matrix:
 
 
 class _Move(NamedTuple):
-    """A matrix whose words take other places."""
+    """A matrix with its words reordered."""
 
     matrix: Matrix
     places: NDArray[np.int64] | None
-    """The new place of each word; None where all stay."""
+    """The new index of each word; None if all stay."""
     source: NDArray[np.int64]
-    """The word that comes to each place, or −1."""
+    """The old index of each new word, or −1 if it has none."""
 
     @classmethod
     def of(cls, matrix: Matrix, places: NDArray[np.int64] | None, size: int) -> _Move:
@@ -111,7 +111,7 @@ class _Move(NamedTuple):
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """About how many entries each row has."""
+        """The approximate number of entries of each row."""
         return np.where(self.source < 0, 0, np.append(lengths_of(self.matrix), 0)[self.source])
 
     def rows(self, first: int, last: int) -> Rows:
@@ -134,7 +134,7 @@ class _Move(NamedTuple):
 
 
 def _dense_sum(moves: Sequence[_Move], size: int, threads: int) -> NDArray[Any]:
-    """Return the sum of counts as a dense array: the only large array is the sum."""
+    """Return the sum of counts as a dense array, without other large arrays."""
 
     def largest(move: _Move) -> int:
         values = move.matrix if isinstance(move.matrix, np.ndarray) else move.matrix.data
@@ -157,18 +157,19 @@ def _dense_rows(matrix: Matrix, rows: slice | NDArray[np.int64]) -> NDArray[Any]
 
 
 DENSE_COUNTS_SHARE = 0.25
-"""The share of pairs that occur from which counts are dense: at most twice the memory of sparse
-ones (which store a column beside each count), and much faster to count into and to compute with."""
+"""The share of pairs that occur from which on counts are stored dense. That takes at most twice the
+memory of sparse counts (which store a column with each count), and is much faster to count into and
+to compute with."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Counts of ordered pairs: unsigned integers that never wrap.
+    """Counts of ordered pairs: unsigned integers that never overflow.
 
-    However a count came about (threads, chunks, sums of parts), equal counts have the same form:
-    32 bits per entry where the largest fits and 64 where it doesn't, dense from a quarter of all
-    pairs on and sparse (rows sorted, no zeros stored) below. The sum of all stays below 2⁶³, so
-    that no sum of some of them wraps.
+    Equal counts have the same form, for any threads, chunks or sums of parts: 32 bits per entry if
+    the largest fits and otherwise 64; dense if at least a quarter of all pairs occur and otherwise
+    sparse (rows sorted, no zeros stored). The sum of all counts stays below 2⁶³, so that no partial
+    sum overflows.
 
     >>> PairCounts.from_matrix([[0, 2], [2, 1]]).total
     5
@@ -179,7 +180,7 @@ class PairCounts:
 
     @classmethod
     def from_matrix(cls, matrix: Any, *, symmetric: bool = True) -> PairCounts:
-        """Check that `matrix`, dense or SciPy sparse, is a matrix of pair counts and take it.
+        """Return a dense or SciPy sparse matrix as pair counts, after checking its values.
 
         It must be symmetric, unless `symmetric` is False.
         """
@@ -213,7 +214,7 @@ class PairCounts:
 
     @classmethod
     def from_exact(cls, matrix: NDArray[Any] | sparse.csr_array) -> PairCounts:
-        """Take a square matrix of unsigned integers, which the caller gives up."""
+        """Return a square matrix of unsigned integers as pair counts; it may be modified."""
         threads = thread_count()
         if isinstance(matrix, np.ndarray):
             stored, largest, total = _survey(matrix, threads)
@@ -239,7 +240,7 @@ class PairCounts:
 
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> PairCounts:
-        """Return counts of `size` words from what `arrays` gave, after checking it."""
+        """Return counts of `size` words from the arrays that `arrays` returned, checked."""
         matrix: Any = arrays.get(name)
         if matrix is None:
             parts = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
@@ -273,7 +274,7 @@ class PairCounts:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of a count: uint32, or uint64 where the largest needs it."""
+        """The type of a count: uint32, or uint64 if the largest needs it."""
         return self.matrix.dtype
 
     @cached_property
@@ -284,7 +285,7 @@ class PairCounts:
 
     @cached_property
     def row_sums(self) -> NDArray[np.uint64]:
-        """The sum of each word's counts."""
+        """The sum of each row."""
         if isinstance(self.matrix, np.ndarray):
             return np.sum(self.matrix, axis=1, dtype=np.uint64)
         sums = np.zeros(self.shape[0], np.uint64)
@@ -314,7 +315,7 @@ class PairCounts:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the counts take."""
+        """The memory that the counts take, in bytes."""
         if isinstance(self.matrix, np.ndarray):
             return self.matrix.nbytes
         return sum(array.nbytes for array in _arrays(self.matrix))
@@ -385,7 +386,7 @@ class PairCounts:
         return self if size == self.shape[0] else self.from_exact(self.matrix[:size, :size].copy())
 
     def reindex(self, places: NDArray[np.int64], size: int) -> PairCounts:
-        """Return the counts with word i at ``places[i]`` of `size` words; at −1 it is left out."""
+        """Return the counts with word i at index ``places[i]`` of `size`; −1 leaves it out."""
         return self.sum([self], [places], size)
 
     @classmethod
@@ -395,14 +396,14 @@ class PairCounts:
         places: Sequence[NDArray[np.int64] | None] | None = None,
         size: int | None = None,
     ) -> PairCounts:
-        """Return the sum of counts, made a block of rows at a time.
+        """Return the sum of counts, computed one block of rows at a time.
 
         Parameters
         ----------
         parts
-            The counts, at least one; they may be mapped from files.
+            The counts, at least one; they may be memory maps.
         places
-            For each part, the new place of each word as in `reindex`, or None where it stays.
+            For each part, the new index of each word as in `reindex`, or None if all stay.
         size
             The number of words of the sum; by default that of the first part.
         """
@@ -451,14 +452,14 @@ class PairCounts:
 
 
 def _survey(values: NDArray[Any], threads: int) -> tuple[int, int, int]:
-    """Return how many values are not zero, the largest, and the sum of all, exactly."""
+    """Return the number of nonzero values, the largest value and the exact sum."""
 
     def look(rows: slice) -> tuple[int, int, int]:
         block = values[rows]
         largest = int(block.max(initial=0))
         if largest < 2**32:
             total = int(block.sum(dtype=np.uint64))
-        else:  # in two halves, whose sums don't wrap
+        else:  # sum the low and high 32 bits separately, so that nothing overflows
             low, high = block & np.uint64(2**32 - 1), block >> np.uint64(32)
             total = int(low.sum()) + (int(high.sum()) << 32)
         return int(np.count_nonzero(block)), largest, total

@@ -1,4 +1,4 @@
-"""What is counted: slots of distances, subsampled tokens, and how many pairs to expect."""
+"""Slots of distances, subsampling of tokens, and estimates of the number of pairs."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ LAYOUTS = ("adjacent", "sides", "near-far", "symmetric")
 class Slot:
     """A set of distances at which pairs are counted together.
 
-    A directed slot gives each word two contexts, its neighbours on the left and those on the right.
-    A symmetric one gives it a single context.
+    A directed slot gives each word two contexts, one on the left and one on the right. A symmetric
+    slot gives it one.
 
     >>> Slot((2, 1)).contexts, Slot((2, 1), directed=False).contexts
     (2, 1)
     """
 
     weights: tuple[int, ...] | None
-    """What a pair counts for at distance 1, 2, …; 0 where the slot does not have that distance,
-    None where the distances are unknown."""
+    """The weight of a pair at distance 1, 2, …; 0 for distances outside the slot, None if the
+    distances are unknown."""
     directed: bool = True
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Slot:
 
     @property
     def contexts(self) -> int:
-        """How many contexts a word has in this slot."""
+        """The number of contexts per word in this slot."""
         return 2 if self.directed else 1
 
 
@@ -73,7 +73,7 @@ def window_weights(window: int, weights: str | Sequence[int] = "dynamic") -> tup
 
 
 def checked_weights(weights: Sequence[int]) -> tuple[int, ...]:
-    """Return the weights of pairs by distance, which must be whole numbers."""
+    """Return the weights of pairs by distance, after checking that they are whole numbers."""
     if not all(0 <= weight <= MAX_WEIGHT and weight == int(weight) for weight in weights):
         raise SettingError(
             f"`weights` must be whole numbers from 0 to {MAX_WEIGHT:,}, not {list(weights)}."
@@ -93,11 +93,10 @@ def window_slots(
     window, weights
         The window, as `window_weights` takes it.
     layout
-        ``"symmetric"``, one slot that does not tell left from right; ``"sides"``, one directed
-        slot; ``"near-far"``, a directed slot of adjacent words and one of all others;
-        ``"adjacent"``, a directed slot of adjacent words and a symmetric one of all others; or
-        slots of your own (then `window` and `weights` are not used), each a `Slot`, or the weights
-        by distance of a directed one.
+        ``"symmetric"``, one symmetric slot; ``"sides"``, one directed slot; ``"near-far"``, a
+        directed slot of adjacent words and another of all others; ``"adjacent"``, a directed slot
+        of adjacent words and a symmetric slot of all others; or slots of your own (then `window`
+        and `weights` are not used), each a `Slot`, or the weights by distance of a directed slot.
 
     >>> window_slots(3, layout="near-far")
     (Slot(weights=(3,), directed=True), Slot(weights=(0, 2, 1), directed=True))
@@ -119,7 +118,7 @@ def window_slots(
 
 
 def sum_of_weights(slots: Sequence[Slot]) -> tuple[int, ...] | None:
-    """Return what a pair counts for in all slots together, by distance; None where unknown."""
+    """Return the weight of a pair in all slots together, by distance; None if unknown."""
     known: list[tuple[int, ...]] = [slot.weights for slot in slots if slot.weights is not None]
     if len(known) < len(slots):
         return None
@@ -129,7 +128,7 @@ def sum_of_weights(slots: Sequence[Slot]) -> tuple[int, ...] | None:
 
 
 def slots_as_json(slots: Sequence[Slot]) -> list[dict[str, Any]]:
-    """Return slots as they are written to a file."""
+    """Return slots in the form that is written to a file."""
     return [{"weights": slot.weights, "directed": slot.directed} for slot in slots]
 
 
@@ -152,8 +151,8 @@ def _checked(slot: Slot) -> Slot:
 def acceptance(word_counts: NDArray[Any], subsample: float) -> NDArray[np.float64]:
     """Return the probability min(1, √(t/f) + t/f) with which word2vec keeps each word.
 
-    Here t is `subsample` and f a word's share of all `word_counts`. A word that never occurs would
-    be kept.
+    Here t is `subsample` and f a word's share of all `word_counts`. For a word that never occurs
+    the probability is 1.
 
     >>> acceptance(np.array([96, 4]), 0.01).round(3).tolist()
     [0.112, 0.75]
@@ -168,10 +167,10 @@ def acceptance(word_counts: NDArray[Any], subsample: float) -> NDArray[np.float6
 
 @dataclass(frozen=True)
 class Subsampling:
-    """Random choice of the tokens to keep, `draws` times over.
+    """Random choice of the tokens to keep, repeated `draws` times.
 
-    Whether a token is kept depends on the seed, the number of its document and its position in
-    that document, and on nothing else.
+    Whether a token is kept depends only on its word, the seed, the draw, the number of its document
+    and its position in that document.
     """
 
     subsample: float
@@ -179,7 +178,7 @@ class Subsampling:
     draws: int
 
     def keep_limits(self, word_counts: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return, out of 2⁵³ equally likely outcomes, how many keep each word."""
+        """Return how many of 2⁵³ equally likely outcomes keep each word."""
         return (acceptance(word_counts, self.subsample) * 2.0**53).astype(np.uint64)
 
     def key(self, draw: int) -> np.uint64:
@@ -191,26 +190,26 @@ class Subsampling:
 
 
 SAMPLE_SHARE, SAMPLE_TOKENS = 1 / 32, 1 << 22
-"""The share of a text that is counted for an estimate, and the fewest tokens."""
+"""The share of a text that is counted for an estimate, and the least number of tokens."""
+# The least number of blocks in a sample, and the least and largest size of a block in tokens.
 _BLOCKS, _LEAST_BLOCK, _MOST_BLOCK = 64, 1 << 8, 1 << 14
-# A sample has so many blocks of the text or more, and a block so many tokens.
-_BYTES_PER_MEETING = 24  # of memory to have for a sample, per token and step of the window
+_BYTES_PER_MEETING = 24  # memory for a sample, per token and position in the window
 
 _estimates: WeakKeyDictionary[Corpus, dict[Any, NDArray[np.float64]]] = WeakKeyDictionary()
 
 
 def expected_pairs(occurrences: NDArray[Any], reach: int) -> float:
-    """Estimate how many different ordered pairs occur if words stand in random order.
+    """Estimate how many different ordered pairs occur if words are in random order.
 
-    In real text words keep to their topics and fewer pairs occur, so this is an upper estimate.
+    In real text words cluster by topic and fewer pairs occur, so this is an upper estimate.
     """
     return float(expected_row_pairs(occurrences, reach).sum())
 
 
 def expected_row_pairs(occurrences: NDArray[Any], reach: int) -> NDArray[np.float64]:
-    """Estimate with how many different words each occurs if words stand in random order.
+    """Estimate how many different words each word occurs with if words are in random order.
 
-    Words of similar frequency are taken together, eight classes per octave.
+    Words are grouped by frequency, in eight classes per octave.
     """
     expected = np.zeros(len(occurrences))
     present = occurrences > 0
@@ -230,11 +229,11 @@ def sampled_pairs(
     slots: Sequence[Slot],
     subsampling: Subsampling | None = None,
 ) -> NDArray[np.float64]:
-    """Estimate how many different ordered pairs the first n words make, for every n from 0 on.
+    """Estimate the number of different ordered pairs among the first n words, for n = 0, 1, ….
 
-    A random sample of the text is counted, and half of it. Pairs grow as a power of the text
-    (Heaps' law), with an exponent that falls the more text there is; that from the half to the
-    sample is taken for the rest too, so the estimate errs on the large side.
+    A random sample of the text is counted, and half of it. The number of pairs grows as a power of
+    the length of the text (Heaps' law), with an exponent that falls as the text grows. The exponent
+    from the half to the sample is used for the rest too, so the estimate tends to be too large.
     """
     known = _estimates.setdefault(corpus, {})
     key = tuple(slots), subsampling
@@ -284,7 +283,7 @@ def _sample(corpus: Corpus, parts: Sequence[slice]) -> Corpus:
 
 
 def _pairs_by_words(counts: Any) -> NDArray[np.float64]:
-    """Return how many ordered pairs the first n words make, for every n from 0 on."""
+    """Return the number of ordered pairs among the first n words, for n = 0, 1, …."""
     indptr, found = counts.indptr, np.zeros(counts.shape[0] + 1)
     for rows in stored_blocks(indptr):
         sizes = np.diff(indptr[rows.start : rows.stop + 1])
