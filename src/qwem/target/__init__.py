@@ -1,4 +1,4 @@
-"""Cooccurrence → Target: M*, PMI, PPMI, SimCLR, any contrastive loss, and their reweightings."""
+"""From `Cooccurrence` to `Target`: M*, PMI, PPMI, SimCLR, any contrastive loss; reweighting."""
 
 from qwem.target.reweighting import (
     Reweighting,

@@ -41,10 +41,10 @@ def separate(
 ) -> tuple[Array, Array, float]:
     """Write function(left @ right), a symmetric matrix, as terms @ diag(signs) @ terms.T.
 
-    The factors are smooth functions of a word's count, so words of equal count have equal rows, and
-    the eigenvectors on a few hundred words, evenly spread over the logarithm of the count, extend
-    to all words (Nyström). Terms are added until the largest error, measured among the words of
-    distinct counts (2,000 of them, evenly spread, where there are more), is at most `TOLERANCE`.
+    The factors are smooth functions of a word's count, so words of equal count have equal rows. The
+    eigenvectors on a few hundred words, evenly spread over the logarithm of the count, are extended
+    to all words (Nyström). Terms are added until the largest error is at most `TOLERANCE`. It is
+    measured among words of distinct counts, at most about 2,000 of them, evenly spread.
 
     Returns the terms (words × terms), their signs, and the error measured.
     """
@@ -74,7 +74,7 @@ def separate(
 
 
 def _spread(counts: NDArray[np.int64], size: int) -> NDArray[np.intp]:
-    """Return indices into sorted `counts`, evenly spread over its logarithm, the ends included."""
+    """Return indices into sorted `counts`, evenly spread over the logarithm, with both ends."""
     if counts.size <= size:
         return np.arange(counts.size)
     even = np.geomspace(counts[0], counts[-1], size)
@@ -82,11 +82,11 @@ def _spread(counts: NDArray[np.int64], size: int) -> NDArray[np.intp]:
 
 
 ALWAYS_DENSE_SIZE = 2_000
-"""Up to this vocabulary size a target is dense whatever its counts."""
+"""The largest vocabulary size at which a target is always dense."""
 
 DENSE_PRODUCT_SHARE = 0.2
-"""The share of pairs seen from which `@` is faster dense: BLAS does about five times the operations
-per second of the sparse kernel, on every pair instead of the seen ones."""
+"""The share of seen pairs from which on `@` is faster if dense: BLAS multiplies all pairs, but does
+about five times as many operations per second as the sparse kernel."""
 
 
 class TargetOptions(TypedDict, total=False):
@@ -97,21 +97,21 @@ class TargetOptions(TypedDict, total=False):
     dtype: DTypeLike
     """Type of the entries: float32, the default, or float64."""
     dense: bool | None
-    """Whether to store every entry; by default, where that is faster."""
+    """Whether to store every entry; by default, if that is faster."""
 
 
 @dataclass(frozen=True)
 class TargetPlan:
-    """A target before its entries: what they are made of, given the counts of their rows."""
+    """Everything needed to compute the entries of a target from the counts of its rows."""
 
     formula: Formula
     expected: Factors
-    """Factors of the expected counts: a row of the first for each word, and the second whole."""
+    """Factors of the expected counts, words × terms and terms × words."""
     dtype: np.dtype[Any]
     dense: bool
     reweighting: Reweighting
     fields: dict[str, Any]
-    """Everything else of the `Target`."""
+    """The other fields of the `Target`."""
 
     @classmethod
     def of(
@@ -124,9 +124,9 @@ class TargetPlan:
         dtype: DTypeLike = np.float32,
         dense: bool | None = None,
     ) -> TargetPlan:
-        """Return the plan of a target; of the counts only words and sums are used.
+        """Return the plan of a target, from the words and sums of the counts.
 
-        `settings` are what made the formula, with its name under ``"target"``.
+        `settings` are those of the formula, with its name under ``"target"``.
         """
         reweighting = reweighting or setting31()
         if not reweighting.is_symmetric:
@@ -180,7 +180,7 @@ def build(
     settings: dict[str, Any],
     **options: Any,
 ) -> Target:
-    """Return the target whose entries are `formula` of every pair of words; see `TargetPlan.of`."""
+    """Return the target whose entries are given by `formula`; see `TargetPlan.of`."""
     plan = TargetPlan.of(counts, formula, settings, **options)
     pairs = plan.reweighting.weighted_counts(counts)
     made = plan.formula, plan.expected, plan.dtype
@@ -207,21 +207,21 @@ def row_entries(
     *,
     dense: bool,
 ) -> NDArray[Any]:
-    """Return the entries of some rows of a target, which may be all.
+    """Return the entries of some or all rows of a target.
 
     Parameters
     ----------
     pairs
         The (weighted) counts of these rows.
     formula
-        What an entry is.
+        The formula of an entry.
     expected
-        Factors of the expected counts: one row of the first for each row, and the second whole.
+        Factors of the expected counts, rows × terms and terms × words.
     dtype
         Type of the entries.
     dense
-        Whether to return the entries of all pairs, or for each pair that `pairs` stores (as CSR)
-        what it adds to the entry of an unseen one.
+        If true, return the entries of all pairs. Otherwise return, for each pair that `pairs`
+        stores (as CSR), the difference between its entry and that of an unseen pair.
     """
     if dense:
         entries = np.empty(pairs.shape, dtype)
@@ -237,7 +237,7 @@ def fill_entries(
     expected: Factors,
     entries: NDArray[Any],
 ) -> None:
-    """Write the entries of all pairs, seen or not; there may be fewer rows than columns."""
+    """Write the entries of all pairs, seen or not; `pairs` may have fewer rows than columns."""
     from qwem.target.kernels import fill_from_dense, fill_from_sparse
 
     (left, right), coefficients = expected, np.array(formula.coefficients)
@@ -261,7 +261,7 @@ def _stored_entries(
     expected: Factors,
     dtype: np.dtype[Any],
 ) -> NDArray[Any]:
-    """Return what stored pairs add to the entry of an unseen one."""
+    """Return the difference between the entry of each stored pair and that of an unseen pair."""
     from qwem.target.kernels import fill_stored
 
     (left, right), coefficients = expected, np.array(formula.coefficients)

@@ -1,9 +1,8 @@
-"""Kernels of `Target`: filling its entries from counts.
+"""Kernels that compute the entries of a `Target` from counts.
 
 An entry is the rational function R(C, E) = (a C + b E) / (c C + d E + h) of the pair's count C and
-of the count E that independence would give. E is a sum of separable terms, E_ij = Σ_t left_it
-right_tj. The coefficients (a, b, c, d, h) come as one array. The arithmetic is in float64 whatever
-the type of the result.
+of the count E expected under independence. E is a sum of separable terms, E_ij = Σ_t left_it
+right_tj. The coefficients (a, b, c, d, h) are one array. The arithmetic is always in float64.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def fill_from_sparse(
 ) -> None:  # fmt: skip
     """Write R(C, E) for every pair of some rows of sparse counts, seen or not.
 
-    `indptr` is the part that belongs to the rows; it points into the whole `indices` and `counts`.
+    `indptr` is that of the rows; it points into `indices` and `counts` of the whole matrix.
     """
     k = (coefficients[0], coefficients[1], coefficients[2], coefficients[3], coefficients[4])
     expected = np.empty(right.shape[1])
@@ -72,7 +71,7 @@ def fill_stored(
 ) -> None:  # fmt: skip
     """Write R(C, E) − R(0, E) for the stored pairs of some rows of sparse counts.
 
-    `out`, like `indices` and `counts`, is the whole array of stored entries.
+    `out` has the stored entries of the whole matrix, as `indices` and `counts` do.
     """
     k = (coefficients[0], coefficients[1], coefficients[2], coefficients[3], coefficients[4])
     for i in range(indptr.size - 1):

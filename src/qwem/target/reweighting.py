@@ -1,8 +1,8 @@
-"""The reweighting coefficients Ψ⁺ and Ψ⁻ of word pairs, as factors that multiply.
+"""The reweighting coefficients Ψ⁺ and Ψ⁻ of word pairs, as products of factors.
 
 A `Reweighting` is a product of factors, each of which acts on Ψ⁺, on Ψ⁻ or on both, as in the
 paper's appendix on reweighting hyperparameters. The coupling G = Ψ⁺ P_ij + Ψ⁻ P_i P_j follows from
-the factors themselves, without a matrix being computed.
+the factors, without computing a matrix.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Vector: TypeAlias = NDArray[np.float64]
 Coupling: TypeAlias = Vector | Literal["general"] | None
-"""G: None where it is constant, the vector g where G = g gᵀ, or ``"general"``."""
+"""G: None if it is constant, the vector g if G = g gᵀ, otherwise ``"general"``."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Factor:
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
-    """The parameters as plain data; a digest stands for an array."""
+    """The parameters as plain data; an array is recorded by its hash."""
     shared: Callable[[Vector], Vector] | None = field(default=None, compare=False)
-    """From P_i to u, where u_i u_j multiplies both Ψ⁺ and Ψ⁻."""
+    """Maps P_i to u, where u_i u_j multiplies both Ψ⁺ and Ψ⁻."""
     negative: Callable[[Vector], tuple[Vector, Vector]] | None = field(default=None, compare=False)
-    """From P_i to left (V × terms) and right (terms × V), whose product multiplies Ψ⁻."""
+    """Maps P_i to left (V × terms) and right (terms × V), whose product multiplies Ψ⁻."""
     positive: Callable[[Matrix, Cooccurrence], Matrix] | None = field(default=None, compare=False)
-    """From pair counts to pair counts times a factor of Ψ⁺."""
+    """Maps pair counts to pair counts times a factor of Ψ⁺."""
     is_symmetric: bool = True
 
 
@@ -61,7 +61,7 @@ class Reweighting:
 
     def __post_init__(self) -> None:
         if sum(factor.name == _SETTING31 for factor in self.factors) > 1:
-            raise SettingError("Setting 3.1 can stand in a product of reweightings only once.")
+            raise SettingError("A product of reweightings can contain Setting 3.1 only once.")
 
     def __mul__(self, other: Reweighting) -> Reweighting:
         return Reweighting(self.factors + other.factors)
@@ -92,7 +92,7 @@ class Reweighting:
     ) -> Vector:
         """Return Ψ⁺ for the pairs of some words (`rows`) with all words, as a dense array.
 
-        `curvature`, the second derivatives at 0 of the two sides of a loss, matters to Setting 3.1
+        `curvature`, the second derivatives at 0 of the two sides of a loss, is used by Setting 3.1
         only. Pairs that never occur have no mean distance; their `dynamic_window` factor is 1.
         """
         positive, _, shared = self._weights(counts, rows, curvature)
@@ -111,11 +111,11 @@ class Reweighting:
     def coupling(
         self, counts: Cooccurrence, curvature: tuple[float, float] = (1.0, 1.0)
     ) -> Coupling:
-        """Return G = Ψ⁺ P_ij f⁺″(0) + Ψ⁻ P_i P_j f⁻″(0), as far as a closed form can use it.
+        """Return G = Ψ⁺ P_ij f⁺″(0) + Ψ⁻ P_i P_j f⁻″(0), if there is a closed form for it.
 
-        Under Setting 3.1 it is a constant times the factors common to Ψ⁺ and Ψ⁻. Otherwise, where
-        the positive side of the loss is not curved (f⁺″(0) = 0, as in SimCLR), only the separable
-        P_i P_j and its separable factors are left. All else is ``"general"``.
+        Under Setting 3.1 it is a constant times the factors common to Ψ⁺ and Ψ⁻. Otherwise, if the
+        positive side of the loss is not curved (f⁺″(0) = 0, as in SimCLR), only P_i P_j and its
+        factors remain, and G is separable if they are. In all other cases it is ``"general"``.
         """
         probability = word_probability(counts)
         shared = [f.shared(probability) for f in self.factors if f.shared is not None]
@@ -135,7 +135,7 @@ class Reweighting:
         return np.ascontiguousarray(scale[:, None] * left), np.ascontiguousarray(right * scale)
 
     def weighted_counts(self, counts: Cooccurrence) -> NDArray[Any] | sparse.csr_array[Any]:
-        """Return the pair counts times the positive-only part of Ψ⁺; without one, uncopied."""
+        """Return the pair counts times the positive-only part of Ψ⁺, uncopied if there is none."""
         matrix: Any = counts.symmetric.matrix
         for factor in self.factors:
             if factor.positive is not None:
@@ -225,15 +225,15 @@ def rank_one(g: ArrayLike) -> Reweighting:
 def subsampling(subsample: float = 1e-3) -> Reweighting:
     """Ψ⁺ = Ψ⁻ = a_i a_j with word2vec's acceptance a_i = min(1, √(t/P_i) + t/P_i), t = `subsample`.
 
-    It cancels in every target and is left in the coupling: with Setting 3.1, G = a aᵀ. Dropping
-    words *before* windows are drawn is another thing, and belongs to counting.
+    It cancels in every target and remains in the coupling: with Setting 3.1, G = a aᵀ. Dropping
+    words *before* windows are drawn is different: see `subsample` in `Cooccurrence.count`.
 
     >>> from qwem import Cooccurrence
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
     >>> (setting31() * subsampling(0.1)).coupling(counts).round(3)
     array([0.498, 1.   ])
     """
-    acceptance(np.ones(1), subsample)  # refuses a bad value here, before it is used
+    acceptance(np.ones(1), subsample)  # refuse a bad value now, not at first use
 
     def shared(probability: Vector) -> Vector:
         return acceptance(probability, subsample)
@@ -247,13 +247,13 @@ def negative_sampling(
     symmetrize: Literal["geometric", "arithmetic"] | None = "geometric",
     normalization: Literal["samples", "words"] = "samples",
 ) -> Reweighting:
-    """Ψ⁻ of k = `negatives` samples drawn from P_j^exponent: k P_j^(exponent − 1) / Z.
+    """Ψ⁻ for k = `negatives` samples drawn from P_j^exponent: k P_j^(exponent − 1) / Z.
 
     `normalization` chooses Z. With ``"samples"`` it is Σ P^exponent, so that the distribution of
     samples sums to one and every positive pair has k negatives. With ``"words"`` it is the paper's,
-    the mean V⁻¹ Σ P^(exponent − 1) over words, so that Ψ⁻ is k for a word on average. Frequent
-    words, of which there are few, have a smaller Ψ⁻; on Zipf's law of 10,000 words every positive
-    pair then has 0.47 k negatives.
+    the mean V⁻¹ Σ P^(exponent − 1) over words, so that Ψ⁻ averaged over words is k. The few
+    frequent words have a smaller Ψ⁻; for 10,000 words that follow Zipf's law, every positive pair
+    then has 0.47 k negatives.
 
     Ψ⁻ is asymmetric, and a target needs a symmetric one: ``"geometric"``, √(Ψ⁻_ij Ψ⁻_ji), keeps it
     separable and is context-distribution smoothing shared by both words; ``"arithmetic"``, the mean
@@ -305,12 +305,12 @@ def negative_sampling(
 
 
 def dynamic_window(mean_distance: NDArray[Any] | sparse.sparray) -> Reweighting:
-    """Ψ⁺ of windows of random size, for flat counts: (L + 1 − d_ij) / Σ (L + 1 − d) P.
+    """Ψ⁺ for windows of random size, for flat counts: (L + 1 − d_ij) / Σ (L + 1 − d) P.
 
-    A window whose reach is uniform on 1 … L (L to one side, `window` here) contains a pair at
-    distance d with probability (L + 1 − d)/L, which is linear in d, so only the pair's mean
-    distance d_ij matters. (The paper writes L − d_ij; but pairs at distance L are counted.) Counts
-    that were weighted by distance already contain this factor and are refused.
+    A window whose size is uniform on 1 … L (L to one side, `window` here) contains a pair at
+    distance d with probability (L + 1 − d)/L. This is linear in d, so only the pair's mean distance
+    d_ij matters. (The paper writes L − d_ij; but pairs at distance L are counted.) Counts weighted
+    by distance already contain this factor and are refused.
 
     `mean_distance` is symmetric, dense or sparse, and needs values where pairs occur.
 
@@ -352,21 +352,18 @@ def dynamic_window(mean_distance: NDArray[Any] | sparse.sparray) -> Reweighting:
 
 
 def word_probability(counts: Cooccurrence) -> Vector:
-    """Return P_i, the share of each word among all occurrences; none may be zero."""
+    """Return P_i, the relative frequency of each word; none may be zero."""
     occurrences = counts.word_counts.astype(np.float64)
     if not np.all(occurrences > 0):
         word = counts.vocabulary.words[int(np.argmin(occurrences))]
-        raise SettingError(
-            f"The word {word!r} never occurs, so nothing is expected of its pairs; leave it out "
-            "of the vocabulary."
-        )
+        raise SettingError(f"The word {word!r} never occurs; leave it out of the vocabulary.")
     if counts.symmetric.total == 0:
         raise SettingError("No pair of words occurs in these counts; count a longer text.")
     return occurrences / occurrences.sum()
 
 
 def _digest(array: NDArray[Any]) -> str:
-    """Return a hash that tells this array from others in the settings of an artefact."""
+    """Return a hash that identifies this array in the settings of an artefact."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
 

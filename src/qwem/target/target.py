@@ -1,4 +1,4 @@
-"""Target: the matrix whose eigenvectors are the embeddings, the result of the target room."""
+"""`Target`: the matrix whose eigenvectors give the embeddings."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _IDENTITY_ENTRIES = 1 << 23
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A symmetric matrix over words: a smooth part for pairs never seen, plus the rest.
+    """A symmetric matrix of words × words: a smooth part for unseen pairs, plus the rest.
 
-    M = D (terms diag(term_weights) termsᵀ + rest) D. Where most pairs are seen, `rest` is a dense
-    array and there are no terms; else `rest` is sparse, and the terms (one for M* and PMI, none for
-    PPMI) are the entries of unseen pairs. D = diag(scale) comes from a coupling.
-    The caller need not know: ``target @ block`` is all that an eigensolver uses.
+    M = D (terms diag(term_weights) termsᵀ + rest) D. If many pairs are seen, `rest` is a dense
+    array and there are no terms. Otherwise `rest` is sparse, and the terms (one for M* and PMI,
+    none for PPMI) give the entries of unseen pairs. D = diag(scale) comes from a coupling. An
+    eigensolver only uses ``target @ block``, which works for all of these.
 
     >>> from qwem import Cooccurrence
     >>> from qwem.target import mstar
@@ -49,13 +49,13 @@ class Target:
     settings: dict[str, Any]
     """The settings it was made with, as plain data."""
     rest: NDArray[Any] | sparse.csr_array[Any] | LinearOperator = field(repr=False)
-    """Every entry, or what stored pairs add to the terms (rows sorted), or anything with ``@``,
-    `shape` and `dtype` that stands for it."""
+    """All entries; or a sparse matrix (rows sorted) to add to the terms; or any operator with
+    ``@``, `shape` and `dtype`."""
     terms: NDArray[Any] = field(repr=False)
     term_weights: NDArray[Any] = field(repr=False)
     coupling: Coupling = field(default=None, repr=False)
-    """G of Proposition 3.3: None where it is constant (Setting 3.1), the vector g where G = g gᵀ,
-    or ``"general"``, for which there is no closed form."""
+    """G of Proposition 3.3: None if it is constant (Setting 3.1), the vector g if G = g gᵀ,
+    otherwise ``"general"``, for which there is no closed form."""
     scale: NDArray[Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class Target:
         name: str = "matrix",
         coupling: ArrayLike | None = None,
     ) -> Target:
-        """Make a target of your own symmetric matrix, and its coupling g.
+        """Return a target made from your own symmetric matrix, and its coupling g.
 
         The matrix is dense, SciPy sparse, or anything with ``@``, `shape` and `dtype`, such as a
         SciPy `LinearOperator`.
@@ -123,7 +123,7 @@ class Target:
 
     @property
     def nbytes(self) -> int:
-        """The memory of the stored entries, whether or not other objects share it."""
+        """The size of the stored entries in bytes, including memory shared with other objects."""
         if isinstance(self.rest, np.ndarray):
             return self.rest.nbytes
         if not isinstance(self.rest, sparse.csr_array):
@@ -132,13 +132,13 @@ class Target:
 
     @property
     def row_scale(self) -> NDArray[np.float64] | None:
-        """The diagonal of Γ⁻¹, which turns V Λ^½ of the solved matrix into W; None where 1."""
+        """The diagonal of Γ⁻¹, which turns V Λ^½ of the solved matrix into W; None if all are 1."""
         return 1 / np.sqrt(self.coupling) if isinstance(self.coupling, np.ndarray) else None
 
     def solved_matrix(self) -> Target:
         """Return the matrix to eigendecompose: Γ M Γ with Γ = diag(g)^½ (Proposition 3.3).
 
-        That is the target itself where the coupling is constant (Theorem 3.2).
+        It is the target itself if the coupling is constant (Theorem 3.2).
         """
         if self.coupling is None:
             return self
@@ -268,10 +268,10 @@ class Target:
 
     def _dense_product(self, entries: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
         if entries.dtype == vectors.dtype:
-            # By symmetry M X = (Xᵀ M)ᵀ, which BLAS does up to 1.4 times faster for a narrow X.
+            # By symmetry M X = (Xᵀ M)ᵀ, which is up to 1.4 times faster in BLAS for a narrow X.
             whole: NDArray[Any] = (vectors.T @ entries).T
             return whole
-        # NumPy would widen the whole matrix first; a block at a time needs no memory to speak of.
+        # Block by block, as NumPy would first convert the whole matrix to the wider type.
         product = np.empty(vectors.shape, vectors.dtype)
         for rows in blocks(*entries.shape):
             np.matmul(entries[rows].astype(vectors.dtype), vectors, out=product[rows])
@@ -282,13 +282,13 @@ _CSR = ("data", "indices", "indptr")
 
 
 def _is_operator(matrix: Any) -> bool:
-    """Return whether this has ``@``, `shape` and `dtype`, and is no array."""
+    """Return whether `matrix` has ``@``, `shape` and `dtype` and is not an array."""
     names = ("__matmul__", "shape", "dtype")
     return all(hasattr(matrix, name) for name in names) and not hasattr(matrix, "__array__")
 
 
 def _check_finite_and_symmetric(rest: Any) -> None:
-    """Refuse what is no target; an operator is tried on two random vectors."""
+    """Refuse a matrix that is not finite and symmetric; test an operator on two random vectors."""
     if isinstance(rest, np.ndarray | sparse.csr_array):
         tested, tolerance = rest, 1e-6
     else:
@@ -304,7 +304,7 @@ def _check_finite_and_symmetric(rest: Any) -> None:
 
 
 def _asymmetry(matrix: NDArray[Any] | sparse.csr_array[Any]) -> float:
-    """Return the largest difference between two entries that symmetry makes equal."""
+    """Return the largest |M_ij − M_ji|."""
     if not isinstance(matrix, np.ndarray):
         return float(abs(matrix - matrix.T).max())
     differences = (

@@ -1,6 +1,6 @@
-"""The targets: M*, PMI, PPMI, SimCLR's, that of any contrastive loss, and M* without symmetry.
+"""The targets: M*, PMI, PPMI, SimCLR's, that of any contrastive loss, and the asymmetric M*.
 
-Each is a `Formula` for the entry of a pair, which `build` applies to all pairs.
+Each symmetric target is a `Formula` for the entry of a pair, which `build` applies to all pairs.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ class Derivatives(NamedTuple):
 
 
 LossSide: TypeAlias = "Callable[[float], Any] | Derivatives"
-"""f⁺ or f⁻: a function of a number, or its derivatives at 0 where these are known."""
+"""f⁺ or f⁻: a function of a number, or its derivatives at 0 if these are known."""
 
 LOGISTIC_PLUS = Derivatives(-0.5, 0.25)
-"""Of word2vec's f⁺(x) = log(1 + e⁻ˣ)."""
+"""The derivatives of word2vec's f⁺(x) = log(1 + e⁻ˣ)."""
 LOGISTIC_MINUS = Derivatives(0.5, 0.25)
-"""Of word2vec's f⁻(x) = log(1 + eˣ)."""
+"""The derivatives of word2vec's f⁻(x) = log(1 + eˣ)."""
 
 
 def derivatives_at_zero(function: LossSide) -> Derivatives:
     """Return the first two derivatives of a smooth function at 0.
 
     They are those of the polynomial through 19 Chebyshev nodes on [−h, h]. The interval is halved
-    from h = 1 until two in a row agree to 1e-8 of the derivatives' size; then analytic functions
-    are exact to about 1e-11 of it, and a derivative below 1e-10 of it is taken for 0. A function
-    with a kink at 0 never agrees, and is refused.
+    from h = 1 until two consecutive results agree to 1e-8 of the derivatives' size. Then analytic
+    functions are exact to about 1e-11 of it, and a derivative below 1e-10 of it is set to 0. A
+    function with a kink at 0 never converges, and is refused.
 
     >>> round(derivatives_at_zero(np.cos).second, 10)
     -1.0
@@ -87,27 +87,27 @@ def _differentiate(function: Callable[[float], Any], reach: float) -> Derivative
 
 
 PMI_FLOOR = 1e-25
-"""What is added to a ratio of probabilities before its logarithm, by default."""
+"""The default of the number that is added to a ratio of probabilities before its logarithm."""
 
 
 @dataclass(frozen=True)
 class Formula:
     """The entry of a pair: ``finish((a C + b E) / (c C + d E + h))``.
 
-    C is the pair's count and E the count that independence would give.
+    C is the pair's count and E the count expected under independence.
     """
 
     coefficients: tuple[float, float, float, float, float]
     """a, b, c, d and h."""
     unseen: float | None
-    """The entry of a pair that never occurs, where it is the same for all; else None."""
+    """The entry of pairs that never occur, if it is the same for all; otherwise None."""
     curvature: tuple[float, float]
-    """How much C and E contribute to the coupling: f⁺″(0) and f⁻″(0)."""
+    """The weights of C and E in the coupling: f⁺″(0) and f⁻″(0)."""
     finish: Callable[[NDArray[Any]], None] | None = None
-    """Applied in place to the fraction, which must then be 0 for C = 0; None leaves it as it is."""
+    """Applied in place to the fraction, which must then be 0 for C = 0; None for no change."""
 
     def unseen_entry(self, expected: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the entries of pairs that never occur, by their expected count."""
+        """Return the entries of pairs that never occur, given their expected counts."""
         _, b, _, d, h = self.coefficients
         return b * expected / (d * expected + h)
 
@@ -121,21 +121,20 @@ def mstar(
 ) -> Target:
     """Return M* = 2 (Ψ⁺ P_ij − Ψ⁻ P_i P_j) / (Ψ⁺ P_ij + Ψ⁻ P_i P_j) (paper, eq. mstar).
 
-    Every entry lies between −2, that of a pair never seen, and 2. What Ψ⁺ and Ψ⁻ have in common
-    cancels here and is left in the coupling. Under Setting 3.1, the default, M* has a closed-form
-    solution.
+    Every entry lies between −2, that of an unseen pair, and 2. Common factors of Ψ⁺ and Ψ⁻ cancel
+    here and remain in the coupling. Under Setting 3.1, the default, M* has a closed-form solution.
 
     Parameters
     ----------
     counts
-        How often words meet; every word must occur.
+        The counts of words and pairs; every word must occur.
     negatives
         word2vec's k, the weight of a negative pair: a factor of Ψ⁻.
     shrinkage
         α: with C the weighted count of a pair and E the expected one, entries become
-        2 (C − E)/(C + E + α), so that a pair needs evidence of the order of α to count. An unseen
-        pair is then −2E/(E + α), smooth in the words' counts; in a sparse target it is a sum of a
-        few separable terms, within 1e-5 of that value.
+        2 (C − E)/(C + E + α), so that counts well below α have little effect. The entry of an
+        unseen pair is then −2E/(E + α), a smooth function of the words' counts; in a sparse target
+        it is a sum of a few separable terms, within 1e-5 of that value.
     **options
         `TargetOptions`: reweighting, dtype, dense.
 
@@ -156,8 +155,8 @@ def pmi(
 ) -> Target:
     """Return PMI = log(Ψ⁺ P_ij / (Ψ⁻ P_i P_j) + floor), the minimizer of word2vec's own loss.
 
-    `floor` keeps the logarithm finite: the entry of a pair never seen is log(floor). The `options`
-    are `TargetOptions`.
+    `floor` keeps the logarithm finite: the entry of an unseen pair is log(floor). The `options` are
+    `TargetOptions`.
 
     >>> from qwem import Cooccurrence
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
@@ -194,9 +193,9 @@ def simclr_target(
 
     The paper expands log E_k e^{βS_ik} as E_k e^{βS_ik} − 1, which drops −½β² (E_k S_ik)², a term
     of second order. The target is right nevertheless: the dropped term vanishes for features of
-    mean Σ P_i f_i = 0, and the minimum has such features, with the term or without it, as long as
-    P_i is the share of word i in the pairs. The loss away from the minimum needs the term; see the
-    page on SimCLR.
+    mean Σ P_i f_i = 0, and the minimum has such features, with or without the term, as long as P_i
+    is the share of word i in the pairs. Away from the minimum the loss needs the term; see the page
+    on SimCLR.
 
     >>> from qwem import Cooccurrence
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])
@@ -215,11 +214,11 @@ def contrastive_target(
 ) -> Target:
     """Return the target of the loss Σ Ψ⁺ P_ij f⁺(w_i·w_j) + Ψ⁻ P_i P_j f⁻(w_i·w_j).
 
-    Expanded to second order around 0, the loss is ½ Σ G (W Wᵀ − M*)² and a constant, with
+    Expanded to second order around 0, the loss is ½ Σ G (W Wᵀ − M*)² plus a constant, with
     M* = −(Ψ⁺ P f⁺′(0) + Ψ⁻ PP f⁻′(0)) / G and G = Ψ⁺ P f⁺″(0) + Ψ⁻ PP f⁻″(0). word2vec's
     logistic loss gives `mstar`.
 
-    `f_plus` and `f_minus` are functions of a number, or their `Derivatives` at 0 where these are
+    `f_plus` and `f_minus` are functions of a number, or their `Derivatives` at 0 if these are
     known. Under `setting31`, the default, the weights are divided by this G. The `options` are
     `TargetOptions`.
 
@@ -234,7 +233,7 @@ def contrastive_target(
 
 
 def formula_of(settings: Mapping[str, Any]) -> Formula:
-    """Return the formula that the settings of `mstar`, `pmi` or `ppmi` stand for."""
+    """Return the formula of `mstar`, `pmi` or `ppmi` with these settings."""
     name = settings["target"]
     if name == "mstar":
         return expansion(LOGISTIC_PLUS, LOGISTIC_MINUS, settings["shrinkage"])
@@ -248,8 +247,8 @@ def formula_of(settings: Mapping[str, Any]) -> Formula:
 def expansion(plus: Derivatives, minus: Derivatives, shrinkage: float = 0.0) -> Formula:
     """Return the minimizer of a loss's quadratic expansion, entry by entry (paper, eq. mstar).
 
-    M* = −(C f⁺′ + E f⁻′) / (C f⁺″ + E f⁻″), where `shrinkage` adds that many counts to E in the
-    denominator alone, a penalty on M*² that the evidence has to overcome.
+    M* = −(C f⁺′ + E f⁻′) / (C f⁺″ + E f⁻″). `shrinkage` is added to E in the denominator only,
+    which amounts to a penalty on M*².
     """
     _require_finite("shrinkage", shrinkage)
     for derivative in (*plus, *minus):
@@ -311,9 +310,9 @@ def asymmetric_mstar(
     """Return M*_ij = 2 (Ψ⁺P_ij − Ψ⁻_ij P_iP_j) / (Ψ⁺P_ij + Ψ⁻_ij P_iP_j) for any Ψ⁻.
 
     word2vec draws contexts, not words, from P_j^¾, so its Ψ⁻ and its target are not symmetric:
-    ``setting31() * negative_sampling(symmetrize=None)``. `qwem.spectrum.singular_triplets` solves
-    it. For large vocabularies the result is a SciPy operator, −2 plus a sparse matrix; for small
-    ones, or with ``dense=True``, it is an array.
+    ``setting31() * negative_sampling(symmetrize=None)``. `qwem.spectrum.singular_triplets`
+    factorizes it. For large vocabularies the result is a SciPy operator, −2 plus a sparse matrix;
+    for small ones, or with ``dense=True``, it is an array.
 
     >>> from qwem import Cooccurrence
     >>> from qwem.target import negative_sampling
@@ -354,7 +353,7 @@ def asymmetric_mstar(
     )
 
 
-# Factors of Ψ⁺ and Ψ⁻ that leave the entries of a target as they are.
+# Factors of Ψ⁺ and Ψ⁻ that don't change the entries of a target.
 _CANCELLING = {"setting31", "rank_one", "subsampling"}
 
 
@@ -369,15 +368,15 @@ def target_rows(
     Parameters
     ----------
     settings
-        The target's `settings`: they name its formula and say how many pairs it was made of.
+        The target's `settings`, which include its formula and the total of the pair counts.
     word_counts
         The counts of the target's words.
     pair_counts
-        How often each new word met each word of the target, one row per new word.
+        How often each new word occurs with each word of the target, one row per new word.
     occurrences
-        How often each new word occurred.
+        How often each new word occurs.
 
-    The row of a word that is in the target is its own row there:
+    For a word of the target the result is its row in the target:
 
     >>> from qwem import Cooccurrence
     >>> from qwem.target import mstar
@@ -390,8 +389,8 @@ def target_rows(
     """
     if "pair_total" not in settings:
         raise SettingError(
-            "This target was not made of counts, or of some that aren't recorded, so new words "
-            "have no rows in it; fit from text or counts."
+            "This target doesn't record the counts it was made from, so new words have no rows in "
+            "it; fit from text or counts."
         )
     negatives = 1.0
     for factor in settings["reweighting"]:
