@@ -1,4 +1,4 @@
-"""Target → Spectrum: the top eigenpairs of a target, from which every embedding is read off."""
+"""From `Target` to `Spectrum`: the leading eigenpairs of a target, which give the embedding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factorizing a target: choosing a solver, starting it, checking its eigenpairs; and LAPACK."""
+"""Factorizing a target: choose a solver, run it, check its eigenpairs; and the LAPACK solver."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ Method = Literal["auto", "lapack", "krylov"]
 _LOGGER = logging.getLogger(__name__)
 # Up to this size LAPACK is faster than products at the usual dimensions.
 _LAPACK_SIZE = 2_000
-# Where more than this part of the spectrum is wanted LAPACK is faster too, as long as the whole
-# matrix is bearable.
+# LAPACK is also faster if more than this share of the spectrum is wanted, up to `_DENSE_SIZE` rows.
 _LAPACK_SHARE = 0.1
 _DENSE_SIZE = 20_000
 # Below this tolerance float32 products are too coarse.
@@ -54,12 +53,12 @@ def factorize(
 ) -> Spectrum:
     """Return the `dim` leading eigenpairs of a target (Theorem 3.2, Proposition 3.3).
 
-    They are the largest by value, and all positive, or with ``signed=True`` the largest in
-    magnitude except for the one huge negative eigenvalue that comes from the unseen pairs. That
-    outlier is the eigenvalue of largest magnitude, if it is negative and at least a quarter of
-    its eigenvector's squared length lies along the constant vector (Γ1 under a coupling);
-    PPMI, which has no negative entry, has none. Each eigenvector has the sign that makes the sum
-    of its cubed entries positive. The same call gives the same bits.
+    They are the largest by value, and all positive. With ``signed=True`` they are the largest in
+    magnitude, except for the one huge negative eigenvalue that comes from the unseen pairs. That
+    outlier is the eigenvalue of largest magnitude, if it is negative and at least a quarter of its
+    eigenvector's squared length lies along the constant vector (Γ1 under a coupling). PPMI, which
+    has no negative entry, has no outlier. Each eigenvector has the sign that makes the sum of its
+    cubed entries positive. The same call gives the same bits.
 
     Parameters
     ----------
@@ -67,26 +66,26 @@ def factorize(
         A `Target`, or a symmetric matrix of your own with its `words`: NumPy, SciPy sparse, or
         anything with ``@``, `shape` and `dtype`, such as a SciPy `LinearOperator`.
     dim
-        How many eigenpairs; every smaller model is a prefix, see `Spectrum.restrict`.
+        The number of eigenpairs; every smaller model is a prefix, see `Spectrum.restrict`.
     words
-        The words of the rows where `target` is a plain matrix.
+        The words of the rows, if `target` is a plain matrix.
     signed
         False for a model with tied weights, True for one with separate context vectors.
     tol
-        Every residual ‖M v − λ v‖ is at most tol times the largest magnitude |λ|, or
-        `Spectrum.converged` is false and a warning is logged. The eigenvalues, whose errors are
-        of the second order, come out good to about tol each. Below 1e-4 the work is in float64.
+        Every residual ‖M v − λ v‖ is at most tol times the largest magnitude |λ|; otherwise
+        `Spectrum.converged` is false and a warning is logged. Each eigenvalue, whose error is of
+        second order, has a relative error of about tol. Below 1e-4 the arithmetic is in float64.
     seed
-        Of the random start.
+        The seed of the random start.
     warm_start
         The spectrum of an earlier, similar target; words are matched by spelling.
     method
         ``lapack`` reduces the whole matrix, ``krylov`` multiplies blocks of vectors; ``auto``
         takes the one that is faster at this size.
     max_products
-        How many vectors may be multiplied before giving up; 100·dim + 10,000 by default.
+        The number of vectors to multiply before giving up; 100·dim + 10,000 by default.
     max_basis
-        How many basis vectors are held in memory; 12·dim + 320 by default.
+        The most basis vectors held in memory; 12·dim + 320 by default.
 
     >>> spectrum = factorize(np.diag([1.0, 3.0, -9.0]), dim=2, words=["a", "b", "c"])
     >>> spectrum.eigenvalues.round(6).tolist()
@@ -195,9 +194,8 @@ def _solve_krylov(
         f"A basis of {columns:,} vectors for {rows:,} words",
         "lower max_basis",
     )
-    # After a product, BLAS's threads wait for the next one at full speed, on the very cores that a
-    # sparse target's own threads need; so beside a sparse target, BLAS works on one thread, and the
-    # products with the basis are shared out by rows.
+    # After a product, BLAS's threads spin on the cores that a sparse target's own threads need. So
+    # with a sparse target BLAS gets one thread, and products with the basis are split by rows.
     with blas_threads(None if matrix.is_dense else 1):
         return krylov.solve(
             lambda block: matrix @ np.ascontiguousarray(block),
@@ -213,7 +211,7 @@ def _solve_krylov(
 
 
 def _aligned(earlier: Spectrum, vocabulary: Vocabulary) -> NDArray[Any]:
-    """Return the earlier eigenvectors on these words, with zeros for words that are new."""
+    """Return the earlier eigenvectors on these words, with zeros for new words."""
     old = [earlier.vocabulary.get(word) for word in vocabulary]
     rows = np.array([i for i, index in enumerate(old) if index is not None], dtype=np.int64)
     if not rows.size:
@@ -224,7 +222,7 @@ def _aligned(earlier: Spectrum, vocabulary: Vocabulary) -> NDArray[Any]:
 
 
 def _check_rank(matrix: Target, request: Request, pairs: Eigenpairs) -> None:
-    """Refuse a spectrum that is short of positive (or, signed, of nonzero) eigenvalues."""
+    """Refuse a spectrum with too few positive (or, if signed, nonzero) eigenvalues."""
     sizes = np.abs(pairs.eigenvalues) if request.signed else pairs.eigenvalues
     count = int(np.count_nonzero(sizes > pairs.floor))
     if count == request.dim:
@@ -259,14 +257,14 @@ def _warn(spectrum: Spectrum) -> None:
 def solve_dense(matrix: NDArray[Any], request: Request) -> Eigenpairs:
     """Return the requested eigenpairs of a dense symmetric matrix.
 
-    Only one end of the spectrum is computed. Where `signed`, both ends are needed, and LAPACK can
-    compute them only with everything in between.
+    Only one end of the spectrum is computed, unless `signed`: then both ends are needed, and LAPACK
+    can compute them only with everything in between.
     """
     size = len(matrix)
     if not np.all(np.isfinite(matrix)):
         raise SettingError("The matrix holds NaN or infinite entries; take them out.")
     floor = rounding_floor(matrix)
-    entries = matrix.astype(np.float64, order="F")  # a copy, which LAPACK may use as its own
+    entries = matrix.astype(np.float64, order="F")  # a copy, which LAPACK may overwrite
     values, vectors = scipy.linalg.eigh(
         entries,
         subset_by_index=None if request.signed else (size - request.dim, size - 1),
@@ -297,20 +295,20 @@ def count_nonnegative(target: Target) -> int:
     2
     """
     matrix = np.asarray(target.toarray(), dtype=np.float64)
-    # The least positive number lets the eigenvalues of a zero matrix count too.
+    # `tiny` makes the eigenvalues of a zero matrix count too.
     return count_above(matrix, -max(rounding_floor(matrix), np.finfo(np.float64).tiny))
 
 
 def count_above(matrix: NDArray[Any], floor: float) -> int:
     """Return how many eigenvalues of a dense symmetric matrix are above `floor`.
 
-    By Sylvester's law of inertia they are as many as the positive eigenvalues of D in
+    By Sylvester's law of inertia this is the number of positive eigenvalues of D in
     M − floor·I = L D Lᵀ, which takes far less work than the eigenvalues themselves.
 
     >>> count_above(np.array([[0.0, 2.0], [2.0, 0.0]]), 1e-9)
     1
     """
-    shifted = matrix.astype(np.float64, order="F")  # a copy, which LAPACK may use as its own
+    shifted = matrix.astype(np.float64, order="F")  # a copy, which LAPACK may overwrite
     shifted[np.diag_indices_from(shifted)] -= floor
     work, _ = scipy.linalg.lapack.dsytrf_lwork(len(shifted), lower=1)
     factors, pivots, _ = scipy.linalg.lapack.dsytrf(
@@ -322,6 +320,6 @@ def count_above(matrix: NDArray[Any], floor: float) -> int:
 
 
 def rounding_floor(matrix: NDArray[Any]) -> float:
-    """Return an upper limit for the magnitude of eigenvalues that are only rounding errors."""
+    """Return the magnitude below which an eigenvalue may be only rounding error."""
     dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return float(np.finfo(dtype).eps * math.sqrt(len(matrix)) * np.linalg.norm(matrix))

@@ -1,4 +1,4 @@
-"""Eigenpairs of a large symmetric operator from a block Krylov space, and its orthonormal basis."""
+"""Block Krylov eigensolver for large symmetric operators, and its orthonormal basis."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Block = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
 # Above this ratio of singular values the Gram matrix has lost the smallest ones to rounding.
 _GRAM_CONDITION = 1e6
-# Where a projection leaves less than this part of a column, rounding errors are projected out too.
+# If a projection leaves less than this share of a column, it is repeated to remove rounding errors.
 _CANCELLATION = 0.1
-# Rows of a block of the basis: few enough to share out, many enough for BLAS at full speed.
+# Rows per block of the basis: few enough for all threads to get some, enough for BLAS to be fast.
 _BLOCK_ROWS = 1 << 14
 
 
 class Shares:
-    """Products of tall matrices, shared out over threads.
+    """Products of tall matrices, divided among threads.
 
-    The rows are cut into blocks that do not depend on the number of threads, so that results don't
-    either. Unless `cut`, they stay whole, and the products are left to BLAS.
+    The rows are cut into blocks that do not depend on the number of threads, so results don't
+    either. Unless `cut`, there is a single block, and BLAS uses its own threads.
     """
 
     def __init__(self, rows: int, cut: bool) -> None:
@@ -70,7 +70,7 @@ class Shares:
         for_each(work, self.blocks)
 
     def copy(self, block: Block, result: Block) -> None:
-        """Copy `block` in blocks of rows, which is faster where the order of memory changes."""
+        """Copy `block` in blocks of rows, which is faster if the memory order changes."""
 
         def work(rows: slice) -> None:
             result[rows] = block[rows]
@@ -84,9 +84,9 @@ def orthonormalize(
     """Return Q with orthonormal columns and R such that `block` = Q R.
 
     Directions in which the block is not longer than `threshold` are left out, so Q may have fewer
-    columns than the block, or none. The work is done in float64 through the Gram matrix, which is
-    all matrix products, and through a QR factorization where the Gram matrix is too inaccurate.
-    With `shares` several threads do it.
+    columns than the block, or none. The work is done in float64 through the Gram matrix, which
+    needs only matrix products, or through a QR factorization if the Gram matrix is too inaccurate.
+    `shares` divides it among threads.
 
     >>> Q, R = orthonormalize(np.array([[3.0, 6.0], [4.0, 8.0]]), 1e-9)
     >>> Q.shape, np.allclose(Q @ R, [[3, 6], [4, 8]])
@@ -106,7 +106,7 @@ def orthonormalize(
 def _principal_axes(
     wide: NDArray[np.float64], threshold: float, shares: Shares
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the right singular vectors, singular values and left singular vectors above it."""
+    """Return the right vectors, values and left vectors of singular values above `threshold`."""
     squares, directions = np.linalg.eigh(shares.inner_products(wide, wide))
     lengths = np.sqrt(np.maximum(squares, 0.0))
     if lengths[0] * _GRAM_CONDITION < lengths[-1]:
@@ -137,7 +137,7 @@ class GrowingBasis:
 
     @property
     def capacity(self) -> int:
-        """The most columns there may be."""
+        """The largest number of columns."""
         return int(self._columns.shape[1])
 
     @property
@@ -162,9 +162,9 @@ class GrowingBasis:
     def append(self, block: Block, image: Block, threshold: float) -> tuple[Block, Any]:
         """Append an orthonormal `block`, given its `image` under A.
 
-        Returns the part of the image outside the basis, as `orthonormalize` does. In a Krylov
-        space the image has large components only along the last two blocks; taking those off
-        first makes the one pass over all columns as good as the usual two.
+        Returns the part of the image outside the basis, as `orthonormalize` does. In a Krylov space
+        the image has large components only along the last two blocks; subtracting those first makes
+        one pass over all columns as accurate as the usual two.
         """
         first, last = self._recent, self.size
         self._recent = last
@@ -193,13 +193,13 @@ class GrowingBasis:
     def orthogonal(self, block: Block) -> Block:
         """Return an orthonormal basis of `block` with the columns so far projected out."""
         block = block / np.linalg.norm(block, axis=0)
-        for _ in range(2):  # the second time for what rounding left of the first
+        for _ in range(2):  # the second time removes the rounding errors of the first
             self._subtract(block, 0)
             block, _ = orthonormalize(block, 1e-3, self._shares)
         return block
 
     def compress(self, combinations: NDArray[np.float64], values: NDArray[np.float64]) -> None:
-        """Replace the columns by these combinations of them, eigenvectors of the projection."""
+        """Replace the columns by combinations of them that are eigenvectors of the projection."""
         kept = combinations.shape[1]
         self._columns[:, :kept] = self.combine(combinations)
         self._projection[:kept, :kept] = np.diag(values)
@@ -220,20 +220,21 @@ class GrowingBasis:
 BLOCK_WIDTH = 32
 # Directions shorter than this many rounding errors of the operator's norm are noise.
 _ROUNDINGS = 50
-# The error of an eigenvalue is r²/gap; the gap to what the space lacks is taken as λ_k / 10.
+# The error of an eigenvalue is r²/gap; the gap to eigenvalues not in the space is assumed λ_k / 10.
 _GAP = 1 / 10
-# Eigenvalues within this part of λ₁ of each other are taken for copies of one. A random block finds
-# only as many copies as it has columns.
+# Eigenvalues closer than this share of λ₁ are treated as copies of one. A random block finds only
+# as many copies as it has columns.
 _CROWD = 1e-4
-# The most negative Ritz vectors are kept on a restart although they are not requested: otherwise
+# The most negative Ritz vectors are kept on a restart although they are not requested; otherwise
 # the outlier would have to be found again each time.
 _OTHER_END = 8
-# How much randomness a warm start gets, for what the earlier eigenvectors are orthogonal to.
+# Size of the noise added to a warm start, for directions orthogonal to the earlier eigenvectors.
 _NOISE = 0.03
-# From this tolerance on a warm start is a block of all earlier eigenvectors: they are nearly good
-# enough, and a block or two of corrections will do. Finer ones need a polynomial of high degree.
+# From this tolerance on, a warm start is a block of all earlier eigenvectors: they are nearly
+# accurate enough, and one or two blocks of corrections suffice. Smaller tolerances need a
+# polynomial of high degree.
 _COARSE = 0.01
-# Random columns beside such a block.
+# Random columns added to such a block.
 _BESIDE = 8
 
 
@@ -257,15 +258,15 @@ def solve(
     """Return the requested eigenpairs of the operator that `multiply` applies.
 
     The space spanned by X, AX, A²X, … for a random block X is built one block at a time with an
-    orthonormal basis Q, and the eigenpairs of the small matrix QᵀAQ are lifted from it (block
+    orthonormal basis Q, and the eigenpairs are computed from those of the small matrix QᵀAQ (block
     Lanczos with full reorthogonalization and Rayleigh–Ritz). Every step is a product of matrices,
-    so it runs at the speed of BLAS. At `max_basis` columns the basis is cut down to the best Ritz
+    so it runs at the speed of BLAS. At `max_basis` columns the basis is reduced to the best Ritz
     vectors and grows again (thick restart).
 
-    M* at 10,000 words and dimension 200 takes about 1,600 products. Its eigenvalues decay so
-    slowly (λ₂₀₀ = 197, λ₄₀₀ = 175) that the degree of the polynomial in A decides, and a basis that
-    keeps every block has the highest degree per product: Chebyshev-filtered subspace
-    iteration with 300 columns took 10,800, and twice the block width takes a fifth more. M*'s huge
+    M* at 10,000 words and dimension 200 takes about 1,600 products. Its eigenvalues decay so slowly
+    (λ₂₀₀ = 197, λ₄₀₀ = 175) that the cost depends on the degree of the polynomial in A, and a basis
+    that keeps every block has the highest degree per product. Chebyshev-filtered subspace iteration
+    with 300 columns took 10,800 products, and twice the block width takes a fifth more. M*'s huge
     negative eigenvalue is one direction of the space, found in the first steps, and needs no
     deflation.
     """
@@ -307,7 +308,7 @@ def solve(
                     break
                 schedule.record(products, float(ritz.excess.max()))
             if crowded:
-                # The new columns need as many steps as the old ones to show what was missed.
+                # The new columns need as many steps as the old ones to find the missing copies.
                 width = min(2 * width, request.dim + 1)
                 schedule.due, steps = products + steps * width, 0
             if crowded or block.shape[1] == 0:
@@ -338,8 +339,8 @@ class _Ritz:
 def _rayleigh_ritz(basis: GrowingBasis, factor: NDArray[np.float64], request: Request) -> _Ritz:
     """Solve the projected problem and estimate the residuals, without a product.
 
-    A residual r_k passes below tol·λ₁, as promised, and so low that the eigenvalue, whose error
-    is of the second order in r_k, is good to tol·λ_k.
+    A residual r_k must be below tol·λ₁, as promised, and small enough that the error of the
+    eigenvalue, which is of second order in r_k, is below tol·λ_k.
     """
     ends = None if request.signed else (basis.size - request.dim, basis.size - 1)
     values, combinations = scipy.linalg.eigh(
@@ -363,7 +364,7 @@ def _rayleigh_ritz(basis: GrowingBasis, factor: NDArray[np.float64], request: Re
 
 
 def _restart(basis: GrowingBasis, request: Request, width: int) -> None:
-    """Keep the best third of the basis."""
+    """Keep the requested Ritz vectors and a third of the others, the best first."""
     values, combinations = scipy.linalg.eigh(basis.projection, check_finite=False)
     alignment = np.zeros(len(values))
     order = select(values, alignment, signed=request.signed).kept
@@ -374,21 +375,21 @@ def _restart(basis: GrowingBasis, request: Request, width: int) -> None:
 
 
 class _Schedule:
-    """Schedule of the projected problem: solved rarely, and when it has probably converged."""
+    """When to solve the projected problem: rarely, and when it has probably converged."""
 
     def __init__(self, first: int) -> None:
         self.due = first
         self._seen: tuple[int, float] | None = None
 
     def record(self, products: int, excess: float) -> None:
-        """Note the largest excess after `products`; it falls about geometrically."""
+        """Record the largest excess after `products`; it falls about geometrically."""
         step = 0.25 * products
         distance = math.log(excess) if 1 < excess < math.inf else 0.0
         if self._seen is not None:
             before, distance_before = self._seen
             fall = (distance_before - distance) / (products - before)
             if fall > 0:
-                # The fall grows steeper on the way, so stop short of where this line ends.
+                # The fall gets steeper, so the next check comes before this line reaches 0.
                 step = min(products, 0.75 * distance / fall)
         self._seen = products, distance
         self.due = products + int(step)
@@ -398,8 +399,8 @@ def _mix(rng: np.random.Generator, start: Block, width: int) -> Block:
     """Return a narrow block of random combinations of the columns of a warm start.
 
     A Krylov space that starts within the wanted subspace fills that first. Unless the tolerance is
-    coarse, starting from all the columns side by side would take more products: the wider the
-    block, the lower the degree of the polynomial for the same number of products.
+    coarse, starting from all columns would take more products: the wider the block, the lower the
+    degree of the polynomial for the same number of products.
     """
     weights = _random(rng, start.shape[1], width, start.dtype) / math.sqrt(start.shape[1])
     return start @ weights.astype(start.dtype)

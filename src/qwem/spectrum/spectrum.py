@@ -1,4 +1,4 @@
-"""Spectrum: the leading eigenpairs of a target, in which order and with which signs."""
+"""`Spectrum`: the leading eigenpairs of a target, and the rules for their order and signs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from qwem.spectrum.krylov import Block
 
 
-# How much of the outlier's squared length lies along the direction of the unseen pairs.
+# The least share of the outlier's squared length along the direction of the unseen pairs.
 _OUTLIER_ALIGNMENT = 0.25
-# Sums of cubes below this part of the largest they could be are rounding, not a sign.
+# A sum of cubes below this share of the sum of their magnitudes is treated as zero.
 _BALANCED = 1e-5
 
 
@@ -45,8 +45,8 @@ class Request:
 class Eigenpairs:
     """Eigenvalues, best first, with their eigenvectors, and how they were found.
 
-    `outlier` is the eigenvalue left out of a signed selection, `floor` the magnitude below which
-    an eigenvalue can't be told from zero, `products` the number of vectors that were multiplied.
+    `outlier` is the eigenvalue left out of a signed selection, `floor` the magnitude below which an
+    eigenvalue may be zero, `products` the number of vectors that were multiplied.
     """
 
     eigenvalues: NDArray[np.float64]
@@ -58,7 +58,7 @@ class Eigenpairs:
 
 @dataclass(frozen=True)
 class Selection:
-    """The indices of the eigenvalues to keep, best first, and of the outlier that is not."""
+    """The indices of the eigenvalues to keep, best first, and of the outlier to leave out."""
 
     kept: NDArray[np.int64]
     outlier: int | None
@@ -67,7 +67,7 @@ class Selection:
 def select(
     eigenvalues: NDArray[np.float64], alignment: NDArray[np.float64], *, signed: bool
 ) -> Selection:
-    """Order eigenvalues by value, or by magnitude without the outlier where `signed`.
+    """Order eigenvalues by value, or if `signed` by magnitude without the outlier.
 
     The outlier is the eigenvalue of largest magnitude, provided that it is negative and that at
     least a quarter of its eigenvector's squared length (`alignment`) lies along the direction in
@@ -90,9 +90,8 @@ def select(
 def fix_signs(eigenvectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Flip each column so that the sum of the cubes of its entries is positive.
 
-    The cubes let the large entries decide, whichever of two nearly equal ones is the largest.
-    Where they cancel, the first entry that is at least half as large as the largest is made
-    positive.
+    With cubes, the large entries decide, and not just which of two nearly equal ones is larger. If
+    the cubes cancel, the first entry at least half as large as the largest is made positive.
 
     >>> fix_signs(np.array([[0.6, -0.6], [-0.8, 0.8]])).tolist()
     [[-0.6, -0.6], [0.8, 0.8]]
@@ -120,10 +119,10 @@ _ARRAYS, _WORDS = "spectrum.safetensors", "words.txt"
 class Spectrum:
     """The leading eigenpairs of a target, in order, with the residual of each.
 
-    Where `signed` is false these are the largest eigenvalues λ_k, all positive: what a model
-    with tied weights can use (Theorem 3.2). Where it is true they are the largest in magnitude,
-    of either sign: what an untied model uses. The signs of the eigenvectors are fixed by rule.
-    All smaller models are prefixes of this one.
+    If `signed` is false these are the largest eigenvalues λ_k, all positive, which a model with
+    tied weights can use (Theorem 3.2). If it is true they are the largest in magnitude, of either
+    sign, which an untied model uses. The signs of the eigenvectors are fixed by rule. All smaller
+    models are prefixes of this one.
 
     >>> from qwem.spectrum import factorize
     >>> spectrum = factorize(np.array([[2.0, 1.0], [1.0, 2.0]]), dim=1, words=["a", "b"])
@@ -132,21 +131,21 @@ class Spectrum:
     """
 
     eigenvalues: NDArray[np.float64]
-    """Λ, by value or, where `signed`, by magnitude, the largest first."""
+    """Λ, the largest first, by value or, if `signed`, by magnitude."""
     eigenvectors: NDArray[Any] = field(repr=False)
     """V*, one orthonormal column for each eigenvalue, one row for each word."""
     residuals: NDArray[np.float64] = field(repr=False)
     """‖M v − λ v‖ for each pair, computed from the result with one more product."""
     vocabulary: Vocabulary
     tol: float
-    """The residual that was asked for, as a part of the largest magnitude |λ|."""
+    """The requested residual, relative to the largest magnitude |λ|."""
     signed: bool = False
     row_scale: NDArray[np.float64] | None = field(default=None, repr=False)
-    """The diagonal of Γ⁻¹ where the coupling has rank one (Proposition 3.3), else None."""
+    """The diagonal of Γ⁻¹ if the coupling has rank one (Proposition 3.3), otherwise None."""
     outlier: float | None = None
     """The huge negative eigenvalue that a signed spectrum leaves out, if there was one."""
     method: str = "given"
-    """The solver: lapack, krylov, or given where the pairs were handed in."""
+    """The solver: lapack or krylov; or "given", if the pairs were not computed here."""
     products: int = 0
     """How many vectors were multiplied by the target."""
     target_name: str = ""
@@ -179,7 +178,7 @@ class Spectrum:
 
     @property
     def dim(self) -> int:
-        """How many eigenpairs there are."""
+        """The number of eigenpairs."""
         return len(self.eigenvalues)
 
     @property
@@ -205,8 +204,8 @@ class Spectrum:
     def embedding(self, dim: int | None = None, exponent: float = 0.5) -> Embedding:
         """Return W = Γ⁻¹ V |Λ|^exponent for the first `dim` eigenpairs, or for all.
 
-        With exponent ½ this is the minimum of the loss, W = V Λ^½ (Theorem 3.2), or Γ⁻¹ V Λ^½
-        where the coupling has rank one (Proposition 3.3).
+        With exponent ½ this is the minimum of the loss, W = V Λ^½ (Theorem 3.2), or Γ⁻¹ V Λ^½ if
+        the coupling has rank one (Proposition 3.3).
 
         >>> from qwem.spectrum import factorize
         >>> spectrum = factorize(np.array([[2.0, 1.0], [1.0, 2.0]]), dim=2, words=["a", "b"])
@@ -220,7 +219,7 @@ class Spectrum:
         """Return the context vectors W′ = Γ⁻¹ V sign(Λ) |Λ|^exponent of an untied model.
 
         W W′ᵀ is then the best approximation of the target of its rank, negative eigenvalues
-        included. Where all are positive the context vectors are the word vectors.
+        included. If all eigenvalues are positive, the context vectors are the word vectors.
         """
         return self._embedding(dim, exponent, np.sign(self.eigenvalues), "context")
 

@@ -33,8 +33,8 @@ _SINGLE_TOL = 1e-4
 class Triplets:
     """Leading singular triplets M ≈ Σ_k s_k u_k v_kᵀ of a target, the largest first.
 
-    They are what an untied model WW′ᵀ of a target without symmetry learns: W = U S^½ for words and
-    W′ = V S^½ for contexts, which may be other words, documents or images.
+    An untied model WW′ᵀ of an asymmetric target learns them: W = U S^½ for words and W′ = V S^½ for
+    contexts, which may be other words, documents or images.
     """
 
     singular_values: NDArray[np.float64]
@@ -134,7 +134,7 @@ def singular_triplets(
     words, contexts
         The names of rows and columns; by default contexts are the words.
     tol
-        The largest residual, as a part of the largest singular value.
+        The largest residual, relative to the largest singular value.
     seed
         The seed of the random start.
 
