@@ -1,4 +1,4 @@
-"""word2vec's own loss, minimized from the closed form on, whatever the size of the vocabulary."""
+"""Polishing: minimize word2vec's own loss, starting from the closed form, for any vocabulary."""
 
 from qwem.polish.polished import Polished
 from qwem.polish.polishing import polish

@@ -1,23 +1,23 @@
-"""The loops behind `polish`: many small logistic regressions, each a row of W or of W′.
+"""Compiled loops of `polish`: many small logistic regressions, each for a row of W or of W′.
 
-A row w is fitted against the fixed rows y_j of the other side, which come in coordinates in which
-the curvature of all pairs together is the identity. With z = w·y_j, and x = β + z the logit, a
-stored pair of weights C and N adds to the row's loss
+A row w is fitted against the fixed rows y_j of the other side, in coordinates in which the
+curvature of all pairs together is the identity. With z = w·y_j, and x = β + z the logit, a stored
+pair with weights C and N adds to the row's loss
 
     (C + N) (softplus(β + z) − softplus(β)) − C z − N_s z − ½ N_h z²,
 
-word2vec's own term, less its value at z = 0, less the parabola by which the sums over all pairs
-have counted the pair already. C is the count times ``columns[j, 0]``. N, N_s and N_h are products
-of a number of the row, ``rows[i, :3]``, and one of the column, ``columns[j, 1:4]``; β and
-softplus(β) are sums of such, of ``rows[i, 3:5]`` and ``columns[j, 4:6]``. The sums over all pairs
-are ½ ``rows[i, 5]`` |w|² + ``rows[i, 6]`` w·constant. Where rows have means μ, ``rows[i, 7]``
-(½ |μ_i|² − w·μ_i) is added to them: of the first term, that part is centred at μ_i.
+This is word2vec's own term, less its value at z = 0, less the parabola that the sums over all pairs
+already contain for this pair. C is the count times ``columns[j, 0]``. N, N_s and N_h are products
+of ``rows[i, :3]`` and ``columns[j, 1:4]``; β and softplus(β) are sums of ``rows[i, 3:5]`` and
+``columns[j, 4:6]``. The sums over all pairs are ½ ``rows[i, 5]`` |w|² + ``rows[i, 6]`` w·constant.
+If rows have means μ, ``rows[i, 7]`` (½ |μ_i|² − w·μ_i) is added, which centres that part of the
+first term at μ_i.
 
 Reading the y_j takes most of the time, so they may be rounded to 16 bits: y_j is ``columns[j, 6]``
-times row j of `other`, which has float32 numbers or, as uint16, the bits of half-precision ones,
-in a whole number of vectors of `LANES`. Rows are worked on in blocks, and columns in tiles, so that
-the y_j of a tile stay in a core's cache while the rows of a block use them. A row's arithmetic is
-the same whichever thread it is on.
+times row j of `other`, which has float32 numbers or, as uint16, the bits of half-precision numbers.
+Rows are padded to a multiple of `LANES`. Rows are processed in blocks, and columns in tiles, so
+that the y_j of a tile stay in a core's cache while the rows of a block use them. The arithmetic of
+a row does not depend on the thread.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from qwem._internal.kernels import exp_of_negative, log_of_one_plus, njit
 
 Array = np.ndarray[Any, Any]
 
-# The compiler may reorder and fuse sums, which it does the same way in every run; no more.
+# The compiler may only reorder and fuse sums, which it does in the same way in every run.
 _SUMS = {"reassoc", "contract", "nsz"}
 
 LANES = 16
 """Numbers in a vector register; the rows of both sides are padded to a multiple of it."""
 
 PAIRS = 32
-"""Pairs that are worked on together: their rows fit in the fastest cache."""
+"""The number of pairs processed together: their rows fit in the fastest cache."""
 
-_TOGETHER = 4  # rows y_j that are multiplied at a time
+_TOGETHER = 4  # the number of rows y_j multiplied at a time
 _LARGEST = 14  # the exponent of the largest entry of a row in half precision
 
 _f = np.float32
@@ -55,7 +55,7 @@ _FUSED = ("contract",)
 
 
 class _Rows:
-    """Rows of a C-contiguous array, as an intrinsic reads and writes them."""
+    """Rows of a C-contiguous array, for reading and writing in an intrinsic."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, array: Any) -> None:
         self._builder = builder
@@ -93,7 +93,7 @@ def _constant(context: Any, value: int) -> Any:
 
 
 def _everywhere(builder: Any, value: Any) -> Any:
-    """Return a vector of one number."""
+    """Return a vector whose entries are all `value`."""
     nothing = ir.Constant(_FLOATS, ir.Undefined)
     first = builder.insert_element(nothing, value, ir.Constant(_NUMBER, 0))
     zeros = ir.Constant(ir.VectorType(_NUMBER, LANES), [0] * LANES)
@@ -101,10 +101,10 @@ def _everywhere(builder: Any, value: Any) -> Any:
 
 
 def _sums(builder: Any, vectors: list[Any]) -> Any:
-    """Return the sums of the entries of each of some vectors, as a vector."""
+    """Return a vector with the sum of the entries of each vector."""
 
     def neighbours(first: Any, second: Any, size: int) -> Any:
-        """Return the sums of neighbouring entries of two vectors, or of the halves of one."""
+        """Return the sums of neighbouring entries of two vectors, joined."""
         even, odd = (
             ir.Constant(ir.VectorType(_NUMBER, size), list(range(place, 2 * size, 2)))
             for place in (0, 1)
@@ -202,12 +202,12 @@ def _convert_row(typing_context: Any, source: Any, i: Any, by: Any, out: Any, k:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def round_rows(rows: Array, rounded: Array, units: Array) -> None:
-    """Round each row to half precision, in units of a power of two that its largest entry gives."""
+    """Round each row to half precision, scaled by a power of two so that its largest entry fits."""
     for i in range(rows.shape[0]):
         largest = _ZERO
         for t in range(rows.shape[1]):
             largest = max(largest, abs(rows[i, t]))
-        # A power of two has an exponent and no other bits. That of its inverse is 254 less it.
+        # A float32 power of two is its exponent alone; the inverse has 254 minus that exponent.
         exponent = np.int32(_f(largest).view(np.int32) >> np.int32(23)) - np.int32(_LARGEST)
         exponent = min(max(exponent, np.int32(1)), np.int32(253))
         units[i] = np.int32(exponent << np.int32(23)).view(np.float32)
@@ -221,7 +221,7 @@ def _slopes(
 ) -> Any:
     """Write slope and curvature of `count` pairs; return their loss.
 
-    The curvature is that of the parabola that touches the loss at x and nowhere falls below it,
+    The curvature is that of the parabola that touches the loss at x and is nowhere below it,
     (C + N) tanh(x/2)/2x (Jaakkola and Jordan 2000), so that no step can overshoot.
     """
     loss = 0.0
@@ -236,7 +236,7 @@ def _slopes(
         larger = _ONE / (_ONE + t)  # σ(|x|)
         sigmoid = larger if x >= _ZERO else t * larger
         slopes[c] = unit * (both * sigmoid - positive - slope - curved * z)
-        # tanh(x/2)/2x, and its limit ¼ where x is too small to divide by.
+        # tanh(x/2)/2x, or its limit ¼ if x is too small to divide by.
         bound = (_ONE - t) * larger / (size + size) if size > _f(1e-3) else _f(0.25)
         curvature[start + c] = unit * unit * (both * bound - curved)
         softplus = max(x, _ZERO) + log_of_one_plus(t)
@@ -248,7 +248,7 @@ def _slopes(
 
 @njit(inline="always")
 def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
-    """Return where, between `start` and `stop`, the entries before `column` end."""
+    """Return the first position from `start` to `stop` whose index is at least `column`."""
     if stop == start or indices[stop - 1] < column:
         return stop
     at = start
@@ -259,7 +259,7 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
 
 @njit(inline="always")
 def _take_ids(indices: Any, start: Any, count: Any, kinds: Any, kind: Any, ids: Any) -> None:
-    """Write the rows of `other` of some pairs, and the last again to make a multiple of four."""
+    """Write the row numbers in `other` of some pairs; repeat the last up to a multiple of four."""
     for c in range(count):
         ids[c] = np.int64(indices[start + c]) * kinds + kind
     for c in range(count, -(-count // _TOGETHER) * _TOGETHER):
@@ -337,15 +337,15 @@ def solve_blocks(
     """Take one step for each of the rows from ``cuts[0]`` to ``cuts[-1]``.
 
     The step goes along the gradient to the minimum of the parabola that bounds the row's loss from
-    above. Written to `losses` are the row's loss before the step, and how much lower that minimum
-    is: the step lowers the loss by at least so much. The rows between two cuts are worked on
-    together, a tile of columns at a time; a row that is alone, in one piece. `tiles` are the
-    columns at which tiles begin, and one past the last.
+    above. The row's loss before the step is written to `losses`, and how much lower that minimum
+    is: the step lowers the loss by at least that much. The rows between two cuts are processed
+    together, tile by tile; a row that is alone, without tiles. `tiles` are the columns at which
+    tiles begin, and one past the last.
 
-    The pairs are tuples of CSR matrices, one for each of K kinds of contexts. If `kind` is −1,
-    rows are words: row i has the rows i of all matrices, and column j of matrix k stands for row
-    K j + k of `other`. Otherwise they are contexts of that kind: row i of that matrix alone is row
-    K i + kind of `own`, and columns stand for rows of `other`.
+    The pairs are tuples of CSR matrices, one for each of K kinds of contexts. If `kind` is −1, rows
+    are words: row i joins the rows i of all matrices, and column j of matrix k is row K j + k of
+    `other`. Otherwise rows are contexts of that kind: row i of that matrix is row K i + kind of
+    `own`, and column j is row j of `other`.
     """
     of_words, dim = kind < 0, other.shape[1]
     first_part, last_part = (0, len(indices)) if of_words else (kind, kind + 1)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Statistics(NamedTuple):
-    """What the loss depends on beside the pairs that were seen.
+    """The sums on which the loss depends, in addition to the pairs that were seen.
 
     Each word gives K contexts, one for each side of a directed slot and one for each symmetric slot
     of the counts. Column K·j + k of words × contexts is context k of word j.
@@ -31,7 +31,7 @@ class Statistics(NamedTuple):
     context_sums: Vector
     """Σ_i C_ic, the pairs of each context."""
     pairs: int
-    """How many pairs of a word and a context were seen."""
+    """The number of different pairs of a word and a context that were seen."""
 
     @classmethod
     def of(cls, counts: Cooccurrence) -> Statistics:
@@ -52,17 +52,17 @@ class Statistics(NamedTuple):
 
     @property
     def shares(self) -> Vector:
-        """The share of the pairs that each of a word's contexts has, over all words."""
+        """The share of each kind of context in all pairs."""
         by_kind = self.context_sums.reshape(len(self.word_counts), -1).sum(axis=0)
         return by_kind / by_kind.sum()
 
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """The context side of a polished model: all that the loss of one word's row depends on.
+    """The context side of a polished model, which determines the loss of a word's row.
 
-    The symbols are those of `qwem.polish.loss.Word2vecLoss`, of which a row's loss is one term.
-    Contexts stand word by word, those of a word side by side.
+    The symbols are those of `qwem.polish.loss.Word2vecLoss`, of which a row's loss is one term. The
+    contexts of a word are adjacent, in the order of words.
     """
 
     vectors: NDArray[np.float32] = field(repr=False)
@@ -74,7 +74,7 @@ class Contexts:
     negatives: float
     """word2vec's k."""
     evidence: float = 0.0
-    """How many pairs of independence were added to each word."""
+    """The number of pairs added to each word as evidence of independence."""
 
     @property
     def probability(self) -> Vector:
@@ -93,13 +93,13 @@ class Contexts:
 
     @cached_property
     def gram(self) -> Vector:
-        """The curvature of the parabolas of all contexts together, for each pair of a word."""
+        """The curvature of the parabolas of all contexts together, per pair of a word."""
         weights = self.negatives * self.noise * self.curvature
         return (self.vectors.T * weights) @ self.vectors.astype(np.float64)
 
     @cached_property
     def constant(self) -> Vector:
-        """The slope of the same at zero."""
+        """The slope of the parabolas of all contexts together at zero, per pair of a word."""
         return (self.negatives * self.noise * self.slope) @ self.vectors
 
 
@@ -108,10 +108,10 @@ Side: TypeAlias = Literal["words", "contexts"]
 
 @dataclass(frozen=True, eq=False)
 class RowProblem:
-    """Weights of the loss as seen by the rows of one side, the other side being fixed.
+    """Weights of the loss for the rows of one side, with the other side fixed.
 
-    `rows` and `columns` are what `qwem.polish.kernels` says. The curvature of all pairs together is
-    Σ_j gram_j y_j y_jᵀ, and their slope Σ_j constant_j y_j.
+    `rows` and `columns` are described in `qwem.polish.kernels`. The curvature of all pairs together
+    is Σ_j gram_j y_j y_jᵀ, and their slope Σ_j constant_j y_j.
     """
 
     side: Side
@@ -120,31 +120,30 @@ class RowProblem:
     gram: Vector
     constant: Vector
     weight: Vector
-    """The weight of each row's loss in the loss of all."""
+    """The weight of each row's loss in the total loss."""
     means: NDArray[np.float32]
-    """What the evidence of each row is centred at; without rows where that is zero."""
+    """The vectors at which the evidence of each row is centred; empty if these are zero."""
 
 
 class Word2vecLoss:
     """L(W, W′) = Σ_ic g_i g_c [C_ic softplus(−x_ic) + N_ic softplus(x_ic)], x_ic = b_c + w_i·w′_c.
 
-    C_ic is how often word i was seen with context c = (j, s), word j in slot s. N_ic = k s_i q_c
-    are the counts of negative samples, with s_i = Σ_c C_ic. The noise q_c is in proportion to a
-    power of the count of word j and to the pairs of slot s. That is what word2vec's sampling
-    minimizes on average (paper, eq. w2v_loss and the appendix on reweighting). b_c = log P_c/(k
-    q_c) is the logit of independence, so that W = 0 says that words and contexts are independent.
-    g is a coupling of words (paper, Proposition 3.3), 1 by default; that of a context is its
-    word's.
+    C_ic is how often word i was seen with context c = (j, s), word j in slot s. N_ic = k s_i q_c is
+    the count of negative samples, with s_i = Σ_c C_ic. The noise q_c is proportional to a power of
+    the count of word j and to the pairs of slot s. word2vec's sampling minimizes this loss on
+    average (paper, eq. w2v_loss and the appendix on reweighting). b_c = log P_c/(k q_c) is the
+    logit of independence, so that words and contexts are independent if W = 0. g is a coupling of
+    words (paper, Proposition 3.3), 1 by default; a context has the coupling of its word.
 
-    Pairs that were never seen have N_ic softplus(x_ic) alone. It is replaced by its expansion to
-    second order around independence, a parabola in w_i·w′_c. The sum of a parabola over all pairs
-    is made of Gram matrices, so only pairs that were seen are ever visited.
+    For pairs that were never seen only N_ic softplus(x_ic) remains. It is replaced by its expansion
+    to second order around independence, a parabola in w_i·w′_c. The sum of the parabolas over all
+    pairs is given by Gram matrices, so only pairs that were seen are ever visited.
 
     `evidence` adds to each word that many tokens of text in which it is independent of its
-    contexts: a parabola with its minimum at w_i·w′_c = 0, as wide as that of so many negatives.
+    contexts: a parabola with its minimum at w_i·w′_c = 0 and the curvature of as many negatives.
 
     The loss is divided by Σ_ic g_i g_c s_i P_c, the weight of all positive pairs if words and
-    contexts were independent, and that of independence is taken off: it is 0.
+    contexts were independent. The loss of independence is subtracted, so that it is 0.
     """
 
     def __init__(
@@ -163,13 +162,13 @@ class Word2vecLoss:
         powers = (words / words.max()) ** exponent
         self.noise: Vector = np.outer(powers / powers.sum(), shares).ravel()
         """q_c, the share of each context among the negative samples."""
-        # A word that was never seen beside another would be infinitely far from independence.
+        # A context without pairs would have an infinite logit.
         contexts, seen = (_positive(sums) for sums in (statistics.context_sums, self.sums))
         self.bias: Vector = np.log(contexts / self.total / (negatives * self.noise))
         """b_c = log P_c/(k q_c), the logit of independence."""
         self.tokens = int(words.sum())
         self.evidence = evidence * self.total / self.tokens
-        """Evidence of independence in pairs instead of tokens."""
+        """Evidence of independence, in pairs instead of tokens."""
         coupling = np.ones(len(words)) if coupling is None else coupling
         self.word_coupling: Vector = coupling / (coupling @ seen / seen.sum())
         coupling = np.repeat(coupling, len(shares))
@@ -185,8 +184,8 @@ class Word2vecLoss:
     ) -> RowProblem:
         """Return the problem of the rows of W, given W′.
 
-        The evidence of each word may be centred at one of the `means` instead of zero: then it is
-        `evidence` tokens of text in which the word is what it is expected to be.
+        The evidence of each word may be centred at its row of `means` instead of zero: then it is
+        `evidence` tokens of text in which the word has its expected vector.
         """
         zero, k = np.zeros_like(self.sums), self.negatives
         sums, noise = k * self.sums, self.noise * self.context_coupling
@@ -244,7 +243,7 @@ def _positive(sums: Vector) -> Vector:
 
 _STEPS = 100
 _HALVINGS = 30
-# The fall of the loss that a Newton step promises, relative to the loss of independence.
+# The decrease predicted by a Newton step at which to stop, relative to the loss of independence.
 _TOLERANCE = 1e-10
 
 
@@ -260,14 +259,14 @@ def solve_row(
 ) -> tuple[Vector, Vector]:
     """Return the word vector that minimizes the loss of one row, and its covariance.
 
-    The loss is the row's part of `Word2vecLoss`, without a coupling: pairs that were seen with
-    their exact term, the others with parabolas, whose sums are known. It is convex, and Newton's
-    method finds its minimum. Added to it is the logarithm of a normal prior, such as the mean and
-    the covariance of the word vectors of a model. So a word hardly seen is an average word, and it
-    is drawn there least in the directions in which words differ most.
+    The loss is the row's part of `Word2vecLoss`, without a coupling: exact terms for pairs that
+    were seen, and parabolas, whose sums are known, for the others. It is convex, and Newton's
+    method finds its minimum. The negative logarithm of a normal prior is added, such as one with
+    the mean and the covariance of the word vectors of a model. So a word that was hardly seen is
+    close to the average word, least so in the directions in which words differ most.
 
     The covariance is H⁻¹ J H⁻¹, with H the curvature of the loss at its minimum and J the variance
-    of its slope, where pairs are independent events that each count for `dispersion`: how the
+    of its slope if pairs are independent events that each count for `dispersion`. It says how the
     vector would vary with other text of the same kind.
 
     Parameters
@@ -277,11 +276,11 @@ def solve_row(
     columns, counts
         The contexts that the word was seen with, and how often.
     precision, mean
-        The prior: the inverse of its covariance, and its mean; by default none, and zero.
+        The inverse covariance and the mean of the prior; by default there is no prior.
     evidence
-        How many pairs of independence are added, as `Word2vecLoss` adds them to each of its rows.
+        The number of pairs added as evidence of independence, as in `Word2vecLoss`.
     dispersion
-        What a pair counts for on average: the mean of squared weights over the mean of weights.
+        The weight of a pair on average: the mean of squared weights over the mean of weights.
     """
     total, dim = float(counts.sum()), contexts.vectors.shape[1]
     vectors = contexts.vectors[columns].astype(np.float64)
@@ -289,7 +288,7 @@ def solve_row(
     slope, curvature = contexts.slope[columns], contexts.curvature[columns]
     negative = contexts.negatives * total * contexts.noise[columns]
     both = counts + negative
-    # The loss is as many times a logarithm as pairs count for.
+    # The loss is a negative log-likelihood times the weight of a pair, so the prior is scaled too.
     prior = np.zeros((dim, dim)) if precision is None else dispersion * precision
     centre = np.zeros(dim) if mean is None else mean
     gram = (total + evidence) * contexts.gram + prior
@@ -321,7 +320,7 @@ def solve_row(
             if (after := loss_at(moved)) < loss:
                 break
         else:
-            break  # rounding: there is nowhere lower
+            break  # at the minimum up to rounding
         row, loss = moved, after
     else:
         raise ConvergenceError(f"A row's loss was not at its minimum after {_STEPS} steps.")

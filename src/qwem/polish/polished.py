@@ -1,4 +1,4 @@
-"""Polished: what was learned, as word vectors and contexts of word2vec's own loss."""
+"""`Polished`: the word and context vectors found by minimizing word2vec's own loss."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class Start(NamedTuple):
     """Where polishing starts."""
 
     words: Matrix
-    """Word vectors, with their mean."""
+    """Word vectors, including their mean."""
     contexts: Matrix
     means: Matrix | None = None
-    """What words are expected to be by their spelling, if that is a prior."""
+    """The word vectors expected from spelling, if that is used as a prior."""
     spelling: Mapping[str, float] = {}
     """The settings of that prior."""
 
 
 @dataclass(frozen=True, eq=False)
 class Polished:
-    """Word and context vectors after some sweeps of word2vec's loss, and how these went.
+    """Word and context vectors after some sweeps of word2vec's loss, and the loss of each sweep.
 
-    The logit of word i and context c is (w_i + centre)·w′_c + b_c. The loss sees only logits; of
-    all vectors with the same logits these are balanced (see `qwem.polish.sweep`), and the word
+    The logit of word i and context c is (w_i + centre)·w′_c + b_c. The loss depends only on logits.
+    Of all vectors with the same logits, these are balanced (see `qwem.polish.sweep`), and the word
     vectors have mean zero.
     """
 
@@ -60,19 +60,19 @@ class Polished:
     words: Embedding
     """W, the word vectors, less their mean."""
     contexts: Contexts
-    """W′, the context vectors, with what the loss has beside them."""
+    """W′, the context vectors, with their biases and noise."""
     centre: NDArray[np.float32] = field(repr=False)
-    """The mean word vector, which was taken out of W."""
+    """The mean word vector, which was subtracted from W."""
     losses: Vector = field(repr=False)
     """The loss before each half of a sweep, words and contexts in turn; 0 for independence."""
     converged: bool
     """Whether the last sweep lowered the loss by less than tol of its fall below independence."""
     settings: Mapping[str, Any]
-    """The arguments of `polish`, and what was counted."""
+    """The arguments of `polish`, and the slots and sources of the counts."""
 
     @property
     def sweeps(self) -> float:
-        """How many sweeps were done, halves included."""
+        """The number of sweeps done, including halves."""
         return len(self.losses) / 2
 
     @property
@@ -82,7 +82,7 @@ class Polished:
 
     @property
     def start(self) -> Start:
-        """Where `polish` can go on from."""
+        """The start from which `polish` can continue."""
         words, contexts = self.words.vectors + self.centre, self.contexts.vectors
         return Start(words, contexts, *self._expected(self.words.vocabulary))
 
@@ -94,7 +94,7 @@ class Polished:
     def embedding(
         self, dim: int | None = None, *, exponent: float = 0.5, time: float | None = None
     ) -> Embedding:
-        """Return the word vectors, which have one dimension, one exponent and one time."""
+        """Return the word vectors; other dimensions, exponents and times are refused."""
         if dim not in (None, self.spectrum.dim) or exponent != 0.5 or time is not None:
             raise SettingError(
                 f"A polished embedding has one dimension, {self.spectrum.dim}, one exponent "
@@ -105,21 +105,20 @@ class Polished:
     def solve_rows(
         self, rows: sparse.csr_array[Any], *, dispersion: float = 1.0
     ) -> tuple[Matrix, Matrix]:
-        """Return vectors of new words, given their counts with each context, and covariances.
+        """Return the vectors and covariances of new words, given their counts with each context.
 
-        Each is the minimum of its row's loss, all contexts being fixed. A fit adds e pairs of
-        independence to the row of each of its words. A word with fewer pairs of its own is better
-        known by a prior: that it is one of the model's words, with their mean and covariance. So a
-        row of n pairs has the share n²/(n² + e²) of the evidence of a fit, and the rest,
-        e²/(n² + e²), of the prior.
+        Each vector is the minimum of its row's loss, with all contexts fixed. A fit adds e pairs of
+        independence to the row of each of its words. For a word with fewer pairs of its own a prior
+        is better: the mean and covariance of the model's word vectors. So a row of n pairs has the
+        share n²/(n² + e²) of the evidence of a fit, and the share e²/(n² + e²) of the prior.
 
         Parameters
         ----------
         rows
-            Words × contexts, or × words of the model: then the contexts of a word have parts of its
-            counts, in proportion to how often they occur.
+            Words × contexts, or words × words of the model; in the latter case the counts with a
+            word are divided among its contexts, in proportion to how often they occur.
         dispersion
-            What one pair counts for: see `solve_row`.
+            The weight of a pair on average; see `solve_row`.
         """
         if rows.shape[1] == len(self.words):
             rows = self._by_context(rows)
@@ -152,21 +151,21 @@ class Polished:
         steps: int = 30,
         tol: float = 1e-3,
     ) -> Embedding:
-        """Return the vectors of the same words in other counts, all contexts being fixed.
+        """Return the vectors of the same words in other counts, with all contexts fixed.
 
-        Given the contexts each word is a convex problem of its own. All words take a step at a
+        Given the contexts, each word is a convex problem of its own. All words take one step at a
         time, until a step lowers the loss by less than `tol` of its fall below independence.
 
         Parameters
         ----------
         counts
-            How often the words meet, in the same order.
+            The counts of the same words in the same order.
         start
-            Where the words start, and the contexts: by default those of this model.
+            The contexts, and the vectors that words start from; by default those of this model.
         steps
-            How many at most.
+            The largest number of steps.
         tol
-            See above.
+            The tolerance at which to stop.
 
         >>> import qwem
         >>> counts = qwem.Cooccurrence.from_matrix("abc", [[4, 2, 1], [2, 0, 3], [1, 3, 2]])
@@ -177,9 +176,9 @@ class Polished:
         require_whole("steps", steps, least=1)
         if counts.vocabulary.words != self.spectrum.vocabulary.words:
             raise SettingError(
-                f"The model has {len(self.spectrum.vocabulary):,} words and the counts have "
-                f"{len(counts.vocabulary):,}, or others; both need the same words in the same "
-                "order."
+                f"The {len(self.spectrum.vocabulary):,} words of the model and the "
+                f"{len(counts.vocabulary):,} of the counts differ; both need the same words in the "
+                "same order."
             )
         words, contexts, means, spelling = self.start if start is None else start
         loss = Word2vecLoss(
@@ -206,13 +205,13 @@ class Polished:
         return Embedding(counts.vocabulary, words - centre, provenance=self.words.provenance)
 
     def warm_start(self, spectrum: Spectrum) -> Start:
-        """Return where to start polishing from another closed form, such as that of more text.
+        """Return a start for polishing another closed form, such as that of more text.
 
-        Where the loss is flat, polishing leaves vectors where the closed form put them. So if the
-        closed form X is X′ now, the vectors W start from W + (X′Q − X)T. Q is the rotation, of
-        words and contexts together, that brings X′ nearest to X, and T the matrix that brings X
-        nearest to W, for words and for contexts. New words have zeros in X and W, and start from
-        X′QT.
+        In directions in which the loss is flat, polishing leaves vectors where the closed form put
+        them. So if the closed form X has become X′, the vectors W start from W + (X′Q − X)T. Q is
+        the rotation, of words and contexts together, that brings X′ nearest to X, and T the matrix
+        that brings X nearest to W, for words and for contexts. New words have zeros in X and W, and
+        start from X′QT.
         """
         from scipy.linalg import orthogonal_procrustes
 
@@ -283,7 +282,7 @@ class Polished:
         return artefact.load(path, KIND, build)
 
     def _by_context(self, rows: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
-        """Return counts with words as counts with contexts, of which a word has several."""
+        """Divide counts with words among the contexts of each word."""
         from scipy import sparse
 
         shares = self.contexts.probability.reshape(len(self.words), -1)
@@ -298,7 +297,7 @@ class Polished:
         return found
 
     def _expected(self, vocabulary: Vocabulary) -> tuple[Matrix | None, Mapping[str, float]]:
-        """Return what words are expected to be by their spelling, and how strongly."""
+        """Return the word vectors expected from spelling, and the settings of that prior."""
         if self.words.spelling is None or "spelling" not in self.settings:
             return None, {}
         found = self.words.spelling.predict(vocabulary.words) + self.centre
@@ -310,24 +309,24 @@ class Polished:
         weights = counts / (counts + self.settings["evidence"])
         vectors = self.words.vectors.astype(np.float64)
         covariance = (vectors.T * weights) @ vectors / weights.sum()
-        least = np.finfo(np.float32).eps * np.trace(covariance)  # if some dimensions are empty
+        least = np.finfo(np.float32).eps * np.trace(covariance)  # for dimensions that are zero
         return np.linalg.inv(covariance + least * np.eye(len(covariance)))
 
 
 def closed_sides(spectrum: Spectrum) -> tuple[Matrix, Matrix]:
-    """Return the word vectors of a closed form, and its context vectors, one for each word."""
+    """Return the word vectors of a closed form and its context vectors, one per word."""
     return spectrum.embedding().vectors, spectrum.context_embedding().vectors
 
 
 def coupling_of(spectrum: Spectrum) -> Vector | None:
-    """Return the coupling of a closed form of rank one, the weight of each word."""
+    """Return the rank-one coupling of a closed form, the weight of each word; None if constant."""
     return None if spectrum.row_scale is None else spectrum.row_scale**-2.0
 
 
 def shared_rows(
     first: Vocabulary, second: Vocabulary
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows in either vocabulary of the words that both have, in the first's order."""
+    """Return the rows of shared words in each vocabulary, in the order of the first."""
     if first.words == second.words:
         return np.arange(len(first)), np.arange(len(first))
     found = [(i, j) for i, word in enumerate(first) if (j := second.get(word)) is not None]

@@ -1,4 +1,4 @@
-"""Polishing: a deterministic word2vec, from the closed form on, with spelling as a prior."""
+"""Polishing: deterministic word2vec that starts from the closed form; and the spelling prior."""
 
 from __future__ import annotations
 
@@ -32,31 +32,30 @@ if TYPE_CHECKING:
 
 
 RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0)
-"""Ridges to choose from: how many words an n-gram must be in before its vector is trusted."""
+"""The ridges to choose from: roughly, how many words an n-gram must be in to be trusted."""
 
 HELD_OUT = 10
-"""One word in so many is predicted from the others."""
+"""One word in this many is held out and predicted from the others."""
 
 MOST_EXPLAINED = 0.9
-"""The largest share of variance that is believed to be explained, where words are few."""
+"""Upper limit of the share of variance explained, for vocabularies with few words."""
 
 COLUMNS = 32
-"""Dimensions that are predicted; more would tell the same."""
+"""The number of dimensions predicted in the measurement; more would give the same result."""
 
 
 class SpellingPrior:
-    """What each word is expected to be by its spelling, and how much text that is worth.
+    """The word vectors expected from spelling, and how much text this expectation is worth.
 
-    Without spelling, a word is expected to be independent of its contexts, and that is worth e
+    Without spelling, a word is expected to be independent of its contexts, and this is worth e
     tokens of text, the `evidence` of `polish`. The spelling of a word predicts the share ρ of the
-    variance of word vectors. What is left has the share 1 − ρ, so the prediction is worth
-    κ = e/(1 − ρ) tokens: evidence is in proportion to the inverse of the variance of a prior
-    (empirical Bayes). ρ is measured on words that the prediction was not made of; those with much
-    text count most.
+    variance of word vectors. The share 1 − ρ remains, so the prediction is worth κ = e/(1 − ρ)
+    tokens: evidence is proportional to the inverse of the variance of a prior (empirical Bayes). ρ
+    is measured on held-out words; those with much text count most.
 
-    A word of n tokens is (n o + κ μ)/(n + κ), with o what its own text asks for and μ the
-    prediction. So o = w + (κ/n)(w − μ) is what the n-grams are regressed on, with the weight
-    n/(n + κ): the inverse of its variance.
+    The vector of a word with n tokens is w = (n o + κ μ)/(n + κ), with o the vector that its own
+    text asks for and μ the prediction. So o = w + (κ/n)(w − μ). The n-grams are fitted to o by
+    regression, with the weight n/(n + κ), the inverse of its variance.
     """
 
     def __init__(self, vocabulary: Vocabulary, evidence: float) -> None:
@@ -66,9 +65,9 @@ class SpellingPrior:
         self._counts: Vector = vocabulary.counts.astype(np.float64)
         self._evidence = evidence
         self.settings: dict[str, float] = {}
-        """κ in tokens, the ridge, and ρ, once they are known."""
+        """κ in tokens, the ridge, and ρ; empty before they are measured."""
         self.means: Matrix | None = None
-        """What each word is expected to be; None before `learn`."""
+        """The expected word vectors; None before `learn`."""
         self.ngram_vectors: Matrix | None = None
 
     @property
@@ -82,11 +81,11 @@ class SpellingPrior:
         return self.settings.get("evidence", self._evidence)
 
     def resume(self, means: Matrix, settings: Mapping[str, float]) -> None:
-        """Go on from what was expected before, as strongly as then."""
+        """Continue from earlier expectations and their settings."""
         self.means, self.settings = means, dict(settings)
 
     def learn(self, words: Matrix, metric: Vector) -> None:
-        """Learn n-gram vectors from word vectors, and expect what they predict.
+        """Learn n-gram vectors from word vectors, and update the expected word vectors.
 
         Parameters
         ----------
@@ -108,7 +107,7 @@ class SpellingPrior:
         self.ngram_vectors = self._regression.solve(own, weights, ridge)
         predicted = self._regression.predict(self.ngram_vectors)
         predicted += centre.astype(np.float32)
-        # Words follow what is expected of them, and the other way round: half of the way at a time.
+        # Words and expectations follow each other, so go half of the way to avoid overshooting.
         self.means = predicted if self.means is None else (self.means + predicted) / np.float32(2)
 
     def _trust(self, evidence: float) -> Vector:
@@ -127,7 +126,7 @@ class SpellingPrior:
             vectors = self._regression.solve(known, weights, ridge)
             rest = (known - self._regression.predict(vectors))[held_out]
             explained = size - np.sum(rest.astype(np.float64) ** 2, axis=1)
-            # Of a word's length squared, the share `trust` is not noise.
+            # The share `trust` of a word's squared length is signal, the rest noise.
             weight = trust[held_out] ** 2
             variance = max(float((weight * trust[held_out]) @ size), np.finfo(float).tiny)
             found.append((float(weight @ explained) / variance, ridge))
@@ -138,8 +137,8 @@ class SpellingPrior:
 
 
 PRIOR_HALVES = 8
-"""Halves of sweeps after which the loss of words can be compared: spelling comes in after the third
-half, is learned anew after every other one, and the first two of these move most."""
+"""The number of half sweeps after which losses of words can be compared. Spelling is first learned
+after the third half and then after every other one, and the first two updates are the largest."""
 
 
 def polish(
@@ -158,11 +157,11 @@ def polish(
 ) -> Polished:
     """Minimize word2vec's loss (paper, eq. w2v_loss) on the statistics of `counts`.
 
-    This is what word2vec's sampling minimizes on average; `qwem.polish.loss.Word2vecLoss` has the
-    formula. Given the contexts, each word is a small convex problem of its own, and given the words
-    each context is. A sweep takes one step for every word and then one for every context. A step
-    never raises the loss. Only pairs that were seen are visited, so that a sweep takes time in
-    proportion to their number.
+    word2vec's sampling minimizes this loss on average; `qwem.polish.loss.Word2vecLoss` has the
+    formula. Given the contexts, each word is a small convex problem of its own, and so is each
+    context given the words. A sweep takes one step for every word and then one for every context. A
+    step never raises the loss. Only pairs that were seen are visited, so the time of a sweep is
+    proportional to their number.
 
     The coupling of the spectrum, if it has one, weights pairs of words here too.
 
@@ -174,27 +173,27 @@ def polish(
     counts
         The statistics, of the same words in the same order.
     sweeps
-        How many at most.
+        The largest number of sweeps.
     negatives, exponent
         word2vec's k, and the power of the word counts by which negatives are drawn.
     evidence
-        How many tokens of text each word is taken to have been seen in beside those it was, with
-        neighbours independent of it. Words that are rarer than that stay near zero.
+        The number of tokens of text, with independent neighbours, that are added to each word.
+        Words that are rarer than that stay near zero.
     tol
-        Stop when a sweep lowers the loss by less than this part of its fall below that of
+        Stop when a sweep lowers the loss by less than this share of its fall below the loss of
         independent words.
     ngrams
-        Whether words are expected to be what their spelling says, instead of independent: see
-        `qwem.polish.polishing.SpellingPrior`. Then words that were never seen have vectors too.
+        Use the spelling of words as a prior: see `qwem.polish.polishing.SpellingPrior`. Then words
+        that were never seen have vectors too.
     start
-        Where to start instead of the closed form, such as at an earlier result on similar counts:
-        `Polished.start`. Then the first half of a sweep, that for words, is enough if it lowers the
-        loss by less than half of that part.
+        Where to start instead of the closed form, such as an earlier result on similar counts,
+        `Polished.start`. Then polishing stops after the first half sweep, that of the words, if it
+        lowers the loss by less than half of that share.
     callback
         Called with the result so far after every sweep.
     stepper
-        What takes the steps of rows, by default the threads of this process;
-        `qwem.cluster.fit_files` has the workers of a cluster take them.
+        Takes the steps of all rows; by default the threads of this process, and in
+        `qwem.cluster.fit_files` the workers of a cluster.
 
     >>> import qwem
     >>> counts = qwem.Cooccurrence.from_matrix("abc", [[4, 2, 1], [2, 0, 3], [1, 3, 2]])
@@ -242,7 +241,7 @@ def polish(
     converged = False
 
     def result() -> Polished:
-        # Weights are the part of each vector that comes from its text, not from the evidence.
+        # The weight of a vector is the share of its text in text and evidence.
         seen = counts.word_counts, np.outer(counts.word_counts, len(shares) * shares).ravel()
         of_words, of_contexts = (each / (each + evidence) for each in seen)
         sides = balanced(word, context, of_words, of_contexts)
@@ -269,26 +268,26 @@ def polish(
             settings,
         )
 
-    # Products of matrices are cut into blocks here, each for one thread of BLAS: so their bits
-    # don't depend on the threads.
+    # Products of matrices are cut into blocks, each for one BLAS thread, so that their bits don't
+    # depend on the number of threads.
     with blas_threads(1), progress("polish", 2 * sweeps * statistics.pairs, "pair") as bar:
         while not converged and len(losses) < 2 * sweeps:
             expected = () if prior is None else (prior.means, prior.evidence)
             problem = loss.of_words(*expected)
             word, before, fall = improve(problem, stepper, word, context, bar.update, tol=tol)
             losses.append(before)
-            # Twice the fall that is sure of the words' half stands for that of the whole sweep.
+            # Twice the guaranteed fall of the words' half estimates that of the whole sweep.
             converged = is_warm and len(losses) == 1 and 2 * fall < tol * -before
             if prior is not None and (is_warm or len(losses) > 2):
                 prior.learn(word, gram(context, problem.gram))
-                # The prior moves too: then the loss of words, which it is in, is what falls.
+                # The prior changes too, and is part of the loss of words, so compare that loss.
                 converged |= len(losses) > PRIOR_HALVES and losses[-3] - before <= tol * -before
             if not converged:
                 context, before, _ = improve(
                     loss.of_contexts(), stepper, context, word, bar.update, tol=tol
                 )
                 losses.append(before)
-                # The loss after a sweep is known in the next, so two contexts' halves are compared.
+                # The loss after a sweep is known only in the next, so compare the contexts' halves.
                 if prior is None:
                     converged = len(losses) > 2 and losses[-3] - before <= tol * -before
             bar.set_postfix_str(f"loss {before:.4f}")
@@ -319,8 +318,9 @@ def _check_settings(
 def _check_counts(spectrum: Spectrum, counts: Cooccurrence) -> None:
     if spectrum.vocabulary.words != counts.vocabulary.words:
         raise SettingError(
-            f"The model has {len(spectrum.vocabulary):,} words and the counts have "
-            f"{len(counts.vocabulary):,}, or others; polish needs the same words in the same order."
+            f"The {len(spectrum.vocabulary):,} words of the model and the "
+            f"{len(counts.vocabulary):,} of the counts differ; polish needs the same words in the "
+            "same order."
         )
     if not counts.pair_sums.any() or counts.word_counts.min() < 1:
         raise CountError("polish needs counts in which every word occurs; restrict the vocabulary.")

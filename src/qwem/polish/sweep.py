@@ -1,4 +1,4 @@
-"""Half a sweep, one step for every row of one side with the other fixed; and balanced sides."""
+"""Half a sweep: one step for every row of one side, with the other fixed; and balanced sides."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-6
-"""What is added to the diagonal of a Gram matrix, relative to its mean, to keep it invertible."""
+"""Added to the diagonal of a Gram matrix, relative to its mean, to keep it invertible."""
 
 ROUNDED_TOL = 5e-3
-"""From this tolerance on half precision will do."""
+"""The tolerance from which on half precision is enough."""
 
 CACHE_BYTES = 320_000
-"""What the rows of a tile may take, so that they stay in a core's own cache."""
+"""The size of the rows of a tile, so that they stay in a core's own cache."""
 
 LONG = 6
-"""How many times the pairs of a tile a row has to have to be worked on with others."""
+"""A row with more pairs than this many times the rows of a tile is processed with others."""
 
 BLOCK_ROWS = 128
-"""Long rows that are worked on together, at most."""
+"""The most long rows that are processed together."""
 
 TASK_ENTRIES = 1 << 18
-"""Pairs in the task of a thread."""
+"""The number of pairs in a thread's task."""
 
 Stepper: TypeAlias = (
     "Callable[[RowProblem, NDArray[Any], Matrix, Matrix, Callable[[int], object]], Vector]"
 )
 """Takes one step for every row of one side, in place, and returns losses and falls.
 
-Called with the problem of that side, the rows of the other side (perhaps rounded) and their
-weighted sum, the own rows, and a function to call with the number of pairs worked on. All rows are
-in the coordinates of `improve`. Returned are for each row the loss before the step, and by how much
-at least the step lowers it.
+Its arguments are the problem of that side, the rows of the other side (perhaps rounded) and their
+weighted sum, the own rows, and a function to call with the number of pairs processed. All rows are
+in the coordinates of `improve`. For each row it returns the loss before the step, and a lower bound
+of how much the step lowers it.
 """
 
 
 class Step(NamedTuple):
-    """Rows after a step, the loss before it, and by how much at least the step lowers it."""
+    """Rows after a step, the loss before it, and a lower bound of how much the step lowers it."""
 
     vectors: Matrix
     loss: float
@@ -75,11 +75,12 @@ def improve(
     """Take one step for every row of `own`, against the rows of `other`.
 
     Both sides are first put in coordinates in which the curvature of all pairs together is the
-    identity: with G = RRᵀ that matrix, the other side is y ↦ R⁻¹y and the own is w ↦ Rᵀw. There
-    the gradient is nearly the direction to go. `done` is called with the number of pairs worked on.
+    identity: with this curvature G = RRᵀ, the other side becomes y ↦ R⁻¹y and the own w ↦ Rᵀw.
+    There the gradient points nearly to the minimum. `done` is called with the number of pairs
+    processed.
 
-    Reading the other side takes most of the time. Where sweeps end at a `tol` of `ROUNDED_TOL` or
-    more, it is rounded to half precision, which changes the loss by less than 1e-4 of it.
+    Reading the other side takes most of the time. If `tol` is at least `ROUNDED_TOL`, it is rounded
+    to half precision, which changes the loss by less than 1e-4 of it.
     """
     root = cholesky(_regular(gram(other, problem.gram)), lower=True)
     inverse = solve_triangular(root, np.eye(len(root)), lower=True)
@@ -99,7 +100,7 @@ def improve(
 
 
 class Pairs(NamedTuple):
-    """Words × words, one CSR matrix for each kind of context, as the kernels take them."""
+    """Words × words, one CSR matrix for each kind of context, in the form the kernels take."""
 
     indptr: tuple[NDArray[np.int64], ...]
     indices: tuple[NDArray[Any], ...]
@@ -107,23 +108,23 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of(cls, matrices: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]) -> Pairs:
-        """Return the pairs of matrices, given where rows begin, their columns and their counts.
+        """Return the pairs of matrices, each given as `indptr`, `indices` and counts.
 
-        What has the same type in all of them is not copied.
+        Arrays that have the same type in all matrices are not copied.
         """
         parts = zip(*matrices, strict=True)
         return cls(*(tuple(_fixed(each, np.result_type(*part)) for each in part) for part in parts))
 
     def ends(self, kind: int) -> NDArray[np.int64]:
-        """Return where the rows of one kind end, or those of all kinds together for −1."""
+        """Return the `indptr` of one kind, or the sum over all kinds if `kind` is −1."""
         return np.sum(self.indptr, axis=0, dtype=np.int64) if kind < 0 else self.indptr[kind]
 
 
 class LocalStepper:
-    """Steps on the pairs of this process, on its threads; a `Stepper`.
+    """A `Stepper` that uses the threads of this process.
 
     Both sides have one matrix for each kind of context: `by_word` has a row for each word, with the
-    words that it was seen with in such a context; `by_context` has the transposes.
+    words seen with it in that kind of context; `by_context` has the transposes.
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class LocalStepper:
 
     @classmethod
     def of(cls, counts: Cooccurrence) -> LocalStepper:
-        """Return steps on these counts."""
+        """Return the stepper of these counts."""
         sides = context_sides(counts)
         return cls(sides, mirrored(sides, counts.slots))
 
@@ -170,14 +171,14 @@ def step_rows(
     Parameters
     ----------
     side, pairs
-        Which rows, and their pairs.
+        The side of the rows, and their pairs.
     weights
         The rows of the other side and their weighted sum; the `rows`, `columns` and `means` of a
         problem.
     here, losses
-        What to write.
+        The rows to update, and the array for their losses and falls.
     done
-        Called with the number of pairs worked on.
+        Called with the number of pairs processed.
     """
     from qwem.polish.kernels import solve_blocks
 
@@ -196,14 +197,14 @@ def step_rows(
 
 
 def cached_rows(row_bytes: int) -> int:
-    """Return how many rows of the other side a tile of the columns of frequent words has."""
+    """Return the number of rows of the other side in a tile, for the most frequent words."""
     from qwem.polish.kernels import PAIRS
 
     return max(PAIRS, CACHE_BYTES // row_bytes)
 
 
 def gram(vectors: Matrix, weights: Vector) -> Vector:
-    """Return Σ_i weights_i v_i v_iᵀ, with the same bits whatever the number of threads.
+    """Return Σ_i weights_i v_i v_iᵀ, with the same bits for any number of threads.
 
     Blocks of rows are multiplied in float32 and added in float64.
     """
@@ -220,7 +221,7 @@ def gram(vectors: Matrix, weights: Vector) -> Vector:
 
 
 def transformed(vectors: Matrix, matrix: Vector) -> Matrix:
-    """Return vectors @ matrix in float32, row after row."""
+    """Return vectors @ matrix in float32, computed in blocks of rows."""
     narrow = matrix.astype(np.float32)
     result = np.empty((len(vectors), narrow.shape[1]), np.float32)
 
@@ -253,12 +254,12 @@ def weighted_sum(vectors: Matrix, weights: Vector) -> Vector:
 
 
 def row_cuts(indptr: NDArray[Any], cached: int) -> list[NDArray[np.int64]]:
-    """Cut rows into blocks, and blocks into tasks for threads: the cuts of each task.
+    """Cut rows into blocks, and group the blocks into tasks for threads; return each task's cuts.
 
-    Rows of more than `LONG` times `cached` pairs share the rows of the other side, a tile at a
-    time, and make blocks that end at multiples of `BLOCK_ROWS`, so that rows from such a multiple
-    on are cut in the same way without those before. A shorter row finds what it needs in the cache
-    when it comes back to it, and is a block of its own.
+    Rows of more than `LONG` times `cached` pairs share the rows of the other side, one tile at a
+    time. Their blocks end at multiples of `BLOCK_ROWS`, so that the rows from such a multiple on
+    are cut in the same way without the rows before. A shorter row is a block of its own: the rows
+    it reads stay in the cache between its two passes.
     """
     row = np.arange(len(indptr) - 1)
     short = np.diff(indptr) <= LONG * cached
@@ -271,8 +272,8 @@ def row_cuts(indptr: NDArray[Any], cached: int) -> list[NDArray[np.int64]]:
 def tile_starts(columns: int, cached: int) -> NDArray[np.int64]:
     """Return the columns at which tiles begin, and one past the last.
 
-    The columns of frequent words, which nearly every row has, come in tiles of `cached`. Further on
-    tiles widen, since rows have fewer of their columns.
+    The columns of frequent words, which nearly every row has, are in tiles of `cached`. Later tiles
+    are wider, since rows have fewer of their columns.
     """
     starts = [0]
     while starts[-1] < columns:
@@ -281,14 +282,14 @@ def tile_starts(columns: int, cached: int) -> NDArray[np.int64]:
 
 
 def _padded(matrix: Vector) -> Vector:
-    """Return a matrix with columns of zeros, to make their number a whole one of vectors."""
+    """Pad a matrix with columns of zeros to a multiple of `LANES`."""
     from qwem.polish.kernels import LANES
 
     return np.pad(matrix, ((0, 0), (0, -matrix.shape[1] % LANES)))
 
 
 def _fixed(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return an array of a type, read-only: so the kernels are compiled for one kind of array."""
+    """Return a read-only array of a given type, so that kernels are compiled for one type only."""
     view = np.ascontiguousarray(array, dtype).view()
     view.setflags(write=False)
     return view
@@ -304,9 +305,9 @@ class Balanced(NamedTuple):
     word: Matrix
     context: Matrix
     centre: Matrix
-    """The mean word vector that was taken out of W."""
+    """The mean word vector, which was subtracted from W."""
     transform: Vector
-    """A, by which word vectors were multiplied."""
+    """The matrix A by which word vectors were multiplied."""
 
 
 def balanced(
@@ -315,12 +316,12 @@ def balanced(
     word_weights: Vector,
     context_weights: Vector,
 ) -> Balanced:
-    """Return W A and W′ A⁻¹ with A symmetric and equal Gram matrices of the weighted rows.
+    """Return W A and W′ A⁻¹, with A symmetric, so that their weighted Gram matrices are equal.
 
     A² is the geometric mean of the inverse of the first Gram matrix and of the second. Unlike
-    singular vectors it is smooth: there are no signs and no rotations within equal singular values
-    to choose. Then the weighted mean of the word vectors is taken out of W: its products with the
-    contexts are the same for every word.
+    singular vectors it is smooth: there are no signs to choose, and no rotations among equal
+    singular values. Then the weighted mean of the word vectors is subtracted from W: its products
+    with the contexts are the same for every word.
     """
     first, second = gram(word, word_weights), gram(context, context_weights)
     root, inverse = _power(first, 0.5), _power(first, -0.5)
