@@ -82,5 +82,5 @@ def test_a_vocabulary_larger_than_the_corpus_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "list", {"a": 3, "b": 1})
     with pytest.raises(SettingError, match="`vocab_size` is 3, larger than the corpus, which"):
         choose_from(path, Reading(vocab_size=3, min_count=1))
-    with pytest.raises(CorpusError, match="none that occur 4 times"):
+    with pytest.raises(CorpusError, match="none that occur at least 4 times"):
         choose_from(path, Reading(min_count=4))

@@ -110,7 +110,7 @@ def test_an_encoding_is_that_of_text_json_and_tables(tmp_path: Path) -> None:
 def test_encodings_that_are_wrong(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"the king \xff\n")
     for encoding in ("utf-9", "hex", "a\0b"):
-        with pytest.raises(SettingError, match="`encoding` must be the name of one, such as"):
+        with pytest.raises(SettingError, match="`encoding` must be the name of an encoding"):
             Corpus.from_files(tmp_path / "a.txt", encoding=encoding)
     with pytest.raises(CorpusError, match=r"is not valid ascii: .* give the `encoding`"):
         Corpus.from_files(tmp_path / "a.txt", encoding="ascii")

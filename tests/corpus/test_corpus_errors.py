@@ -70,7 +70,7 @@ def test_a_vocabulary_larger_than_the_corpus(tmp_path: Path) -> None:
     ):
         Corpus.from_files(tmp_path / "a.txt", vocab_size=10_000)
     assert Corpus.from_files(tmp_path / "a.txt").vocabulary.words == ("c", "a", "b")
-    with expect_refusal("has 1 words that occur 2 times", SettingError):
+    with expect_refusal("has 1 words that occur at least 2 times", SettingError):
         Corpus.from_documents(["a b c c"], vocab_size=2, min_count=2)
 
 

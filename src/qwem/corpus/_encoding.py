@@ -181,7 +181,7 @@ class Spool:
         file.touch()
 
     def append(self, batch: DocumentBatch, tokenizer: Tokenizer) -> SpooledBatch:
-        """Number the words of a batch and write the numbers."""
+        """Write the numbers of a batch's words to the file."""
         if isinstance(batch, TextBatch):
             ids, token_ends = self.interner.tokenize(batch.text, batch.ends, tokenizer.letters)
         else:

@@ -441,7 +441,7 @@ def codec_name(encoding: str) -> str:
         return codecs.lookup(encoding).name
     except (LookupError, TypeError, ValueError) as error:
         raise SettingError(
-            f"`encoding` must be the name of one, such as 'utf-8', 'latin-1', 'cp1252' or "
+            f"`encoding` must be the name of an encoding, such as 'utf-8', 'latin-1', 'cp1252' or "
             f"'utf-16', not {encoding!r}."
         ) from error
 
@@ -475,6 +475,6 @@ def _require_text(head: bytes, encoding: str, path: Path | RemoteFile) -> None:
             order = "be" if halves[0] > halves[1] else "le"
             raise CorpusError(f"{path} looks like UTF-16; pass `encoding='utf-16-{order}'`.")
         raise CorpusError(
-            f"{path} has NUL bytes in it, which text has not; remove them, or convert the file to "
+            f"{path} has NUL bytes in it, so it is not text; remove them, or convert the file to "
             "text first."
         )

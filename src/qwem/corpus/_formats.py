@@ -252,7 +252,7 @@ def _sqlite_rows(
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the named columns of a query's result, some rows at a time."""
     if not isinstance(file.path, Path):
-        raise CorpusError(f"{file.path} is an SQLite database, which is read on this machine only.")
+        raise CorpusError(f"{file.path} is a remote SQLite database; download it first.")
     try:
         with closing(sqlite3.connect(f"{file.path.absolute().as_uri()}?mode=ro", uri=True)) as base:
             if query is None:
@@ -411,8 +411,7 @@ def read_columns(
     for file in find_files(paths):
         if file.format == "text":
             raise CorpusError(
-                f"{file.path} is plain text, which has no columns beside it; give Parquet, JSON "
-                "lines or CSV."
+                f"{file.path} is plain text, which has no columns; give Parquet, JSON lines or CSV."
             )
         before = len(found[names[0]])
         for row in _rows(file, names, encoding, query):

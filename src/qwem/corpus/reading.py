@@ -60,7 +60,7 @@ class Reading(BaseSettings):
     vocab_size: int | None = setting(
         None,
         "keep the N most frequent words, ties by spelling. There must be as many, except for "
-        "`VocabularyLimit`. None keeps every word that occurs `min_count` times.",
+        "`VocabularyLimit`. None keeps every word that occurs at least `min_count` times.",
         Whole(1), stage="read", metavar="N", words={"all": None},
     )  # fmt: skip
     min_count: int | Literal["auto"] = setting(
@@ -77,9 +77,9 @@ class Reading(BaseSettings):
         "what a word is: words (letters, lower-cased, with apostrophes between them, as in don't), "
         "letters (every run of letters), ascii (every run of a–z), icu or jieba (for text without "
         "spaces, with PyICU or jieba installed), or regex:PATTERN (every match, not lower-cased; "
-        "one that can match in many ways, such as (a+)+b, may never end). In Python a pattern is "
-        "compiled, and a function from a text to its words will do, or a tokenizer of spaCy or "
-        "Hugging Face; it is called for one document at a time, never in two threads at once.",
+        "one that can match in many ways, such as (a+)+b, may never end). In Python: also a "
+        "compiled pattern, a function from a text to its words, or a tokenizer of spaCy or Hugging "
+        "Face; it is called for one document at a time, never in two threads at once.",
         Text(_tokenizer), stage="read", metavar="NAME",
     )  # fmt: skip
     documents: Documents = setting(
@@ -119,9 +119,8 @@ class Reading(BaseSettings):
     )  # fmt: skip
     phrases: bool | int | Phrases = setting(
         False,
-        "join up to four words that belong together, such as new_york. In Python a number says how "
-        "many times pairs are looked for (True is twice), and `Phrases` joins those that were "
-        "found before.",
+        "join up to four words that belong together, such as new_york. In Python: True, the number "
+        "of passes that join pairs (True is 2), or `Phrases` that were found before.",
         Switch(_rounds_or_phrases, "True, False, a whole number or Phrases"), stage="read",
     )  # fmt: skip
 

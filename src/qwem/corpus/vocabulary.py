@@ -146,7 +146,7 @@ def choose_words(
     """
     min_count = min_count_of(lambda least: int(np.count_nonzero(counts >= least)), reading)
     candidates = np.flatnonzero(counts >= min_count)
-    often = f" that occur {min_count} times" if min_count > 1 else ""
+    often = f" that occur at least {min_count} times" if min_count > 1 else ""
     if not candidates.size and allow_empty:
         return Vocabulary((), np.empty(0, np.int64)), min_count
     if not candidates.size:
