@@ -195,7 +195,7 @@ class Cooccurrence:
 
     @cached_property
     def symmetric(self) -> PairCounts:
-        """How often two words occur together, in either order: the sum of all slots."""
+        """How often two words occur together, in either order: all slots and transposes added."""
         total: dict[bool, PairCounts] = {}
         for slot, matrix in zip(self.slots, self.matrices, strict=True):
             known = total.get(slot.directed)

@@ -390,7 +390,7 @@ def compress_rows(
 
 @njit(nogil=True, cache=True)
 def add_transpose(counts: Any, first: Any, last: Any, tile: Any) -> None:
-    """Replace C by C + Cᵀ in rows `first` to `last` right of the diagonal, and in their mirror."""
+    """Replace C by C + Cᵀ in rows `first` to `last` from the diagonal on, and in the mirror."""
     size = len(counts)
     for j_start in range(first, size, tile):
         j_stop = min(size, j_start + tile)

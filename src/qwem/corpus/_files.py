@@ -249,7 +249,7 @@ def is_wrapped(text: str) -> bool:
     True
     """
     lines = [line.rstrip() for line in text.split("\n")[:-1]]
-    inner = [  # all lines of a paragraph but the last; the next line is empty or indented
+    inner = [  # lines of a paragraph but the last, which an empty or indented line follows
         (line, following.partition(" ")[0])
         for line, following in pairwise(lines)
         if line and following and not following[0].isspace()
