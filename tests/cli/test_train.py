@@ -159,7 +159,7 @@ def test_people_are_told_what_to_do_next(text: Path, tmp_path: Path, capsys: Cap
         (("--rate", "0"), "must be positive"),
         (("--schedule", "linear", "--until", "1.0"), "give --steps"),
         (("--init-scale", "1e-12", "--precision", "float32"), "lost in float32"),
-        (("--gradient", "stochastic", "--shrinkage", "10"), "have no shrinkage"),
+        (("--gradient", "stochastic", "--shrinkage", "10"), "do not support shrinkage"),
     ],
 )
 def test_what_can_not_be_is_said(

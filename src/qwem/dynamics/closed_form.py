@@ -51,8 +51,8 @@ class ClosedFormDynamics:
         start = np.array(self.initial_singular_values, dtype=np.float64)
         if start.shape != (self.spectrum.dim,) or not np.all(np.isfinite(start) & (start >= 0)):
             raise SettingError(
-                f"initial_singular_values must be {self.spectrum.dim} finite numbers, one for each "
-                "mode of the spectrum, that are not negative."
+                f"initial_singular_values must be {self.spectrum.dim} finite, non-negative "
+                "numbers, one for each mode of the spectrum."
             )
         start.setflags(write=False)
         object.__setattr__(self, "initial_singular_values", start)
@@ -64,21 +64,22 @@ class ClosedFormDynamics:
 
     @cached_property
     def learning_times(self) -> NDArray[np.float64]:
-        """τ_k = ln(λ_k/s_k²(0))/λ_k, when s_k² ≈ λ_k/2; ∞ for a mode that starts at zero."""
+        """Times τ_k = ln(λ_k/s_k²(0))/λ_k, when s_k² ≈ λ_k/2; ∞ for a mode that starts at zero."""
         with np.errstate(divide="ignore"):
             return (np.log(self._sizes) - 2 * np.log(self.initial_singular_values)) / self.rates
 
     def singular_values(self, t: ArrayLike) -> NDArray[np.float64]:
         """Return s_k(t) for every mode, shape (…, d): Lemma 3.4.
 
-        The modes are in the order of the spectrum; they cross where a later one starts far ahead.
+        The modes are in the order of the spectrum. Curves cross where a later mode starts much
+        larger.
         """
         start = self.initial_singular_values
         damped = damping(checked_times(t), self._sizes, start, self.rates)
         return np.divide(start, damped, out=np.zeros_like(damped), where=start > 0)
 
     def rescaled_time(self, t: ArrayLike) -> NDArray[np.float64]:
-        """Return t/τ₁, in which the first mode is learned at 1 for every size of the start."""
+        """Return the rescaled time t/τ₁: the first mode is learned at 1, for starts of any size."""
         return checked_times(t) / self._unit
 
     def time(self, rescaled: ArrayLike) -> NDArray[np.float64]:
@@ -91,7 +92,8 @@ class ClosedFormDynamics:
         """Return how many dimensions the embedding uses at time t.
 
         ``learned`` is the number of modes past their learning time. ``entropy`` is smooth: exp of
-        the entropy of s_k/Σs (Roy and Vetterli 2007). It is near d at a start of equal modes.
+        the entropy of s_k/Σs (Roy and Vetterli 2007). It is near d while all modes have similar
+        sizes.
         """
         at = checked_times(t)
         if kind == "learned":
@@ -117,7 +119,8 @@ class ClosedFormDynamics:
     def vectors(self, t: float, dim: int | None = None) -> NDArray[np.float64]:
         """Return W(t) = V*S(t), or the first `dim` columns of it; Γ⁻¹V*S(t) under a coupling.
 
-        A smaller model has another random start; for one, restrict the spectrum.
+        A model trained at the smaller dimension would have another random start: for that one,
+        restrict the spectrum.
         """
         return self._vectors(t, dim, 0)
 
@@ -218,8 +221,8 @@ def closed_form(
     initial
         The value from which mode k grows. ``"qr"``: R_kk(0) of the QR factorization W(0)ᵀV* = QR,
         the variable that the derivation of Result 3.5 solves for. ``"svd"``: the singular values of
-        W(0), which the paper's statement uses. The latter curves are ahead by
-        ln(s_k²(0)/R_kk²(0))/λ_k at every σ, which vanishes only in rescaled time as σ → 0.
+        W(0), which the paper's statement uses. The curves of ``"svd"`` are ahead by
+        ln(s_k²(0)/R_kk²(0))/λ_k at every σ. Only in rescaled time does this lead vanish as σ → 0.
 
     >>> from qwem.spectrum import factorize
     >>> spectrum = factorize(np.diag([4.0, 1.0]), dim=2, words=["a", "b"])
@@ -254,8 +257,8 @@ def _check_spectrum(spectrum: Spectrum | Triplets) -> None:
     values = np.abs(spectrum.eigenvalues) if spectrum.signed else spectrum.eigenvalues
     wrong = np.flatnonzero(~(values > 0))
     if wrong.size:
-        kind = "different from zero" if spectrum.signed else "positive"
+        kind = "non-zero" if spectrum.signed else "positive"
         raise RankError(
-            f"The closed form needs eigenvalues that are {kind}, but number {wrong[0] + 1} is "
+            f"The closed form needs {kind} eigenvalues, but number {wrong[0] + 1} is "
             f"{spectrum.eigenvalues[wrong[0]]:g}; restrict the spectrum to those before it."
         )

@@ -45,8 +45,8 @@ def exact_flow(
     Parameters
     ----------
     eigenvalues
-        All V eigenvalues in any order. With only the first m, the solution is that of M* without
-        its other modes and without their part of the start.
+        All V eigenvalues in any order. If only the first m are given, the other modes are left out
+        of M* and of the start.
     start
         V*ᵀW(0), one row for each eigenvalue.
     times
@@ -121,10 +121,10 @@ def requiv_distance(first: ArrayLike, second: ArrayLike) -> float:
 def descent_values(
     run: ClosedFormDynamics, time_step: float, steps: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return s_k after some numbers of steps of gradient descent, shape (…, d).
+    """Return s_k after each of the given numbers of gradient-descent steps, shape (…, d).
 
-    The start and the modes are those of `run`, whose `singular_values` are the flow at the times
-    ``time_step * steps``.
+    The start and the modes are those of `run`. The flow at the same times is
+    ``run.singular_values(time_step * steps)``.
 
     >>> from qwem.dynamics import closed_form
     >>> from qwem.spectrum import factorize
@@ -137,7 +137,7 @@ def descent_values(
     _require_positive(time_step)
     counts = np.asarray(steps)
     if not np.issubdtype(counts.dtype, np.integer) or np.any(counts < 0):
-        raise SettingError("steps must be whole numbers that are not negative.")
+        raise SettingError("steps must be non-negative whole numbers.")
     sizes = sizes_of(run.spectrum)
     gain = time_step / 2 * run.rates / sizes
     values = np.array(run.initial_singular_values)
@@ -156,8 +156,9 @@ def descent_values(
 def learning_steps(run: ClosedFormDynamics, time_step: float) -> NDArray[np.float64]:
     """Return the number of steps after which each mode is half learned, for small starts.
 
-    A small mode grows by the factor 1 + ½λ_kΔt per step where the flow has e^{½λ_kΔt}, so the
-    number is ln(λ_k/s_k²(0)) / (2 ln(1 + ½λ_kΔt)): steps of finite size learn later than the flow.
+    A step multiplies a small mode by 1 + ½λ_kΔt, and the flow by e^{½λ_kΔt} in the same time. The
+    number of steps is therefore ln(λ_k/s_k²(0)) / (2 ln(1 + ½λ_kΔt)), and finite steps learn later
+    than the flow.
 
     >>> from qwem.dynamics import closed_form
     >>> from qwem.spectrum import factorize
@@ -187,9 +188,9 @@ def edge_of_stability(eigenvalues: ArrayLike, *, tied: bool = True) -> float:
     Parameters
     ----------
     eigenvalues
-        Of the whole target, or its largest and its smallest one.
+        The eigenvalues of the whole target, or only the largest and the smallest.
     tied
-        Whether the model is tied.
+        Whether W′ = W.
 
     >>> edge_of_stability([4.0, 1.0, -2.0]), edge_of_stability([4.0, 1.0, -12.0])
     (0.5, 0.25)

@@ -78,15 +78,15 @@ def row_scale_of(spectrum: Spectrum | Triplets) -> NDArray[np.float64] | None:
 def typical_values(
     spectrum: Spectrum | Triplets, init_scale: float, initial: Initial
 ) -> NDArray[np.float64]:
-    """Return the typical start of each mode where W(0) has independent entries N(0, σ²).
+    """Return the typical initial value of each mode if W(0) has independent entries N(0, σ²).
 
     W(0)ᵀV* is then a d × d matrix of such entries, so R_kk(0)/σ is χ-distributed with d − k + 1
     degrees of freedom: the length of column k after projecting out k − 1 directions. The value for
-    ``"qr"`` is its geometric mean, exp E ln R_kk. The learning times are linear in ln R_kk, so they
-    are the expected ones. The value for ``"svd"`` is σ√V, the root mean square singular value, with
-    a relative spread of about √(d/V). In the untied model half of the start, on average, lies in
-    directions that only decay, so ``"qr"`` uses σ/√2 for σ. Under a rank-one coupling, ΓW(0) has
-    these entries.
+    ``"qr"`` is its geometric mean, exp E ln R_kk. Learning times are linear in ln R_kk, so this
+    value gives their expectation. The value for ``"svd"`` is σ√V, the root mean square singular
+    value, with a relative spread of about √(d/V). In the untied model half of the start, on
+    average, lies in directions that only decay, so ``"qr"`` uses σ/√2 for σ. Under a rank-one
+    coupling, ΓW(0) has these entries.
     """
     if not (np.isfinite(init_scale) and init_scale > 0):
         raise SettingError(f"init_scale must be a positive number, not {init_scale}.")
@@ -107,7 +107,7 @@ def values_of_start(
     context: ArrayLike | None,
     initial: Initial,
 ) -> NDArray[np.float64]:
-    """Return the start of each mode for a given W(0), and W′(0) in the untied model.
+    """Return the initial value of each mode for a given W(0), and W′(0) in the untied model.
 
     For ``"qr"`` it is the diagonal of R in W(0)ᵀV* = QR, and for ``"svd"`` the singular values of
     W(0). Untied weights Y = (W; W′)/√2 that are balanced, WᵀW = W′ᵀW′, obey the equation of the
@@ -116,8 +116,8 @@ def values_of_start(
     """
     if (context is None) == is_untied(spectrum):
         raise SettingError(
-            "Give initial_context_vectors for an untied model, which has a signed spectrum or "
-            "singular triplets, and only then."
+            "Give initial_context_vectors for an untied model (a signed spectrum or singular "
+            "triplets), and leave them out for a tied one."
         )
     bases = bases_of(spectrum)[: 1 if context is None else 2]
     scale = row_scale_of(spectrum)

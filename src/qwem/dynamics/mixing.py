@@ -1,4 +1,4 @@
-"""Mixing of modes by weights of pairs that are not constant.
+"""Mixing of modes by uneven weights of pairs.
 
 Under Setting 3.1 the coupling G is constant, and the minimum of ½ Σ G_ij (WWᵀ − M*)²_ij of rank d
 consists of the first d eigenmodes. Weights such as word2vec's mix modes in two ways. The part of G
@@ -9,9 +9,9 @@ the target
     M_eff = M* + (δG/g)∘(M* − X),   X = Σ_{k≤d} λ_k v_k v_kᵀ:
 
 only what rank d leaves out is mixed in. Replacing X by the solution and repeating converges to a
-minimum of the weighted loss; it is the EM algorithm of Srebro and Jaakkola (2003).
+minimum of the weighted loss. This is the EM algorithm of Srebro and Jaakkola (2003).
 
-During training X is what is learned so far. At first nothing is, and then M_eff = (G∘M*)/g exactly:
+During training X is what has been learned so far. At the start X = 0, and M_eff = (G∘M*)/g exactly:
 `weighted_modes` are the modes that grow from a small start.
 """
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def rank_one_part(coupling: ArrayLike) -> NDArray[np.float64]:
     """Return the vector g for which g_i g_j is closest to a positive coupling G_ij, in logarithms.
 
-    G must be symmetric. `qwem.target.rank_one(g)` with `setting31` has this coupling, and a closed
-    form.
+    G must be symmetric. The reweighting ``setting31() * rank_one(g)`` has the coupling g_i g_j, and
+    a closed form.
 
     >>> rank_one_part(np.outer([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])).round(6)
     array([1., 2., 4.])
@@ -51,9 +51,9 @@ class WeightedModes(NamedTuple):
     """Modes that grow from a small start under uneven weights, the fastest first."""
 
     rates: NDArray[np.float64]
-    """λ_k of (G∘M*)/g, with which s_k² grows in the paper's time."""
+    """The eigenvalues λ_k of (G∘M*)/g: the growth rates of s_k² in the paper's time."""
     sizes: NDArray[np.float64]
-    """κ_k, the s_k² at which mode k would stop, were it alone."""
+    """κ_k, the value of s_k² at which mode k would stop growing if it were alone."""
     vectors: NDArray[np.float64]
     """The eigenvectors a_k, one per column."""
 
@@ -83,7 +83,7 @@ def weighted_modes(
     matrix, coupling, scale
         M*, G and g, as in `effective_target`.
     dim
-        How many modes.
+        The number of modes.
 
     >>> modes = weighted_modes(np.diag([3.0, 2.0]), [[1.0, 1.0], [1.0, 4.0]], dim=1, scale=1.0)
     >>> modes.rates, modes.sizes, np.abs(modes.vectors[:, 0])
@@ -93,7 +93,9 @@ def weighted_modes(
     g = float(weights.mean()) if scale is None else scale
     values, vectors = (part[..., ::-1][..., :dim] for part in np.linalg.eigh(weights * target / g))
     if not 1 <= dim <= len(target) or values[-1] <= 0:
-        raise SettingError(f"dim must be a number of growing modes, not {dim}.")
+        raise SettingError(
+            f"dim must be at least 1 and at most the number of growing modes, not {dim}."
+        )
     squares = vectors**2
     sizes = values * g / np.einsum("ik,ij,jk->k", squares, weights, squares)
     return WeightedModes(values, sizes, vectors)

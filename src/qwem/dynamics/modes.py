@@ -1,6 +1,6 @@
 """Growth of eigenmodes, and conditions of Result 3.5: how small a random start must be.
 
-Each mode grows along a sigmoid (Lemma 3.4). From a random start, the subject is R, the upper
+Each mode grows along a sigmoid (Lemma 3.4). For a random start, the theory describes R, the upper
 triangular factor of W(t)ᵀV* = QR, which determines W up to a rotation. Its diagonal r_k follows the
 curves of Lemma 3.4, and the elements above the diagonal must stay small.
 """
@@ -47,9 +47,7 @@ def checked_times(times: ArrayLike) -> NDArray[np.float64]:
     """Return times as an array, after checking that none is negative."""
     array = np.asarray(times, dtype=np.float64)
     if not np.all(array >= 0):
-        raise SettingError(
-            "Times must be numbers that are not negative; training starts at time 0."
-        )
+        raise SettingError("Times must be non-negative numbers; training starts at time 0.")
     return array
 
 
@@ -61,7 +59,7 @@ class Peak(NamedTuple):
 
 
 def triangular_factor(projection: ArrayLike) -> NDArray[np.float64]:
-    """Return R of WᵀV* = QR, with a diagonal that is not negative, for the d × m matrix WᵀV*.
+    """Return R of WᵀV* = QR with a non-negative diagonal, for the d × m matrix WᵀV*.
 
     >>> triangular_factor([[0.0, 2.0], [-3.0, 1.0]])
     array([[ 3., -1.],
@@ -135,9 +133,10 @@ def off_diagonal_peak(eigenvalues: ArrayLike, initial: ArrayLike) -> Peak:
         R_ij² = R_ij²(0) (1 − λ_j/λ_i) (λ_iλ_j / (r_i²(0) (λ_i − λ_j)))^{λ_j/λ_i},
 
     which falls like σ^{2(λ_i − λ_j)/λ_i}. (It prints this without the factor 1 − λ_j/λ_i, and with
-    R_ij(0) = r_i(0) = σ.) For close eigenvalues that is too large, and for equal ones it has no
-    maximum at all. The peak returned here is that of `off_diagonal` exactly, for both. The full
-    flow, in which modes also slow each other down, has a lower peak where eigenvalues are close.
+    R_ij(0) = r_i(0) = σ.) This estimate is too large for close eigenvalues, and does not exist for
+    equal ones. The peak returned here is the exact maximum of `off_diagonal` in both cases. The
+    full flow, in which modes also slow each other down, has a lower peak where eigenvalues are
+    close.
 
     >>> peak = off_diagonal_peak([4.0, 2.0], 1e-3)
     >>> peak.sizes[0, 1].round(4), peak.times[0, 1].round(3)
@@ -165,7 +164,7 @@ def off_diagonal_peak(eigenvalues: ArrayLike, initial: ArrayLike) -> Peak:
 
 
 def _peak_times(left: Array, right: Array, first: Array, second: Array) -> Array:
-    """Return when r_i² + 2r_j² reaches λ_j, element by element; 0 if it starts beyond."""
+    """Return when r_i² + 2r_j² reaches λ_j, element by element; 0 if it starts above."""
     positive = np.maximum(right, np.finfo(np.float64).tiny)
     later = (right > 0) & (np.square(first) + 2 * np.square(second) < right)
     # r_i² alone reaches λ_j at the end of these intervals, or 2r_j² does.
@@ -175,7 +174,7 @@ def _peak_times(left: Array, right: Array, first: Array, second: Array) -> Array
             (alone - 2 * np.log(first)) / left,
             (np.log(positive - np.square(second)) - 2 * np.log(second)) / positive,
         ]
-        first_end = np.fmin(*ends)  # an end that is no number is never reached
+        first_end = np.fmin(*ends)  # NaN means never reached
     times = np.where(later, first_end, 0.0)
     # Without r_j, the end of the interval is the root.
     searched = later & np.triu(second > 0, 1)

@@ -81,7 +81,7 @@ class PairwiseObjective(Objective):
         return _pairwise(parameters, self._pairs, self._loss, self._symmetric)
 
     def gradient(self, parameters: Parameters, key: int, step: int) -> Parameters:
-        """Return the gradient; without the loss there are no logarithms to take."""
+        """Return the gradient alone, which needs no logarithms."""
         return _pairwise_gradient(parameters, self._pairs, self._loss, self._symmetric)
 
 
@@ -107,7 +107,7 @@ def population(
     loss
         `QUARTIC`, `LOGISTIC`, or `contrastive(f⁺, f⁻)`.
     reweighting
-        Ψ⁺ and Ψ⁻; by default those of `setting31`. `word2vec_reweighting` has word2vec's.
+        Ψ⁺ and Ψ⁻; by default those of `setting31`. `word2vec_reweighting` gives word2vec's.
     dim
         The dimension d.
     rate
@@ -121,8 +121,8 @@ def population(
         Whether W′ = W, as in the paper. An untied model can learn modes of either sign. Its theory
         is that of a signed spectrum, at half the speed; see `closed_form`.
     shrinkage
-        α, the evidence that a pair must overcome: α/2 is added to the count of every pair and to
-        its expected count. The target is that of `qwem.mstar` with the same `shrinkage`.
+        α, the amount of shrinkage: α/2 is added to the count of every pair and to its expected
+        count. The target is that of `qwem.mstar` with the same `shrinkage`.
     dtype
         float32 or float64, independent of JAX's configuration.
 
@@ -164,7 +164,7 @@ class _DenseMatrix(NamedTuple):
 
 
 class _SparseMatrix(NamedTuple):
-    """Stored entries in chunks of equal length, plus terms diag(term_weights) termsᵀ."""
+    """Stored entries in chunks of equal length, and separable terms T diag(term_weights) Tᵀ."""
 
     rows: jax.Array
     columns: jax.Array
@@ -321,7 +321,7 @@ def _pairwise(
         cost, slope = loss.costs(vectors @ right.T, scale * counts, scale * expected)
         if not half:
             right_gradient = right_gradient + slope.T @ vectors
-        # A product, since XLA would compute a sum's terms one by one.
+        # A matrix product, since XLA would compute the terms of a sum one by one.
         costs = cost @ jnp.ones(size, left.dtype)
         return (total + costs.sum(), right_gradient), slope @ right
 
@@ -360,9 +360,9 @@ def stable_rate(
     Near W = 0 the gradient is linear, ∇L = −AW; under Setting 3.1, A = gM*. A step W ← W − η∇L
     multiplies a decaying mode by 1 − η|a|. For the quartic loss under Setting 3.1 the largest
     curvature near the minimum is 2a, so both are stable up to η = 1/max|a|. Half of that is
-    returned. Other losses and weightings may be steeper away from W = 0, and need a lower rate if
-    their loss starts to rise. The eigenvalue a of largest magnitude is found by
-    subspace iteration on gradients; it is usually the negative eigenvalue due to unseen pairs.
+    returned. Other losses and weightings may be steeper away from W = 0; use a lower rate if the
+    loss starts to rise. The eigenvalue a of largest magnitude is found by subspace iteration on
+    gradients; it is usually the negative eigenvalue due to unseen pairs.
 
     >>> from qwem import Cooccurrence
     >>> counts = Cooccurrence.from_matrix(["a", "b"], [[4, 2], [2, 0]])

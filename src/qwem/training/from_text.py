@@ -57,16 +57,17 @@ def run_training(
 ) -> TrainedRun:
     """Train on text, an encoded corpus or counts, and write a trace and a model to `output`.
 
-    Of `settings`, reading, counting, `dim` and `seed` mean what they mean in a fit. `negatives` and
-    `coupling` become part of the reweighting, `shrinkage` of the loss, and `signed` trains an
-    untied model. Under word2vec's reweighting `subsample` is part of it, 1e-3 by default, and is
-    not applied in counting. `tol` and `polish` belong to the closed form alone.
+    The settings of reading and counting, `dim` and `seed` mean the same as in a fit. `negatives`
+    and `coupling` become part of the reweighting, `shrinkage` becomes part of the loss, and
+    `signed` trains an untied model. With word2vec's reweighting, `subsample` (1e-3 by default) is
+    part of the reweighting and is not applied in counting. `tol` and `polish` apply to the closed
+    form only.
 
     The state is written to `output` too: after an interruption the same call continues the run, and
     with a later end it continues a finished run.
     """
     if settings.target != "mstar":
-        raise SettingError(f"Training has the target mstar, not {settings.target}.")
+        raise SettingError(f"Training needs the target mstar, not {settings.target}.")
     training = replace(training, tied=training.tied and not settings.signed)
     directory = Path(output)
     for name, kind in (("trace", "trace"), ("model", "embedding"), ("checkpoint", "training")):
@@ -146,7 +147,7 @@ def _trainer(
         raise SettingError("Minibatches are drawn from text; give the text or an encoded corpus.")
     if settings.shrinkage:
         raise SettingError(
-            "Minibatches have no shrinkage; set it to 0, or use the population gradient."
+            "Minibatches do not support shrinkage; set it to 0, or use the population gradient."
         )
     return stochastic(
         corpus,

@@ -75,7 +75,7 @@ def lay_out(
 
 @njit(nogil=True, cache=True)
 def fill_alias(probability: Array, limit: Array, alias: Array) -> None:
-    """Write Walker's alias table of a distribution: a place stands for itself below its limit."""
+    """Write Walker's alias table of a distribution: i below limit[i], else alias[i]."""
     size = probability.size
     small, large = np.empty(size, np.int64), np.empty(size, np.int64)
     few = many = 0
@@ -132,8 +132,8 @@ def draw_positives(
 ) -> None:
     """Draw pairs of neighbours: a centre in [begin, end), and a context at a random distance.
 
-    `reach` lists signed distances, each as often as its weight. Most of the time is spent waiting
-    for memory, so each look-up handles many candidates together.
+    `reach` lists signed distances, each repeated as many times as its weight. Most of the time is
+    spent waiting for memory, so each look-up handles many candidates together.
     """
     words, at = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
     state = key
@@ -277,7 +277,7 @@ def weigh_pairs(
 
 @njit(nogil=True, cache=True)
 def take(values: Array, order: Array, first: int, last: int, out: Array) -> None:
-    """Write a range of ``values[order]`` without holding the interpreter lock, as NumPy does."""
+    """Write a range of ``values[order]``, without the interpreter lock, which NumPy would hold."""
     for k in range(first, last):
         out[k] = values[order[k]]
 
@@ -296,7 +296,7 @@ def sort_pairs(keys: Array, order: Array, starts: Array) -> None:
         free[keys[k]] += 1
 
 
-_CLOSE = 16
+_CACHED_PAIRS = 16
 """Pairs per block, few enough for their rows to stay in the cache between two loops."""
 
 
@@ -408,8 +408,8 @@ def fit_centres(
     for word in range(words[0], words[1]):
         gradient[:] = 0
         loss = 0.0
-        for first in range(starts[word], starts[word + 1], _CLOSE):
-            last = min(first + _CLOSE, starts[word + 1])
+        for first in range(starts[word], starts[word + 1], _CACHED_PAIRS):
+            last = min(first + _CACHED_PAIRS, starts[word + 1])
             for k in range(first, last):
                 slopes[k] = _dot(left, word, right, contexts[k])
             loss += _to_slopes(slopes, weights, is_positive, first, last, logistic)

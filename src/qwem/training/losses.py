@@ -22,7 +22,7 @@ Costs: TypeAlias = Callable[[jax.Array, jax.Array, jax.Array], tuple[jax.Array, 
 class Loss:
     """Contrastive loss Σ Ψ⁺ P_ij f⁺(x_ij) + Ψ⁻ P_i P_j f⁻(x_ij) of inner products x_ij = w_i·w′_j.
 
-    `combined` may compute f⁺ and f⁻ together where they share work; see `costs`.
+    `combined`, if given, computes f⁺ and f⁻ together, because they share work; see `costs`.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Loss:
     def costs(
         self, x: jax.Array, positive: jax.Array, negative: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Return a f⁺(x) + b f⁻(x) and its derivative in x, for the weights a and b given.
+        """Return a f⁺(x) + b f⁻(x) and its derivative in x, with a = `positive`, b = `negative`.
 
         >>> QUARTIC.costs(jnp.float32(2), jnp.float32(1), jnp.float32(0))[1].item()
         0.0
@@ -115,7 +115,7 @@ class Objective(ABC):
         """Return the loss, or an estimate of it, and its gradient."""
 
     def gradient(self, parameters: Parameters, key: int, step: int) -> Parameters:
-        """Return the gradient alone, where it costs less."""
+        """Return the gradient alone, which may be cheaper than with the loss."""
         return self.evaluate(parameters, key, step)[1]
 
     def descend(self, parameters: Parameters, key: int, step: int, rate: float) -> Descent:

@@ -64,7 +64,7 @@ def stochastic(
         noise; see `qwem.training.pairs`.
     backend
         How rows are gathered and scattered: by ``"jax"``, on any device; by ``"compiled"`` loops,
-        on CPUs; ``"auto"`` is the faster one.
+        on CPUs; ``"auto"`` chooses the faster one.
 
     The other parameters are those of `population`.
 
@@ -129,7 +129,7 @@ class CompiledObjective(Objective):
 
     A step reads each pair's rows twice: sorted by centre, for the inner product and the gradient of
     the centre, and sorted by context. Both orders are prepared in the background. All gradients are
-    those at the old vectors and are written directly into the new rows. The order of the sums does
+    computed at the old vectors and written directly into the new rows. The order of the sums does
     not depend on the number of threads.
     """
 

@@ -119,15 +119,15 @@ class MinibatchNoise:
     ) -> float:
         """Return the batch size at which the noise is as large as the gradient: Tr C = |∇L|².
 
-        Smaller batches mostly follow noise, and larger ones mostly repeat what they know
-        (McCandlish and others, 2018, "simple noise scale"). It grows as training proceeds and the
-        gradient gets small.
+        In smaller batches noise dominates; larger ones add little information (McCandlish and
+        others, 2018, "simple noise scale"). It grows as training proceeds and the gradient gets
+        small.
         """
         noise, gradient = self._moments(vectors, context_vectors)
         return self.batch_size * noise / gradient if gradient > 0 else np.inf
 
     def excess_loss(self, vectors: ArrayLike, rate: float) -> float:
-        """Return ¼ η Tr C, how far above its minimum W the loss of a tied model levels off.
+        """Return ¼ η Tr C: how far above the minimum, W, the loss of a tied model levels off.
 
         Near a minimum with the Hessian H, steps of rate η have the stationary covariance Σ with
         HΣ + ΣH = ηC, to first order in η, and the excess ½ Tr HΣ = ¼η Tr C does not depend on H.
@@ -137,15 +137,15 @@ class MinibatchNoise:
         return rate * self.total(vectors) / 4
 
     def seeded_start(self, vectors: ArrayLike, rate: float) -> NDArray[np.float64]:
-        """Return from which value each mode grows under minibatches, to be used for R_kk(0).
+        """Return the value from which each mode grows under minibatches, to be used for R_kk(0).
 
-        Noise moves what other modes have into mode k. While W is small, the mean square of R_kk is
+        Noise moves weight from other modes into mode k. While W is small, the mean of R_kk² is
 
             e^{λ_k t} (R_kk²(0) + (η/2) ∫ e^{−λ_k s} ν_k(s) ds),
 
         where ν_k is the noise of the gradient along v_k uᵀ, summed over the directions u that no
-        larger mode uses. The root of the bracket is returned, for ``closed_form(spectrum,
-        initial_singular_values=…)``. Setting 3.1 and tied weights.
+        larger mode uses. The square root of the bracket is returned, for ``closed_form(spectrum,
+        initial_singular_values=…)``. This holds for Setting 3.1 and tied weights.
 
         Parameters
         ----------
@@ -155,7 +155,9 @@ class MinibatchNoise:
             The learning rate η.
         """
         if self._weights.curvature is None:
-            raise SettingError("Modes grow apart from each other under Setting 3.1 only.")
+            raise SettingError(
+                "seeded_start needs Setting 3.1, under which each mode grows by itself."
+            )
         start = self._point(vectors)
         target = mstar(self.counts, reweighting=self.reweighting, dtype=np.float64).toarray()
         values, basis = (part[..., ::-1] for part in np.linalg.eigh(target))
@@ -171,7 +173,7 @@ class MinibatchNoise:
             free = np.linalg.qr(overlaps[:, :k], mode="complete")[0][:, k:]
             parts = (overlaps.T @ free)[k:]  # of modes k, k + 1, … along each free direction
             rates = values[k] - (values[k:, None] + values[k:]) / 2
-            rates[0, 0] = np.inf  # what mode k itself has is no seed
+            rates[0, 0] = np.inf  # mode k does not seed itself
             noise = _mode_noise(moments, basis[:, k], basis[:, k:]) / (self.batch_size / 2)
             seed = np.einsum("ma,na,mn->", parts, parts, noise / rates)
             found[k] = np.sqrt(np.sum(parts[0] ** 2) + per_time * max(seed, 0.0))
@@ -184,7 +186,7 @@ class MinibatchNoise:
 
     @cached_property
     def _draws(self) -> tuple[_Draw, _Draw]:
-        """How positive and negative pairs are drawn."""
+        """The distributions of positive and of negative pairs."""
         size, weights = len(self.counts.vocabulary), self._weights
         require_memory(
             10 * 8 * size**2, f"The gradient noise of {size:,} words", "restrict the vocabulary"
@@ -271,12 +273,12 @@ def _mode_noise(moments: list[tuple[Array, Array]], mode: Array, others: Array) 
 def mode_plateau(
     eigenvalues: ArrayLike, noise: ArrayLike, rate: float, *, tied: bool = True
 ) -> NDArray[np.float64]:
-    """Return the variance of s_k around √λ_k at which plain steps of rate η level off.
+    """Return the variance at which s_k levels off around √λ_k, for plain steps of rate η.
 
     Under Setting 3.1 and the quartic loss, a step multiplies a deviation of s_k by 1 − ηh, with the
     curvature h = 2λ_k in a tied model and λ_k in an untied one, and adds η times the noise of the
-    gradient. Its variance ν_k, `noise`, is that along v_k u_kᵀ, or in an untied model along
-    (v_k u_kᵀ, v_k u_kᵀ)/√2, in which both sides grow. The variance then settles at
+    gradient. `noise` is the variance ν_k of the gradient along v_k u_kᵀ, or in an untied model
+    along (v_k u_kᵀ, v_k u_kᵀ)/√2, in which both sides grow. The variance of s_k then settles at
 
         η ν_k / (4λ_k (1 − ηλ_k)),   and η ν_k / (2λ_k (2 − ηλ_k)) in an untied model,
 

@@ -1,12 +1,12 @@
 """Minibatches of word pairs, drawn from the text in the background.
 
-Positive pairs are drawn from the text: a place, and a neighbour with the weight of its distance.
-An ordered pair is thus drawn with probability P_ij. With `flatten` β > 0, words are accepted with
-probability a_i = (P_min/P_i)^β, and negatives are drawn from P^(1 − β) instead of P. Importance
-weights correct for this: the loss of a batch is an unbiased estimate of the population loss for
-every β, and only its variance changes. At the paper's β = 0, the weights of Setting 3.1 span many
-orders of magnitude. At β = 1 all words are about equally likely, and the weights are of similar
-size.
+A positive pair is a random place of the text and one of its neighbours, drawn in proportion to the
+weight of its distance. So an ordered pair is drawn with probability P_ij. With `flatten` β > 0,
+words are accepted with probability a_i = (P_min/P_i)^β, and negatives are drawn from P^(1 − β)
+instead of P. Importance weights correct for this: the loss of a batch is an unbiased estimate of
+the population loss for every β, and only its variance changes. At the paper's β = 0, the weights of
+Setting 3.1 span many orders of magnitude. At β = 1 all words are about equally likely, and the
+weights are of similar size.
 
 The text is laid out in parts of some tens of millions of words, which are visited in random order.
 Each part is read from disk at once and weighted by the pairs that it contains. The part of a batch
@@ -47,7 +47,7 @@ class Part:
     begin: int
     end: int
     reach: NDArray[np.int64]
-    """Signed distances, each as often as its weight."""
+    """Signed distances, each repeated as many times as its weight."""
     accept: NDArray[np.float64]
     """The probability a_i of accepting a word; 0 for a gap."""
     kept: float
@@ -166,7 +166,7 @@ class PairBatch(NamedTuple):
 
 
 class PairSampler:
-    """Sampler of batches of pairs by key and number; see the module.
+    """Sampler of batches of pairs, each determined by a key and a number; see the module.
 
     >>> from qwem import Cooccurrence, Corpus
     >>> from qwem.training.losses import QUARTIC
@@ -294,7 +294,7 @@ class PairSampler:
         return found
 
     def part_of(self, key: int, number: int) -> int:
-        """Return the part of a batch: each part once in random order, then all of them again."""
+        """Return the part of a batch; each round visits all parts once, in random order."""
         round_, place = divmod(number // self._visit, len(self._parts))
         return int(np.random.default_rng([key, round_]).permutation(len(self._parts))[place])
 

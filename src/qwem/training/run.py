@@ -40,7 +40,7 @@ _CURVES = ("steps", "times", "losses", "accuracy", "singular_values")
 
 
 class Recorder:
-    """Recorder of a trace, row by row."""
+    """Recorder of the rows of a trace."""
 
     def __init__(
         self,
@@ -283,7 +283,7 @@ def _check(
     if (steps is None) == (until is None):
         raise SettingError("Give either steps or until.")
     if steps is not None and steps < 0:
-        raise SettingError(f"steps must not be negative, not {steps}.")
+        raise SettingError(f"steps must be at least 0, not {steps}.")
     if until is not None and (trainer.optimizer is not None or not 0 <= until < float("inf")):
         raise SettingError(
             f"until must be a finite time of plain steps, not {until}; give steps= for an Optax "
@@ -340,7 +340,7 @@ def train_seeds(
     if trainer.rate is None or trainer.settings["gradient"] != "population":
         raise SettingError("train_seeds needs a population trainer with a rate.")
     if steps < 0 or len(seeds) == 0:
-        raise SettingError("Give at least one seed, and steps that are not negative.")
+        raise SettingError("Give at least one seed, and a number of steps of at least 0.")
     starts = [trainer.init(init_scale, seed=seed) for seed in seeds]
     recorders = [Recorder(trainer.vocabulary, every=record_every) for _ in seeds]
     identities = [run_identity(trainer, *one) for one in zip(starts, recorders, strict=True)]

@@ -88,9 +88,9 @@ def stepwise(
     """Return the paper's schedule: the rate falls by 90 % at three quarters of the run.
 
     The paper puts the drop at t = 0.75 `t_max`, in its time t. The authors' code puts it at 0.75
-    `max_steps`. Give one of them. The last quarter of the time takes ten times as many steps after
-    the drop, so a run of 4,000 planned steps takes 13,000 steps in the first reading; in the second
-    it takes 4,000 steps, and ends at 77.5 % of the planned time.
+    `max_steps`. Give one of them. With `t_max`, the last quarter of the time takes ten times as
+    many steps: a run planned for 4,000 steps takes 13,000. With `max_steps`, it takes 4,000 steps
+    and ends at 77.5 % of the planned time.
 
     >>> stepwise(1.0, max_steps=100)(step=75, time=0.0)
     0.1

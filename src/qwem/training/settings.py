@@ -31,7 +31,7 @@ class TrainingSettings(BaseSettings):
     )  # fmt: skip
     normalization: Literal["samples", "words"] = setting(
         "samples",
-        "whether negatives is the number of samples or, as in the paper, the mean weight of a word",
+        "what negatives is: the number of samples or, as in the paper, the mean weight of a word",
         ("samples", "words"),
     )  # fmt: skip
     tied: bool = setting(True, "learn one vector per word, or context vectors too", Switch())
@@ -60,7 +60,7 @@ class TrainingSettings(BaseSettings):
         Number(), metavar="S", words={"word2vec": "word2vec"},
     )  # fmt: skip
     scale_of: Literal["entry", "vector", "mode"] = setting(
-        "entry", "what that size is of: entries, word vectors, or singular values",
+        "entry", "what the size of the start refers to: entries, word vectors, or singular values",
         ("entry", "vector", "mode"),
     )  # fmt: skip
     steps: int | None = setting(

@@ -117,10 +117,11 @@ def word2vec_reweighting(
 
     Its windows of random size are part of the counts (``weights="dynamic"``). Ψ⁻ is asymmetric, as
     in word2vec: contexts are drawn, centres are not. Subsampling multiplies both Ψ⁺ and Ψ⁻ (paper,
-    appendix on reweighting hyperparameters), so a negative j is drawn in proportion to a_j q_j, and
-    each positive pair has `negatives` · Σ a_j q_j / Σ a_j P_j of them: about 1.6 times `negatives`
-    for English text and subsample=1e-5. `normalization` is that of `negative_sampling`; ``"words"``
-    is the paper's formula.
+    appendix on reweighting hyperparameters), so a negative j is drawn in proportion to a_j q_j,
+    where a_j is the probability of keeping word j and q_j ∝ P_j^exponent. Each positive pair has
+    `negatives` · Σ a_j q_j / Σ a_j P_j negatives: about 1.6 times `negatives` for English text and
+    subsample=1e-5. `normalization` is that of `negative_sampling`; ``"words"`` is the paper's
+    formula.
 
     >>> word2vec_reweighting()
     Reweighting(subsampling * negative_sampling)
