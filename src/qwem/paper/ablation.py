@@ -1,4 +1,4 @@
-"""Ablation, silent alignment, and rich to lazy: what the loss, the weights and the start do."""
+"""Ablation, silent alignment, rich to lazy: effects of the loss, the weights and the start."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def ablation(
     reweighted, qwem
         Setting 3.1, with the logistic loss and with the quartic one.
     spectrum
-        Of M*, for the unit of time.
+        The spectrum of M*, for the unit of time.
     separation
-        By the names above, how far the first k modes are those of M* when mode k is half learned,
-        one row per seed; drawn at the right.
+        The `mode_separation` of each model, by the names above, one row per seed; drawn at the
+        right.
     """
     unit = curves.unit_of(curves.theories_of(spectrum, qwem))
     modes = min(_MODES, spectrum.dim)
@@ -108,7 +108,7 @@ def silent_alignment(runs: Mapping[str, Sequence[Trace]], spectrum: Spectrum) ->
     runs
         Runs by the name of their model, one per seed, recorded with `spectrum` as their reference.
     spectrum
-        Of M*, for the unit of time.
+        The spectrum of M*, for the unit of time.
     """
     figure = new_figure(4.4 * len(runs), 4.8)
     panels = figure.subplots(2, len(runs), squeeze=False, sharex="col")
@@ -138,7 +138,7 @@ def silent_alignment(runs: Mapping[str, Sequence[Trace]], spectrum: Spectrum) ->
     "quartic loss prevents.",
 )
 def figure_ablation(experiment: Experiment) -> Outcome:
-    """Draw both losses under both weightings, and how far each keeps the modes apart."""
+    """Draw both losses under both weightings, and the separation of modes under each."""
     runs = {
         name: experiment.traces(f"ablation-{name}")
         for name in ("word2vec", "quartic", "reweighted", "qwem")
@@ -166,17 +166,17 @@ def figure_ablation(experiment: Experiment) -> Outcome:
         f"k ≤ {min(_MODES, size.dim)}, {apart['qwem']:.2f} (quartic loss) and "
         f"{apart['reweighted']:.2f} (logistic loss), against {apart['quartic']:.2f} and "
         f"{apart['word2vec']:.2f} under word2vec's weighting.",
-        "Compared at equal size of the embedding, Σs_k², which needs no clock, the quartic loss "
-        f"moves the singular values by {shifts['loss_under_word2vec']:.0%} under "
+        "Compared at equal size of the embedding, Σs_k², and not at equal times, the quartic loss "
+        f"changes the singular values by {shifts['loss_under_word2vec']:.0%} under "
         f"word2vec's weighting and by {shifts['loss_under_setting31']:.0%} under Setting 3.1; the "
-        f"weighting moves them by {shifts['weighting']:.0%}.",
+        f"weighting changes them by {shifts['weighting']:.0%}.",
         "In the last fifth of training the largest singular value changes by "
         f"{growth['word2vec']:+.1%} (word2vec) and {growth['reweighted']:+.1%} (Setting 3.1) with "
         f"the logistic loss, and by {growth['quartic']:+.1%} and {growth['qwem']:+.1%} with the "
         "quartic one.",
-        "word2vec's weights G first learn the modes of G∘M*, not those of M*: when its first mode "
-        f"is learned, that has the squared overlap {first['weighted']:.2f} with the first mode of "
-        f"G∘M* and {first['mstar']:.2f} with that of M* ({first['predicted']:.2f} predicted).",
+        "word2vec, with its weights G, first learns the modes of G∘M*, not those of M*: its first "
+        f"mode, when learned, has the squared overlap {first['weighted']:.2f} with the first mode "
+        f"of G∘M* and {first['mstar']:.2f} with that of M* ({first['predicted']:.2f} predicted).",
     )
     numbers = {"late_growth": growth, "mode_separation": apart, "shift": shifts,
                "first_mode": first}  # fmt: skip
@@ -235,7 +235,7 @@ def _first_mode(experiment: Experiment, trace: Trace) -> dict[str, float]:
     negative = (negative + negative.T) / 2
     coupling = positive + negative
     modes = weighted_modes(2 * (positive - negative) / coupling, coupling, dim=1)
-    # The snapshot at which the mode is nearest to the size that it has when learned.
+    # The snapshot at which the mode is closest to its size when learned.
     sizes = {
         step: np.linalg.svd(sides[0], compute_uv=False)[0] ** 2
         for step, sides in trace.snapshots.items()
@@ -273,19 +273,18 @@ def _aligned_before_grown(trace: Trace) -> int:
 
 
 def _late_growth(trace: Trace) -> float:
-    """Return by what part the largest singular value grows over the last fifth of the time."""
+    """Return the relative growth of the largest singular value over the last fifth of the time."""
     before = np.interp(0.8 * trace.times[-1], trace.times, trace.singular_values[:, 0])
     growth = float(trace.singular_values[-1, 0] / before - 1)
     return round(growth, 3) + 0.0  # no negative zero
 
 
 def mode_separation(trace: Trace) -> NDArray[np.float64]:
-    """Return for each k how far the first k modes are those of M* when mode k is half learned.
+    """Return for each k how well the first k modes match those of M*, when mode k is half learned.
 
     It is the part of the first k left singular vectors that lies in the span of the first k
     eigenvectors, at the first record in which s_k² has half of its largest value: 1 where modes are
-    learned one by one, k/V for random vectors. No clock comes into it, so a run that is twice as
-    fast has the same separation.
+    learned one by one, k/V for random vectors. It does not depend on the speed of a run.
     """
     assert trace.subspace_alignment is not None
     squares = trace.singular_values**2
@@ -297,7 +296,7 @@ def curve_distance(a: Trace, b: Trace) -> float:
     """Return the relative distance between the top singular values of two runs.
 
     Runs are compared where their embeddings have the same size Σs_k², up to half of the smaller
-    final one. A change of clock in one of them changes nothing.
+    final one. So the distance does not depend on their speeds.
     """
     sizes = [np.maximum.accumulate((trace.singular_values**2).sum(axis=1)) for trace in (a, b)]
     at = np.linspace(max(size[0] for size in sizes), 0.5 * min(size[-1] for size in sizes), 200)
@@ -314,13 +313,13 @@ class Regime:
 
     init_scale: float
     times: NDArray[np.float64]
-    """In units in which the fastest mode grows by e."""
+    """Times in units in which the fastest mode grows by e."""
     learned: NDArray[np.float64]
     """v_kᵀWWᵀv_k/λ_k at each time (rows) for each mode."""
     steps: int
-    """In how many separate steps the loss falls."""
+    """The number of separate steps in which the loss falls."""
     at_once: float
-    """How many modes grow at the same time, on average over the fall of the loss."""
+    """The number of modes that grow at the same time, on average while the loss falls."""
     moved: float
     """‖W(∞) − W(0)‖/‖W(0)‖ after the best rotation: large if features are learned."""
 
@@ -357,7 +356,7 @@ def regime(
 
 @styled
 def rich_to_lazy(shown: Sequence[Regime], swept: Sequence[Regime]) -> Figure:
-    """Draw how modes are learned from starts of some sizes, and what changes with the size."""
+    """Draw how modes are learned from starts of several sizes, and what depends on the size."""
     figure = new_figure(3.0 * len(shown) + 3.6, 3.3)
     *panels, summary = figure.subplots(1, len(shown) + 1, width_ratios=[*[1.0] * len(shown), 1.2])
     for axes, one in zip(panels, shown, strict=True):
@@ -401,12 +400,12 @@ def figure_lazy(experiment: Experiment) -> Outcome:
     swept = [regime(eigenvalues, start, float(s)) for s in np.geomspace(1e-9, 10, 21)]
     shown = [swept[0], swept[12], swept[-3]]
     findings = (
-        f"From σ = {swept[0].init_scale:g} to {swept[-1].init_scale:g} the loss falls in "
-        f"{swept[0].steps} steps, then in {swept[-1].steps}; on average {swept[0].at_once:.1f} "
-        f"modes grow at once, then {swept[-1].at_once:.1f} of {size.dim}.",
+        f"From σ = {swept[0].init_scale:g} the loss falls in {swept[0].steps} steps, and from "
+        f"σ = {swept[-1].init_scale:g} in {swept[-1].steps}; on average {swept[0].at_once:.1f} and "
+        f"{swept[-1].at_once:.1f} of {size.dim} modes grow at once.",
         f"W moves {swept[0].moved:.2g} times its own length from the smallest start, and "
         f"{swept[-1].moved:.2f} times from the largest: with d far below V a large start must "
-        "shrink first, so that even then it is not lazy in the strict sense.",
+        "shrink first, so even then training is not lazy in the strict sense.",
     )
     numbers = {name: [getattr(one, name) for one in swept]
                for name in ("init_scale", "steps", "at_once", "moved")}  # fmt: skip

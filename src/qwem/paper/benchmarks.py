@@ -103,7 +103,7 @@ def _spearman(name: str, evaluation: Evaluation) -> float:
     "Figure 3, bottom. Benchmarks",
     "Factorizing M* almost matches word2vec on analogies (66.3 % and 68.0 %), as does trained "
     "QWEM (65.1 %), and does far better than PPMI (50.6 %) and PMI (8.4 %). On similarity "
-    "all but PMI are alike.",
+    "all but PMI are similar.",
 )
 def table_1(experiment: Experiment) -> Outcome:
     """Score all models on the benchmarks, beside the paper's scores."""
@@ -138,7 +138,7 @@ def _plain(evaluation: Evaluation) -> dict[str, Any]:
 def _score_rows(
     scores: Mapping[str, Evaluation], by_custom: Mapping[str, Evaluation]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the scores by both protocols, the paper's own below those of its protocol."""
+    """Return the scores under both protocols, with the paper's scores below those of its own."""
 
     def accuracy(found: Mapping[str, Evaluation]) -> list[str]:
         answered = (found[name].analogies for name in MODELS)
@@ -214,7 +214,7 @@ def benchmark_settings(experiment: Experiment) -> dict[str, Any]:
     "does not matter whether words outside the vocabulary are removed or masked.",
 )
 def table_robustness(experiment: Experiment) -> Outcome:
-    """Measure svd(M*) under each choice of the paper and under the other one."""
+    """Measure svd(M*) under each choice of the paper and under its alternative."""
     rows = list(_alternatives(experiment))
     largest = max(rows, key=lambda row: abs(row[3] - row[2]))
     finding = (
@@ -235,7 +235,7 @@ def table_robustness(experiment: Experiment) -> Outcome:
 
 
 def _alternatives(experiment: Experiment) -> Iterator[Row]:
-    """Yield what each other choice changes: the choice, the measure, and both values."""
+    """Yield each alternative: the choice, the measure, and its values without and with it."""
     usual = experiment.embedding("svd(M*)")
     masked = experiment.spectrum(experiment.scale.benchmarks, oov="mask", tol=1e-3).embedding()
 
@@ -270,7 +270,7 @@ _NORMALIZED: dict[str, Normalize] = {"word vectors": "words", "task vectors": "d
 
 
 def _task_measures(analyses: list[TaskAnalysis]) -> dict[str, float]:
-    """Return what Figure 4 is about, each as one number over all categories."""
+    """Return the main quantities of Figure 4, each as one number over all categories."""
     middle = len(analyses[0].dims) // 2
     outside = [fit.spike > fit.distribution.support[1] for a in analyses for fit in a.fits]
     peaks = [a.snr[-1] < 0.9 * a.snr.max() for a in analyses]
@@ -289,7 +289,7 @@ _GROWTH_DIM = 256
 
 @styled
 def growth_with_text(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw the spectrum of M*, and what becomes of task vectors, for texts of growing length."""
+    """Draw the spectrum of M* and measures of task vectors, for texts of growing length."""
     figure = new_figure(12.0, 3.1)
     spectrum, *others = figure.subplots(1, 4)
     for row, colour in zip(rows, SEQUENCE, strict=False):
@@ -325,7 +325,7 @@ def figure_growth(experiment: Experiment) -> Outcome:
     """Factorize M* of the first part of the text, for growing parts, and analyze task vectors."""
     size, tasks = experiment.scale.tasks, read_tasks(experiment.analogies)
     corpora = {share: experiment.part(size.vocab_size, share) for share in _SHARES}
-    # Of a short text, the first parts know too few pairs.
+    # The first parts of a short text have too few known pairs.
     corpora = {
         share: corpus
         for share, corpus in corpora.items()
@@ -360,7 +360,7 @@ def figure_growth(experiment: Experiment) -> Outcome:
     first, last = rows[0], rows[-1]
     finding = (
         f"From {first['words'] / 1e6:.3g} to {last['words'] / 1e6:.3g} million words, on average "
-        f"over {len(analyses)} categories of pairs that the shortest text knows: signal in mean at "
+        f"over {len(analyses)} categories of pairs known in the shortest text: signal in mean at "
         f"d = {dim} {first['signal_in_mean']:.2f} to {last['signal_in_mean']:.2f}, d_eff "
         f"{first['effective_dim']:.0f} to {last['effective_dim']:.0f}, accuracy at the best d "
         f"{first['accuracy']:.0%} to {last['accuracy']:.0%}."

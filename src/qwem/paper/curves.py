@@ -44,19 +44,19 @@ def unit_of(theories: Sequence[ClosedFormDynamics]) -> float:
 
 
 def over_seeds(runs: Sequence[Trace], curves: Sequence[Array]) -> Array:
-    """Return the lowest, the middle and the highest of a curve over seeds, stacked.
+    """Return the minimum, the median and the maximum of a curve over seeds, stacked.
 
     `curves` has one array per run, with one row per record. Curves are compared at the times of the
-    first run, between whose records others are interpolated.
+    first run; other runs are interpolated to these times.
     """
     times = runs[0].times
-    level = [curve if np.array_equal(run.times, times) else _at(times, run.times, curve)
+    aligned = [curve if np.array_equal(run.times, times) else _interpolate(times, run.times, curve)
              for run, curve in zip(runs, curves, strict=True)]  # fmt: skip
-    return np.quantile(np.array(level), (0.0, 0.5, 1.0), axis=0)
+    return np.quantile(np.array(aligned), (0.0, 0.5, 1.0), axis=0)
 
 
 def draw_band(axes: Axes, x: Array, bounds: Array, **style: Any) -> None:
-    """Draw the middle one of three curves as a line, on a band between the other two."""
+    """Draw the second of three curves as a line, on a band between the first and the third."""
     low, middle, high = bounds
     (line,) = axes.plot(x, middle, **style)
     if np.any(high > low):
@@ -100,7 +100,7 @@ def draw_theory(
 
 
 def note_seeds(figure: Figure, count: int, more: str = "") -> None:
-    """Say below a figure what lines and bands are, where there is more than one seed."""
+    """Explain lines and bands below a figure, if there is more than one seed."""
     seeds = f"Lines: median of {count} seeds. Bands: their range. " if count > 1 else ""
     figure.supxlabel((seeds + more).strip(), fontsize=8)
 
@@ -122,8 +122,8 @@ def theory_times(first: float, last: float) -> NDArray[np.float64]:
     return np.geomspace(first, last, 600)
 
 
-def _at(times: Array, own: Array, curve: Array) -> Array:
-    """Return a curve at other times, column by column."""
+def _interpolate(times: Array, own: Array, curve: Array) -> Array:
+    """Interpolate a curve to other times, column by column."""
     if curve.ndim == 1:
         return np.interp(times, own, curve)
     return np.stack([np.interp(times, own, column) for column in curve.T], axis=1)

@@ -40,7 +40,7 @@ _MODES = 20
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Runs of both models from the same W(0), one per seed, and the theory from there."""
+    """Runs of both models from the same W(0), one per seed, and the theory for this start."""
 
     title: str
     word2vec: Sequence[Trace]
@@ -171,7 +171,7 @@ _LABELS = 14
 _LABEL_WIDTH, _LABEL_HEIGHT = 0.58, 0.14
 """The size of a label in panels that reach from −1 to 1."""
 _LABELS_FROM = 1_500
-"""Only this many of the most frequent words are labels, since everybody knows them."""
+"""Labels are chosen from this many of the most frequent words, which readers know."""
 
 
 @styled
@@ -184,7 +184,7 @@ def overview(qwem: Sequence[Trace], word2vec: Sequence[Trace], spectrum: Spectru
         Runs from a small random start, one per seed, with snapshots; the first is that of the
         start. The words in latent space are those of the first run.
     spectrum
-        Of M*, for the theory, which starts from each run's own W(0).
+        The spectrum of M*, for the theory, which starts from each run's own W(0).
     """
     theories = theories_of(spectrum, qwem)
     figure = new_figure(13.0, 5.4)
@@ -252,7 +252,7 @@ def _draw_modes(
 
 
 def _moment_times(trace: Trace, unit: float) -> list[float]:
-    """Return when the words are shown in latent space, in units of τ₁."""
+    """Return the times at which words are shown in latent space, in units of τ₁."""
     return [float(np.interp(step, trace.steps, trace.times)) / unit for step in moments(trace)]
 
 
@@ -287,7 +287,7 @@ def _row(trace: Trace, step: int) -> NDArray[np.float64]:
 
 
 def _draw_latent_space(panels: Any, trace: Trace, unit: float, colour: str) -> None:
-    """Draw the words at three moments, in the plane of the line and of the end."""
+    """Draw the words at three moments, projected on the directions of `_plane`."""
     steps = moments(trace)
     plane = _plane(trace.snapshots[steps[1]][0], trace.vectors)
     end = trace.vectors @ plane
@@ -307,7 +307,7 @@ def _draw_latent_space(panels: Any, trace: Trace, unit: float, colour: str) -> N
 
 
 def _plane(line: NDArray[Any], end: NDArray[Any]) -> NDArray[np.float64]:
-    """Return two directions: the first that was learned, and the main other one at the end."""
+    """Return two directions: the first one learned, and the main other one at the end."""
     first = np.linalg.svd(line, full_matrices=False)[2][0]
     rest = end - np.outer(end @ first, first)
     second = np.linalg.svd(rest, full_matrices=False)[2][0]
@@ -346,7 +346,7 @@ def figure_1(experiment: Experiment) -> Outcome:
         float(np.abs(theory.loss(run.times) - run.losses).max() / np.ptp(run.losses))
         for run, theory in zip(qwem, start.theories, strict=True)
     )
-    ratios = {"QWEM": _line(qwem[0]), "word2vec": _line(word2vec[0])}
+    ratios = {"QWEM": _line_ratio(qwem[0]), "word2vec": _line_ratio(word2vec[0])}
     apart = min(_separate_steps(run, spectrum) for run in qwem)
     steps = min(
         loss_steps(theory, run.times[-1]) for run, theory in zip(qwem, start.theories, strict=True)
@@ -369,14 +369,14 @@ def figure_1(experiment: Experiment) -> Outcome:
                    run_settings(experiment.scale, experiment.scale.dynamics, qwem[0]))  # fmt: skip
 
 
-def _line(trace: Trace) -> float:
+def _line_ratio(trace: Trace) -> float:
     """Return s₁/s₂ at the moment at which the words lie along a line."""
     values = np.linalg.svd(trace.snapshots[moments(trace)[1]][0], compute_uv=False)
     return float(values[0] / values[1])
 
 
 def loss_steps(theory: ClosedFormDynamics, last: float) -> int:
-    """Return in how many steps the loss falls up to a time."""
+    """Return the number of steps in which the loss falls up to a time."""
     times = np.geomspace(0.1 * theory.learning_times.min(), last, 4_000)
     return count_steps(-np.gradient(theory.loss(times), np.log(times)))
 
@@ -389,7 +389,7 @@ def count_steps(slope: NDArray[np.float64]) -> int:
 
 
 def _separate_steps(trace: Trace, spectrum: Spectrum) -> int:
-    """Return how many of the first modes have each reached half its size before the next did."""
+    """Return how many of the first modes each reach half their size before the next one does."""
     found = trace.singular_values**2 >= spectrum.eigenvalues / 2
     when = np.where(found.any(axis=0), found.argmax(axis=0), len(found))
     together = np.flatnonzero(np.diff(when) <= 0)

@@ -55,7 +55,7 @@ _TARGETS: dict[Factorized, Callable[[Cooccurrence], Target]] = {
 
 
 class Protocol(NamedTuple):
-    """How benchmarks are asked, in the words of `qwem.evaluate`."""
+    """Protocol of the benchmarks, as parameters of `qwem.evaluate`."""
 
     pairs: Literal["file", "all"]
     measure: Literal["cosine", "inner"]
@@ -64,15 +64,14 @@ class Protocol(NamedTuple):
 PAPER_PROTOCOL = Protocol(pairs="all", measure="inner")
 """Every ordered pair of a category's word pairs, and inner products (appendix, Benchmarks)."""
 CUSTOM_PROTOCOL = Protocol(pairs="file", measure="cosine")
-"""The custom of the field: the questions that stand in the file, and cosines."""
+"""The usual protocol of the field: the questions of the file, and cosines."""
 
 
 class Experiment:
-    """Everything that the paper's figures are made from, each part made once and kept on disk.
+    """Data of the paper's figures, each part computed once and kept on disk.
 
-    A part is kept below a name made from its settings and the fingerprint of the text. It is loaded
-    where it is there and made where it is missing. An interrupted training run goes on from its
-    checkpoint.
+    A part is named after its settings and the fingerprint of the text. It is loaded if it exists,
+    and computed otherwise. An interrupted training run continues from its checkpoint.
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ class Experiment:
     scale
         The size and the settings of the reproduction.
     directory
-        Where parts are kept.
+        The directory of the parts.
     analogies, similarity
         Benchmark files or names. By default Google's analogies, and those of MEN and WordSim353
         that are available.
@@ -100,7 +99,7 @@ class Experiment:
         self.directory = directory
         self.analogies = benchmark_file(analogies)
         self.missing: list[str] = []
-        """Why a default benchmark is left out."""
+        """The reasons why default benchmarks are left out."""
         self.similarity: list[Path] = []
         for name in ("men", "wordsim353") if similarity is None else similarity:
             try:
@@ -122,7 +121,7 @@ class Experiment:
 
         def make(path: Path) -> Corpus:
             markup: frozenset[str] = frozenset()
-            while True:  # read again with as many more words as are left out
+            while True:  # read again with one more word for each that is left out
                 options = {**settings, "vocab_size": vocab_size + len(markup)}
                 corpus = Corpus.from_files(self.paths, **options)
                 found = MARKUP & set(corpus.vocabulary.words)
@@ -138,7 +137,7 @@ class Experiment:
         return self._cached("corpus", made_from, Corpus.load, make)
 
     def part(self, vocab_size: int, share: float) -> Corpus:
-        """Return the first documents of the text, with those of its words that occur there."""
+        """Return the first documents of the text, with only the words that occur in them."""
         corpus = self.corpus(vocab_size)
         first = corpus.documents(0, max(1, round(share * len(corpus))))
         counts = np.bincount(first.tokens, minlength=vocab_size)
@@ -222,7 +221,7 @@ class Experiment:
         return self._cached(f"run-{name}", settings, load, make)
 
     def traces(self, name: str) -> list[Trace]:
-        """Return the training runs of one name from every seed of the scale."""
+        """Return the training runs of this name, one for each seed of the scale."""
         first = self.scale.seed
         return [self.trace(name, seed) for seed in range(first, first + self.scale.seeds)]
 
@@ -252,7 +251,7 @@ class Experiment:
 
     @cached_property
     def nonnegative(self) -> int:
-        """How many eigenvalues of M* of the size of `tasks` are not negative."""
+        """The number of non-negative eigenvalues of M* at the size of `tasks`."""
         size = self.scale.tasks
         return count_nonnegative(mstar(self.counts(size.vocab_size, size.window)))
 
@@ -269,7 +268,7 @@ class Experiment:
         load: Callable[[Path], T],
         make: Callable[[Path], T],
     ) -> T:
-        """Load what was made with these settings before, or make and keep it."""
+        """Load the part with these settings, or make and save it."""
         text = json.dumps({"qwem": __version__, **settings}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         path = self.directory / f"{name}-{digest}"
@@ -282,7 +281,7 @@ class Experiment:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a recipe found in one reproduction."""
+    """Result of one recipe."""
 
     figure: Figure | None
     """None for a recipe that is only a table."""

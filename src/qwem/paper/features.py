@@ -33,7 +33,7 @@ _COMPARED = ("word2vec", "QWEM", "svd(PPMI)")
 _TOP = 20
 _WORDS = 9
 _MATCHED_WORDS = 60
-"""By how many words at either end of two features it is told which ends correspond."""
+"""The number of words at each end of two features that decide which ends correspond."""
 
 
 @styled
@@ -89,7 +89,7 @@ def feature_overlaps(pairs: Mapping[tuple[str, str], Overlaps], top: int = 20) -
     Parameters
     ----------
     pairs
-        The overlaps of each two models; their names are those of rows and columns.
+        The overlaps of pairs of models; the first name labels the rows, the second the columns.
     top
         The number of leading features whose mean overlap is in the titles.
 
@@ -125,7 +125,7 @@ def feature_overlaps(pairs: Mapping[tuple[str, str], Overlaps], top: int = 20) -
     "deviate. Late components are hard to interpret.",
 )
 def figure_3(experiment: Experiment) -> Outcome:
-    """Name the words nearest to the principal components of three models."""
+    """List the words nearest to the principal components of three models."""
     dim = experiment.scale.benchmarks.dim
     found = {name: overlaps(experiment.embedding("word2vec"), experiment.embedding(name))
              for name in _COMPARED[1:]}  # fmt: skip
@@ -134,8 +134,8 @@ def figure_3(experiment: Experiment) -> Outcome:
         for name in _COMPARED
     }
     late = dim // 2
-    # word2vec's first three features and its 11 to 13, each beside those of the other models that
-    # overlap with it most, and one of the middle of the spectrum.
+    # word2vec's first three features and its 11 to 13, each beside the features of the
+    # other models that overlap with it most, and one from the middle of the spectrum.
     first = [rank for rank in (1, 2, 3) if rank <= dim]
     middle = [rank for rank in (11, 12, 13) if rank < late]
     sections = [
@@ -199,7 +199,7 @@ _SHAPES = ("months", "numbers", "countries", "cities", "family", "living")
 
 @styled
 def shapes_of_meaning(found: Sequence[Geometry]) -> Figure:
-    """Draw where the words of some shapes are, and where theory puts them."""
+    """Draw where the words of some shapes lie, and where theory predicts them."""
     columns = min(3, len(found))
     rows = -(-len(found) // columns)
     figure = new_figure(4.4 * columns, 3.9 * rows)
@@ -215,11 +215,11 @@ def shapes_of_meaning(found: Sequence[Geometry]) -> Figure:
 @recipe(
     "Shapes of meaning",
     "Symmetry of co-occurrence makes months a circle, numbers a line and countries a map: words at "
-    "equal distances meet equally often, and the eigenvectors of such a block of M* are known "
+    "equal distances co-occur equally often, and the eigenvectors of such a block of M* are known "
     "(Karkada and others, arXiv 2602.15029; Korchinski and others, 2505.18651).",
 )
 def figure_shapes(experiment: Experiment) -> Outcome:
-    """Compare where words of known positions lie with where their kernel puts them."""
+    """Compare where words of known positions lie with where their kernel predicts them."""
     size = experiment.scale.tasks
     counts = experiment.counts(size.vocab_size, size.window)
     found = []
@@ -238,11 +238,11 @@ def figure_shapes(experiment: Experiment) -> Outcome:
               "p", "disparity")  # fmt: skip
     clear = sum(one.held_p <= 0.01 for one in found)
     finding = (
-        f"{clear} of {len(found)} lists of words lie where their kernel puts them, with p ≤ .01 "
+        f"{clear} of {len(found)} lists of words lie where their kernel predicts, with p ≤ .01 "
         f"against shuffled positions ({_PERMUTATIONS:,} permutations); the months' disparity from "
         f"theory is {found[0].disparity:.2f} (0 is none, 1 unrelated)."
         if found[0].shape.name == "months"
-        else f"{clear} of {len(found)} lists of words lie where their kernel puts them (p ≤ .01)."
+        else f"{clear} of {len(found)} lists of words lie where their kernel predicts (p ≤ .01)."
     )
     numbers = {one.shape.name: one.to_dict() for one in found}
     settings = {"V": size.vocab_size, "window": size.window, "M*": "exact block, not factorized"}
@@ -255,17 +255,19 @@ def _cells(
     """Return the words of one row; a feature has no sign, so ends are chosen to correspond."""
     own = tables["word2vec"][row["word2vec"] - 1]
     ends = [[word for word, _ in side] for side in (own.positive, own.negative)]
-    lead = max(ends, key=lambda words: _near(own, words))
+    lead = max(ends, key=lambda words: _mean_cosine(own, words))
     cells = {}
     for name, rank in row.items():
         feature = tables[name][rank - 1]
         sides = [[word for word, _ in side] for side in (feature.positive, feature.negative)]
-        best = max(sides, key=lambda words: (len(set(words) & set(lead)), _near(feature, words)))
+        best = max(
+            sides, key=lambda words: (len(set(words) & set(lead)), _mean_cosine(feature, words))
+        )
         cells[name] = (rank, best[:_WORDS])
     return cells
 
 
-def _near(feature: Feature, words: list[str]) -> float:
+def _mean_cosine(feature: Feature, words: list[str]) -> float:
     """Return the mean cosine of the nearest words at one end."""
     cosines = dict((*feature.positive, *feature.negative))
     return sum(cosines[word] for word in words[:_WORDS]) / max(1, len(words[:_WORDS]))

@@ -146,7 +146,7 @@ class Reproduction:
     records: dict[str, dict[str, Any]]
     seconds: dict[str, float]
     failures: dict[str, str]
-    """Why the figures and tables that are missing could not be made."""
+    """The reasons why figures and tables are missing, by name."""
 
 
 def reproduce(
@@ -160,8 +160,8 @@ def reproduce(
 ) -> Reproduction:
     """Make the paper's figures and tables from a text, and a page that lays them out.
 
-    Corpora, counts, spectra and training runs are kept in ``output/cache``. A second call, also for
-    other figures, uses what is there, and an interrupted one continues where it stopped.
+    Corpora, counts, spectra and training runs are kept in ``output/cache``. Later calls reuse them,
+    also for other figures, and an interrupted call continues where it stopped.
 
     Parameters
     ----------
@@ -198,8 +198,8 @@ def reproduce(
             logger.info("recipe %s", name)
             with watch.stage(name):
                 try:
-                    records[name] = _follow(name, experiment, directory)
-                except CorpusError:  # the others would meet it too
+                    records[name] = _run_recipe(name, experiment, directory)
+                except CorpusError:  # the other recipes would fail too
                     _remove_empty(experiment.directory, directory)
                     raise
                 except QwemError as error:
@@ -223,8 +223,8 @@ def _checked(only: Sequence[str] | None) -> list[str]:
     return [name for name in RECIPES if only is None or name in only]
 
 
-def _follow(name: str, experiment: Experiment, directory: Path) -> dict[str, Any]:
-    """Make one figure and write its files."""
+def _run_recipe(name: str, experiment: Experiment, directory: Path) -> dict[str, Any]:
+    """Make one figure or table, and write its files."""
     recipe = RECIPES[name]
     outcome = recipe.make(experiment)
     record = {
@@ -257,7 +257,7 @@ def _page(
     records: dict[str, dict[str, Any]],
     failures: dict[str, str],
 ) -> str:
-    """Return the page of all recipes whose records are here, made now or before."""
+    """Return the page of all recipes with records in the directory, old or new."""
     shown = {
         name: records.get(name) or json.loads((directory / f"{name}.json").read_text("utf-8"))
         for name in RECIPES
@@ -266,7 +266,7 @@ def _page(
     files = ", ".join(Path(path).name for path in experiment.paths)
     about = (
         "Closed-Form Training Dynamics Reveal Learned Features and Linear Structure in "
-        f"Word2Vec-like Models (Karkada, Simon, Bahri and DeWeese, 2025), made again from {files} "
+        f"Word2Vec-like Models (Karkada, Simon, Bahri and DeWeese, 2025), reproduced from {files}  "
         f"by qwem {__version__}. Below each figure is what the paper found, what this run "
         "found, in numbers computed from its results, and its settings."
     )

@@ -78,7 +78,7 @@ class Scale:
     tokenizer: str = "ascii"
     seed: int = 0
     seeds: int = 1
-    """How many starts the runs of Figures 1 and 2 and of the ablation have, from `seed` on."""
+    """The number of seeds, from `seed` on, for Figures 1 and 2 and the ablation."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -126,7 +126,7 @@ MARKUP = frozenset(
 """Words that are left over from markup and addresses, and say nothing about language."""
 
 Row = tuple[str, str, str]
-"""What differs, the paper's, and this reproduction's."""
+"""What differs, the paper's choice, and this reproduction's."""
 
 _PAPER_WORDS = 2_000_000_000
 _PURPOSES = {
@@ -186,7 +186,7 @@ wiki.parquet')
 
 
 def _settings(paper: Scale, scale: Scale) -> Iterator[Row]:
-    """Yield each setting that the paper states, in words, for both."""
+    """Yield each setting that the paper states: its name, and both values in words."""
     for purpose, what in _PURPOSES.items():
         yield what, _size(getattr(paper, purpose)), _size(getattr(scale, purpose))
     yield "shortest document", f"{paper.min_tokens} words", f"{scale.min_tokens} words"
@@ -249,7 +249,7 @@ def _word2vec(scale: Scale) -> str:
 logger = logging.getLogger(__name__)
 
 _RECORDS = 250
-"""How often the singular values of a run are recorded."""
+"""The number of records of a run."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ RUNS = {
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """A training run with everything that it is made from."""
+    """Training run with its settings and data."""
 
     run: RunKind
     scale: Scale
@@ -310,11 +310,11 @@ class Training:
 
     @property
     def for_benchmarks(self) -> bool:
-        """Whether the run is judged by its last embedding and not by its course."""
+        """Whether only the last embedding of the run is used."""
         return self.run.purpose == "benchmarks"
 
     def train(self, checkpoint: Path) -> Trace:
-        """Train, from a checkpoint if there is one: by Adam, or by plain steps that stay finite."""
+        """Train by Adam or by plain steps, halved if they diverge, from a checkpoint if any."""
         if self.for_benchmarks and self.run.loss == "logistic" and self.scale.adam is not None:
             return self._by_adam(*self.scale.adam, checkpoint)
         relative = self.scale.minibatches[1] if self.run.minibatches else self.scale.step
@@ -345,9 +345,9 @@ class Training:
         )  # fmt: skip
 
     def _by_plain_steps(self, step: float, checkpoint: Path) -> Trace:
-        """Train with steps of a given length of the paper's time, past the last learning time.
+        """Train past the last learning time, with steps of a given length in the paper's time.
 
-        The run stops at the moments whose vectors are to be kept, and goes on from its checkpoint.
+        The run stops at each moment whose vectors are kept, and continues from its checkpoint.
         """
         from qwem.training import Trace, train
         from qwem.training.schedule import stepwise
@@ -357,9 +357,9 @@ class Training:
         if self.for_benchmarks:
             until *= self.scale.patience
         else:
-            step = min(step, until / _RECORDS)  # a large start is over in a few large steps
+            step = min(step, until / _RECORDS)  # otherwise a large start takes too few steps
         rate = step / self._trainer(1.0).time_per_rate
-        # Minibatches are noisy, and the paper lowers the rate at last where it measures accuracy.
+        # Minibatches are noisy; where the paper measures accuracy, it lowers the rate at the end.
         lowered = self.for_benchmarks and self.batch_size is not None
         trainer = self._trainer(stepwise(rate, until) if lowered else rate)
         start = trainer.init(self._start, seed=self.seed)
@@ -378,7 +378,7 @@ class Training:
         return replace(trace, snapshots=snapshots)
 
     def _moments(self, times: NDArray[np.float64], until: float) -> list[float]:
-        """Return when to keep the vectors: at both ends and around the first learning time."""
+        """Return the times to keep vectors: at both ends and around the first learning time."""
         moments = [0.0, *np.geomspace(0.5 * times[0], 3.0 * times[0], 12).tolist(), until]
         return sorted({min(moment, until) for moment in moments})
 
@@ -387,8 +387,8 @@ class Training:
         from qwem.training.trainer import precision_for
 
         loss, weighting = self._objective()
-        # Where theory is laid over a run, modes that have yet to grow are far below float32's
-        # rounding of those that have grown.
+        # Runs that are compared with theory need float64: modes that have yet to grow are far
+        # smaller than float32's rounding of those that have grown.
         exact = self.run.weighting == "setting31" and not self.for_benchmarks
         dtype = "float64" if exact else precision_for(self.init_scale)
         if self.batch_size is not None:
@@ -422,7 +422,7 @@ def word2vec_weighting(scale: Scale, size: Size) -> Reweighting:
 def remove(checkpoint: Path) -> None:
     """Remove a checkpoint and the parts of its run that were kept beside it."""
     remove_abandoned(checkpoint)
-    # The checkpoint comes last: without it, its parts would be taken for those of a new run.
+    # The checkpoint is removed last: without it, the parts would be taken for those of a new run.
     for path in sorted(checkpoint.parent.glob(f"{checkpoint.name}*"), reverse=True):
         remove_directory(path)
 

@@ -37,7 +37,7 @@ def readable(name: str) -> str:
 
 
 def draw_spectrum(axes: Axes, fit: MarchenkoPasturFit, model: SpikedModel) -> None:
-    """Draw a histogram of the eigenvalues of G_d/d, the fitted law of the bulk, and the model's.
+    """Draw a histogram of the eigenvalues of G_d/d, with the fitted and the predicted bulk.
 
     The dotted curve and the triangle are the bulk and the spike that the spiked model predicts from
     the mean and the variance on each feature; nothing is fitted to the spectrum.
@@ -160,7 +160,7 @@ def figure_categories(experiment: Experiment) -> Outcome:
 
 
 def over_edge(fit: MarchenkoPasturFit) -> float:
-    """Return how far out the spike lies, in units of the edge of the bulk."""
+    """Return the position of the spike, in units of the edge of the bulk."""
     return fit.spike / fit.distribution.support[1]
 
 
@@ -202,11 +202,12 @@ def linear_structure(
     Parameters
     ----------
     analysis
-        Of the task in the left and upper panels; the paper's is of verbs and their past tenses.
+        The analysis of the task in the left and upper panels: in the paper, verbs and their past
+        tenses.
     dims
         The four d at which to draw the Gram spectrum, among those analyzed.
     table
-        The features of the model, for the words of those that carry the task.
+        The features of the model, to label those that carry the task.
     others
         The categories whose signal-to-noise ratio and accuracy to draw against d.
     """
@@ -310,7 +311,7 @@ def _draw_named_localization(axes: Axes, analysis: TaskAnalysis, table: FeatureT
 @recipe(
     "Figure 4. Linear representations: a few informative and many noisy features",
     "The Gram matrix of task vectors has a Marchenko–Pastur spectrum and one outlier, which is "
-    "the mean task vector; that is carried by a few features. The signal-to-noise ratio first "
+    "the mean task vector; a few features carry it. The signal-to-noise ratio first "
     "rises with d and then falls, and its maximum tells how well analogies work.",
 )
 def figure_4(experiment: Experiment) -> Outcome:
@@ -318,7 +319,7 @@ def figure_4(experiment: Experiment) -> Outcome:
     analyses = experiment.analyses
     largest = max(analyses, key=lambda analysis: len(analysis.task))
     task = next((a for a in analyses if a.task.name == _TASK), largest)
-    dims = _spread(task.dims)
+    dims = _dims_shown(task.dims)
     spectrum = experiment.spectrum(experiment.scale.tasks, tol=1e-3)
     table = features(spectrum, min(60, spectrum.dim), topn=10)
     fits = [task.fits[task.dims.index(dim)] for dim in dims]
@@ -338,7 +339,7 @@ def figure_4(experiment: Experiment) -> Outcome:
         + ", ".join(map(str, dims))
         + f"; the mean task vector is {task.signal_in_mean[task.dims.index(dims[-1])]:.2f} of it. "
         + f"At the largest d, {task.dims[-1]}, it is at {last:.1f}: "
-        + ("still outside." if last > 1 else "noise has caught up with it."),
+        + ("still outside." if last > 1 else "inside the bulk."),
         f"{carriers(top)} of the {len(top)} features carry half of the mean task vector; "
         f"its participation ratio is {task.participation_ratio:.0f}.",
         f"In {_past_peak(analyses)} of {len(analyses)} categories the SNR falls again by more than "
@@ -393,7 +394,7 @@ def figure_geometry(experiment: Experiment) -> Outcome:
 
 
 def _shown(analyses: list[TaskAnalysis]) -> list[TaskAnalysis]:
-    """Return the categories of the paper's curves, or others where there is none of them."""
+    """Return the categories of the paper's curves, or others if the text has none of these."""
     found = [analysis for name in _SHOWN for analysis in analyses if analysis.task.name == name]
     return found or analyses[: len(_SHOWN)]
 
@@ -408,8 +409,8 @@ def _snr_of_one_noise(analysis: TaskAnalysis) -> list[float]:
     ]
 
 
-def _spread(dims: tuple[int, ...]) -> tuple[int, ...]:
-    """Return four dimensions in a row, from 64 on where there are as many."""
+def _dims_shown(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """Return four consecutive dimensions, from 64 on if there are enough."""
     start = next((k for k, dim in enumerate(dims) if dim >= 64), len(dims))
     start = max(0, min(start, len(dims) - _SPECTRA))
     return dims[start : start + _SPECTRA]
