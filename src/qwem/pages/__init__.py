@@ -1,4 +1,4 @@
-"""One application: an overview to read and tools to play with, in one file or served."""
+"""Pages about a model: an overview and interactive views, in one file or from a server."""
 
 from qwem.pages.models import load_models
 from qwem.pages.server import serve

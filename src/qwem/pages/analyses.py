@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 SEARCHED_WORDS = 10_000
-"""Among how many words a concept is tested, the most frequent, unless its own are rarer."""
+"""The number of most frequent words used to test a concept; more if its own words are rarer."""
 
 PAIRS_WITH_A_BULK = 6
 """With fewer pairs there are too few eigenvalues to see a bulk beside the spike."""
 
 COMPARED_WORDS = 20_000
-"""Over how many shared words, the most frequent in the first model, features are compared."""
+"""The number of shared words, the most frequent ones, over which features are compared."""
 
 ASKED_WORDS, SHOWN_WORDS, NEIGHBOURS = 60, 6, 5
-"""How many words are asked for their nearest words, how many are shown, and how many of these."""
+"""How many words are looked up, how many of them are shown, and with how many neighbours."""
 
 _DIMENSIONS, _CURVE_POINTS = 12, 160
 _SHOWN, _PAIRS = 8, 40
@@ -56,7 +56,7 @@ RELATIONS = {
     "now → then": "is was has had make made become became write wrote take took give gave find "
     "found begin began come came",
 }
-"""Pairs that are tested where no others are given."""
+"""Pairs that are tested if no others are given."""
 
 
 def concept(space: Space, name: str, pairs: Sequence[tuple[str, str]], draws: int) -> Json:
@@ -80,9 +80,9 @@ def concept(space: Space, name: str, pairs: Sequence[tuple[str, str]], draws: in
 
 
 def relations(space: Space, source: str | os.PathLike[str] | None, draws: int = 499) -> list[Json]:
-    """Return how well relations are known: those of a file, of a benchmark, or common ones.
+    """Return tests of relations: those of a file, of a benchmark, or common ones.
 
-    Relations of which too few words are known are left out.
+    Relations with too few known words are left out.
     """
     file = None if source is None else available_benchmark(source)
     if file is not None:
@@ -133,9 +133,9 @@ def _analysis(analysis: TaskAnalysis) -> Json:
 
 
 def shapes(source: Model | Embedding) -> list[Json]:
-    """Return how the words of lists with positions lie, and where theory puts them.
+    """Return where words with positions, such as months, lie, and where theory predicts them.
 
-    Lists of which the model has too few words are left out.
+    Lists with too few known words are left out.
     """
     found = []
     for shape in built_in_shapes().values():
@@ -187,8 +187,8 @@ def matched_features(a: Space, b: Space, dim: int) -> Json:
 def distances(a: Space, b: Space) -> NDArray[np.float32]:
     """Return 1 − cosine between the vectors of each word of `a` in the two models.
 
-    The second model is rotated to lie as near as can be to the first over all shared words, each of
-    length one (Procrustes). Words that `b` does not have are NaN.
+    The second model is rotated as close to the first as possible, over all shared words at unit
+    length (Procrustes). Words that `b` does not have are NaN.
     """
     from scipy.linalg import svd
 
@@ -213,7 +213,7 @@ def _shared(a: Space, b: Space) -> NDArray[np.int64]:
         if (other := b.vocabulary.get(word)) is not None
     ]
     if not pairs:
-        raise SettingError("These two models share no word, and can't be compared.")
+        raise SettingError("These two models share no words, so they can't be compared.")
     return np.array(pairs, dtype=np.int64).T
 
 
@@ -222,7 +222,7 @@ def _units(space: Space, indices: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def stability_data(stability: Stability, words: int) -> Json:
-    """Return a summary of stability and examples, of the `words` most frequent words."""
+    """Return a summary of stability, with examples, for the `words` most frequent words."""
     known = stability.embedding.index_to_key[:words]
     # From frequent to rare in equal steps of the logarithm of the rank, after function words.
     first = max(1, min(_FIRST_RANK, len(known) // 4))
@@ -243,8 +243,8 @@ def stability_data(stability: Stability, words: int) -> Json:
         "summary": f"The model was fitted again, {again}. Of the {top} nearest words of a word, "
         f"{kept:.0%} remain among the {top} nearest on average; their similarities have a standard "
         f"error of {error:.3f} (median over {len(asked)} words from frequent to rare). The table "
-        f"has some of these words, each with its nearest, their similarities ± standard error, and "
-        f"in how many of the {count} fits they are among the {top} nearest.",
+        f"shows some of these words with their nearest words: the similarity ± standard error, "
+        f"and in how many of the {count} fits the two are among the {top} nearest.",
         "rows": [
             [
                 asked[place],

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 AROUND = 70
-"""How many characters are shown before and after a word."""
+"""The number of characters shown before and after a word."""
 
 NEAR = 200
-"""How many characters from a word another one is searched for."""
+"""The distance from a word, in characters, within which another one is searched for."""
 
 MOST_CHARACTERS = 1_500_000
-"""How much text a file has at most."""
+"""The largest number of characters of text in a file."""
 
 SEARCHED_CHARACTERS = 20_000_000
-"""In how much text the passages of a file are searched for."""
+"""The number of characters that are searched for the passages of a file."""
 
 _PASSAGE = re.compile(r"\S.{0,238}?[.!?](?=\s|$)|\S.{0,238}(?=\s|$)")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -32,7 +32,7 @@ _SEED = 0
 
 
 class Concordance:
-    """Documents of a text, in which passages are found.
+    """Documents of a text, searched for passages.
 
     >>> found = Concordance(["The cat sat. A dog ran.", "No cats."]).find("cat")
     >>> [(line["before"], line["word"], line["after"]) for line in found]
@@ -41,7 +41,7 @@ class Concordance:
 
     def __init__(self, documents: Iterable[str]) -> None:
         self._documents = list(documents)
-        # In random order, so that the first passages found are from all over the text.
+        # In random order, so that the first passages found come from all over the text.
         random.Random(_SEED).shuffle(self._documents)
 
     @classmethod
@@ -51,7 +51,7 @@ class Concordance:
         text_column: str = "text",
         encoding: str = "utf-8",
     ) -> Concordance:
-        """Read the documents of files in any format that a corpus is read from."""
+        """Read the documents of files, in any format that a corpus can have."""
         reading = Reading(text_column=text_column, encoding=encoding, errors="replace")
         return cls(text.strip() for text in read_texts(paths, reading))
 
@@ -75,7 +75,7 @@ class Concordance:
         return [{name: re.sub(r"\s+", " ", part) for name, part in each.items()} for each in found]
 
     def sample(self, words: Iterable[str], each: int = 3) -> list[str]:
-        """Return passages with each of some words: one for all that the text has, then more.
+        """Return passages with the given words: first one for each word found, then more.
 
         >>> Concordance(["The cat sat. A dog ran. A cat ran."]).sample(["dog", "sat"])
         ['The cat sat.', 'A dog ran.']
@@ -97,7 +97,7 @@ class Concordance:
         return list(found)
 
     def _passages(self) -> Iterator[str]:
-        """Yield sentences, or parts of long ones, from a part of the text that is quickly read."""
+        """Yield sentences, or parts of long ones, from the first `SEARCHED_CHARACTERS`."""
         read = 0
         for text in self._documents:
             yield from _PASSAGE.findall(text)
@@ -116,7 +116,7 @@ def _words_and_phrases(text: str, longest: int) -> Iterator[str]:
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    """Return what finds a word; the parts of a phrase may be divided by any one character."""
+    """Return the pattern of a word; any one character may separate the parts of a phrase."""
     phrase = r"[\W_]".join(re.escape(part) for part in re.split(r"[_ ]", word))
     phrase = phrase.replace("'", "['’]")
     return re.compile(rf"(?<!\w){phrase}(?!\w)", re.IGNORECASE)

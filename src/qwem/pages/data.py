@@ -35,33 +35,34 @@ Json = dict[str, Any]
 
 FILE_WORDS = 10_000
 FINE_COLUMNS = 32
-"""How many features have 16 bits in a file, for maps without visible steps; the others have 8."""
+"""The number of features with 16 bits in a file, for smooth maps; the others have 8 bits."""
 
 SECOND_COLUMNS = 80
-"""How many features a file has of the closed form that polished vectors started from."""
+"""The number of closed-form features in a file, if the model is polished."""
 
 MOST_NUMBERS = 40_000_000
-"""Larger matrices of vectors stay with the server, which then answers in the browser's place."""
+"""Larger matrices of vectors stay on the server, which then computes for the browser."""
 
 COLLOCATES, COMPARED_FEATURES = 8, 30
 _TRACED_VALUES = 40
 
 
 class PageData:
-    """Named parts of what the pages show, each made when it is first asked for.
+    """Named parts of the pages' data, each made on first use.
 
     Parameters
     ----------
     models
         What `load_models` or `page_model` returned. The others are compared with the first.
     words
-        How many words a file has, the most frequent ones; None for all, from a server.
+        The number of words in a file, the most frequent ones; None for all, from a server.
     title
         The heading.
     results
         Results to show, by title.
     analogies, similarity, tasks
-        Benchmarks for scores and relations, by name or path; names may be absent.
+        Benchmarks for scores and relations, by name or path; named ones that are not available are
+        skipped.
     """
 
     def __init__(
@@ -114,11 +115,11 @@ class PageData:
             return self._made[name]
 
     def made(self, name: str) -> bytes | None:
-        """Return a part that was made before, or None."""
+        """Return a part if it was made before, or None."""
         return self._made.get(name)
 
     def forget(self, name: str) -> None:
-        """Make a part anew when it is asked for again."""
+        """Discard a part, so that it is made again on next use."""
         self._made.pop(name, None)
 
     def _add_model(self, number: int, model: PageModel) -> None:
@@ -152,7 +153,7 @@ class PageData:
             usage = model.usage
             parts["collocates"] = lambda: packed(
                 [
-                    _short(usage.words[kept, :, :COLLOCATES].reshape(kept.stop, -1)),
+                    _in_two_bytes(usage.words[kept, :, :COLLOCATES].reshape(kept.stop, -1)),
                     rounded(usage.ratios[kept, :, :COLLOCATES].reshape(kept.stop, -1), 16),
                 ]
             )
@@ -216,7 +217,7 @@ class PageData:
         return self.live and len(space.vocabulary) * space.dim > MOST_NUMBERS
 
     def _columns(self, space: Space) -> int:
-        """Return how many columns of a space the browser has."""
+        """Return how many columns of a space the browser gets."""
         if self.live:
             return min(space.dim, max(2, MOST_NUMBERS // len(space.vocabulary)))
         second = any(
@@ -338,12 +339,12 @@ def encoded(value: Any) -> bytes:
     text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=compact)
     try:
         return text.encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # an unpaired surrogate
         return json.dumps(plain, allow_nan=False, separators=compact).encode("ascii")
 
 
-def _short(indices: NDArray[np.int32]) -> NDArray[Any]:
-    """Return indices in two bytes where they fit; −1 becomes one that no word has."""
+def _in_two_bytes(indices: NDArray[np.int32]) -> NDArray[Any]:
+    """Return indices as 16-bit numbers if they fit; −1 becomes 65535, which no word has."""
     return indices.astype("<u2") if indices.max(initial=0) < 65535 else indices
 
 

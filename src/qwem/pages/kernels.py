@@ -11,7 +11,7 @@ from qwem._internal.kernels import njit
 Array = np.ndarray[Any, Any]
 
 EPOCHS, REPELLED, REPULSION = 200, 10, 10.0
-"""How often links attract, by how many points each repels, and how strongly."""
+"""The number of epochs, of repelling points per attraction, and the strength of repulsion."""
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
@@ -26,11 +26,12 @@ def improve_layout(
 ) -> None:
     """Move points so that linked ones come near each other and others stay apart, in place.
 
-    It runs from one part of all epochs to another. A link of chance c attracts in a share c of the
-    epochs, and each time the first point is repelled by random ones, as in UMAP (McInnes, Healy and
-    Melville 2018), but with the Cauchy kernel and the strong repulsion of t-SNE, which keeps more
-    neighbours (Böhm, Berens and Kobak 2022). The pushes of one time are added up before the point
-    moves, so that none waits for another. It runs in one thread, so a seed has one result.
+    It runs the epochs between the fractions `begin` and `end` of all. A link of chance c attracts
+    in a fraction c of the epochs. Each time, its first point is also repelled by random points, as
+    in UMAP (McInnes, Healy and Melville 2018), but with the Cauchy kernel and the strong repulsion
+    of t-SNE, which keeps more neighbours (Böhm, Berens and Kobak 2022). The repulsions are summed
+    before the point moves, so that they can be computed independently. It runs in one thread, so
+    the seed determines the result.
     """
     state = np.uint64(seed) * np.uint64(2) + np.uint64(0x9E3779B97F4A7C15)
     count = np.uint64(places.shape[0])

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from qwem.training import Trace
 
 FEATURES = 200
-"""How many features have their words on the pages."""
+"""The number of features whose words are on the pages."""
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class PageModel:
     kind: str
     """``model``, ``stability`` (a model with replicates) or ``vectors``."""
     spaces: dict[str, Space]
-    """By name; the first is the one that is shown unless another is asked for."""
+    """Spaces by name; the first is the default."""
     model: Model | None = None
     stability: Stability | None = None
     usage: Usage | None = None
@@ -62,11 +62,11 @@ class PageModel:
     trace: Trace | None = None
     corpus: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
-    """Where names and topics are kept; None for a model that was not loaded from a directory."""
+    """The directory for names and topics; None for a model that was not loaded from one."""
     names: Names = field(default_factory=dict)
     topics: Topics | None = None
     _state: dict[str, Any] = field(default_factory=dict, repr=False)
-    """The files of the model when it was loaded."""
+    """The state of the model's files when it was loaded."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -76,12 +76,12 @@ class PageModel:
 
     @property
     def first(self) -> Space:
-        """The vectors that are shown unless others are asked for."""
+        """The vectors that are shown by default."""
         return next(iter(self.spaces.values()))
 
     @property
     def featured(self) -> Space:
-        """The vectors whose axes are the features: the closed form, where there is one."""
+        """The vectors whose axes are the features: the closed form, if there is one."""
         return self.spaces.get("closed", self.first)
 
     @property
@@ -108,11 +108,11 @@ class PageModel:
         return self.first.embedding(len(self.vocabulary), self.first.dials())
 
     def source(self) -> Model | Embedding:
-        """Return the model, or its vectors where there are only these."""
+        """Return the model, or its vectors if there is nothing else."""
         return self.embedding() if self.model is None else self.model
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return the numbers that say how large the model and its text are."""
+        """Return the sizes of the model and its text, each with its label."""
         if self.model is not None:
             return headline_numbers(self.model, self.corpus)
         return [(f"{len(self.vocabulary):,}", "words"), (f"{self.first.dim}", "dimensions")]
@@ -129,18 +129,20 @@ class PageModel:
         return True
 
     def name_feature(self, rank: int, name: str) -> None:
-        """Give a feature a name and keep it with the model; an empty name removes it."""
+        """Name a feature and save the name with the model; an empty name removes it."""
         space = self.featured
         if not 1 <= rank <= space.dim:
-            raise SettingError(f"There are features 1 to {space.dim}, and no feature {rank}.")
+            raise SettingError(f"There is no feature {rank}; choose one from 1 to {space.dim}.")
         if self.path is None:
-            raise SettingError(f"{self.name} was not loaded from a directory to keep names in.")
+            raise SettingError(
+                f"{self.name} was not loaded from a directory, so names can't be kept."
+            )
         with self._lock:
             self._require_same()
             self.names = name_feature(self.path, space.name, rank, name)
 
     def make_topics(self, words: int | None = None) -> Topics:
-        """Return the map of topics, made now if it was not before, and kept with the model.
+        """Return the map of topics, made on first use and kept with the model.
 
         A model that is not on disk can have a map of its most frequent `words` only.
         """
@@ -158,7 +160,7 @@ class PageModel:
             self._require_same()
             write_added(self.path, TOPICS, lambda directory: _save_topics(directory, topics))
         except (QwemError, OSError):
-            return  # a directory that can't be written; the next visit makes them again
+            return  # a read-only directory; the topics are made again next time
 
     def _require_same(self) -> None:
         assert self.path is not None
@@ -177,21 +179,21 @@ def load_models(
     corpus: str | os.PathLike[str] | None = None,
     init_scale: float = 1e-6,
 ) -> list[PageModel]:
-    """Load models, models with replicates, or files of vectors, the first with what goes with it.
+    """Load models, models with replicates, or files of vectors, and the data of the first.
 
     Parameters
     ----------
     paths
         Saved models or models with replicates, saved embeddings, or files of word vectors.
     counts
-        Saved counts of the first model's text, for words that occur together, in place of those
-        that are kept with the model.
+        Saved counts of the first model's text, for words that occur together, instead of those kept
+        with the model.
     trace
-        A saved training run, to be laid over the first model's theory.
+        A saved training run, to compare with the first model's theory.
     text
         The first model's text, for the sentences in which a word occurs.
     corpus
-        The encoded corpus of a first model that was fitted to counts, for what is said of its text.
+        The encoded corpus of the first model, if it was fitted to counts, for facts about its text.
     init_scale
         σ, the scale of the random start of training.
 
@@ -211,7 +213,9 @@ def load_models(
         from qwem.training import Trace
 
         if "closed" not in first.spaces:
-            raise SettingError("A trace is compared with a closed form, and this model has none.")
+            raise SettingError(
+                "A trace is compared with the closed form, which this model does not have."
+            )
         first.trace = Trace.load(trace)
     if text:
         settings = {} if first.model is None else first.model.settings
@@ -229,7 +233,7 @@ def page_model(
     name: str = "model",
     init_scale: float = 1e-6,
 ) -> PageModel:
-    """Return a model that is in memory as the pages show it.
+    """Return the `PageModel` of a model in memory.
 
     >>> import qwem
     >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
@@ -265,7 +269,7 @@ def _load(path: str | os.PathLike[str], init_scale: float) -> PageModel:
 
 
 def _usage_in(counts: Cooccurrence, found: PageModel) -> Usage:
-    """Return the usage of a model's words in counts, whose words may be others."""
+    """Return the usage of a model's words from counts, whose vocabulary may differ."""
     usage = Usage.of(counts, counts.word_counts)
     mine = {word: index for index, word in enumerate(found.vocabulary)}
     theirs = {word: index for index, word in enumerate(counts.vocabulary)}
@@ -303,7 +307,7 @@ def _load_topics(path: str | os.PathLike[str], found: PageModel) -> Topics | Non
     def build(saved: artefact.Saved) -> Topics:
         arrays, fields = saved.arrays("words.safetensors"), saved.metadata
         if arrays["places"].shape != (len(found.vocabulary), 2):
-            raise ArtefactError(f"The topics of {path} are of another model.")
+            raise ArtefactError(f"The topics of {path} belong to another model.")
         return Topics(arrays["places"], arrays["labels"], fields["topics"], fields["quiet"])
 
     return artefact.load(home / TOPICS, TOPICS, build)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MEANINGS = {
     name: option.help.partition(". ")[0].rstrip(".") for name, option in Settings.options().items()
 }
-"""What each field of `qwem.Settings` decides."""
+"""The meaning of each field of `qwem.Settings`."""
 
 _SAID = 4
 _TARGETS = {
@@ -33,7 +33,7 @@ _TARGETS = {
 
 
 def headline_numbers(model: Model, corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the numbers that say how large the model and its text are, each with its label."""
+    """Return the sizes of the model and its text, each with its label."""
     numbers = []
     if "documents_kept" in corpus:
         numbers.append((f"{corpus['documents_kept']:,}", "documents"))
@@ -99,7 +99,7 @@ def _reading(model: Model, corpus: Mapping[str, Any]) -> str:
     if not corpus["words_counted"]:
         return f"{text} {kept}."
     covered = corpus["words_kept"] / corpus["words_counted"]
-    rest = "all other words were dropped" if corpus["oov"] == "drop" else "the others are gaps"
+    rest = "all other words were dropped" if corpus["oov"] == "drop" else "all other words are gaps"
     return f"{text} {kept}: they make up {covered:.1%} of it, and {rest}."
 
 
@@ -149,7 +149,7 @@ def _large(number: int) -> str:
 
 
 SHOWN_ROWS = 50
-"""How many rows of a table are on the page."""
+"""The number of rows of a table on the page."""
 
 _NAMES = {"p_value": "p", "q_value": "q"}
 
@@ -183,7 +183,7 @@ def read_results(paths: Sequence[str | os.PathLike[str]]) -> dict[str, ShownTabl
 
 
 def results_data(results: Mapping[str, Result | ShownTable]) -> list[dict[str, Any]]:
-    """Return what the page shows of results: title, heading, names and cells, and a drawing."""
+    """Return results for the page: title, heading, column names, cells, and a drawing."""
     found = []
     for title, result in results.items():
         table = result.shown() if isinstance(result, Result) else result
@@ -204,7 +204,7 @@ def results_data(results: Mapping[str, Result | ShownTable]) -> list[dict[str, A
 
 
 def _tables(data: Any) -> dict[str, ShownTable]:
-    """Return what people see of the results in the JSON of a command, at the top or one below."""
+    """Return the tables in the JSON of a command, from its top level or one level below."""
     if not isinstance(data, dict):
         return {}
     candidates = {"": data, **{name: each for name, each in data.items() if name != "shown"}}

@@ -1,4 +1,4 @@
-"""Questions to the server: what each consists of, and how it is answered."""
+"""Questions to the server: their fields and their answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SpaceName = Literal["closed", "polished", "given"]
 
 
 class Question(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What every question has: the number of the model, from 0."""
+    """Question about a model, given by its number from 0."""
 
     model: Number = 0
     heavy: ClassVar[bool] = False
@@ -35,12 +35,12 @@ class Question(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         return data.models[self.model]
 
     def answer(self, data: PageData) -> Any:
-        """Return the answer, as JSON can hold it."""
+        """Return the answer as plain data for JSON."""
         raise NotImplementedError
 
 
 class Dialled(Question, kw_only=True):
-    """A question about vectors at some dimension and time."""
+    """Question about vectors at a chosen dimension and time."""
 
     space: SpaceName | None = None
     d: Annotated[int, msgspec.Meta(ge=1, le=100_000)] | None = None
@@ -85,7 +85,7 @@ class Stable(Question, kw_only=True):
         """Return each word with its similarity and interval."""
         stability = self.of(data).stability
         if stability is None:
-            raise DataError("This model has no replicates; fit it with them for intervals.")
+            raise DataError("This model has no replicates; fit it with --folds for intervals.")
         return analyses.stable_neighbours(stability, self.word, self.count)
 
 
@@ -100,7 +100,7 @@ class Passages(Question, kw_only=True):
         """Return the text before, the word and the text after, for each passage."""
         model = self.of(data)
         if model.concordance is None:
-            raise DataError(f"The text of {model.name} is not at hand; give it with --text.")
+            raise DataError(f"The text of {model.name} was not given; give it with --text.")
         return model.concordance.find(self.word, self.near, self.count)
 
 
@@ -137,7 +137,7 @@ class Name(Question, kw_only=True):
 QUESTIONS: dict[str, type[Question]] = {
     kind.__name__.lower(): kind for kind in (Vectors, Nearest, Stable, Passages, Concept, Name)
 }
-"""By the last part of their address, ``/api/…``."""
+"""The questions by the last part of their address, ``/api/…``."""
 
 
 def description() -> dict[str, Any]:

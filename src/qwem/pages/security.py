@@ -1,9 +1,9 @@
-"""Security of the server: who may ask, from where, how much, and how often.
+"""Security of the server: checks of token, origin, size and rate of requests.
 
-A page of another site that is open in the same browser can send requests to this machine. It is
-kept out four times over: it does not know the token; its requests have another Origin; a name that
-it points at this machine (DNS rebinding) is another Host; and browsers say that the request comes
-from another site.
+A page of another site that is open in the same browser can send requests to this machine. Four
+checks keep it out: it does not know the token; its requests have another Origin; a name that it
+points at this machine (DNS rebinding) is another Host; and browsers mark the request as coming from
+another site.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REQUEST_SECONDS = 10.0
 """How long a client may take to send a request."""
 
 MOST_WAITING = 256
-"""How many connections may wait for the rest of a request."""
+"""The number of connections that may wait for the rest of a request."""
 
 REQUESTS_PER_SECOND, BURST = 500.0, 2000.0
 
@@ -51,7 +51,7 @@ NO_TOKEN = "Open the full address that qwem explore printed, with the token at i
 
 
 class Refused(Exception):  # noqa: N818  (it is an answer, not a fault of the program)
-    """A request that is not let in, with the status and the sentence of the answer."""
+    """Refused request, with the status and the message of the answer."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -59,7 +59,7 @@ class Refused(Exception):  # noqa: N818  (it is an answer, not a fault of the pr
 
 
 class RateLimiter:
-    """Limit of requests: so many at once, and so many a second after that."""
+    """Limit on requests: a burst, and then a number per second."""
 
     def __init__(self, rate: float = REQUESTS_PER_SECOND, burst: float = BURST) -> None:
         self._rate, self._burst = rate, burst
@@ -82,15 +82,15 @@ class AuthMiddleware:
     Parameters
     ----------
     app
-        What answers the requests that are admitted.
+        The application that answers admitted requests.
     refuse
         Makes the answer to other requests, from a status and a sentence.
     token
-        The secret that the address or a cookie has to have.
+        The secret that the address or a cookie must contain.
     port
-        The port on which the server listens, which the Host header has to name.
+        The port of the server, which the Host header must name.
     limiter
-        The limit of requests per second with a token; those without one have their own.
+        The limit on requests with a token; requests without one have a separate limit.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class AuthMiddleware:
     ) -> None:
         self._app, self._refuse, self._token = app, refuse, token
         self._limiter = RateLimiter() if limiter is None else limiter
-        self._strangers = RateLimiter()
+        self._limiter_without_token = RateLimiter()
         hosts = ("127.0.0.1", "localhost", "[::1]")
         self._hosts = {f"{host}:{port}" for host in hosts}
         if port == 80:
@@ -114,7 +114,7 @@ class AuthMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         if scope["type"] != "http":
-            raise RuntimeError(f"The server has no answer to {scope['type']}.")
+            raise RuntimeError(f"The server does not support {scope['type']}.")
 
         async def send_safely(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -127,14 +127,14 @@ class AuthMiddleware:
             given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
             first_visit = scope["path"] == "/" and bool(given)
             known = self._is_token(given[0]) if first_visit else self._has_token(headers)
-            if not (self._limiter if known else self._strangers).allow():
+            if not (self._limiter if known else self._limiter_without_token).allow():
                 raise Refused(429, "There were too many requests at once; try again in a second.")
             if not known:
                 raise Refused(401, NO_TOKEN)
             if first_visit:
-                await self._welcome(send_safely)
+                await self._set_cookie(send_safely)
                 return
-            body = _Bounded(receive, headers)
+            body = _BoundedBody(receive, headers)
         except Refused as refused:
             await self._refuse(refused.status, str(refused))(scope, receive, send_safely)
             return
@@ -151,8 +151,8 @@ class AuthMiddleware:
         if site not in ("same-origin", "none") and not opened:
             raise Refused(403, "This request comes from a page of another site.")
 
-    async def _welcome(self, send: Send) -> None:
-        """Answer a first visit with the token: a cookie, and an address without it."""
+    async def _set_cookie(self, send: Send) -> None:
+        """Answer a first visit: set a cookie, and redirect to the address without the token."""
         cookie = f"{self.cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
         headers = [(b"location", b"/"), (b"set-cookie", cookie.encode("ascii"))]
         headers.append((b"content-length", b"0"))
@@ -174,20 +174,20 @@ class AuthMiddleware:
         return False
 
     def _is_token(self, given: str) -> bool:
-        # In a time that does not depend on how many characters are right.
+        # In constant time, so that timing reveals nothing about the token.
         return secrets.compare_digest(
             given.encode("utf-8", "surrogatepass"), self._token.encode("utf-8")
         )
 
 
 def bounded_protocol() -> Any:
-    """Return uvicorn's protocol for HTTP, which ends connections that send half a request.
+    """Return uvicorn's HTTP protocol with a time limit for incomplete requests.
 
-    Without it, clients that never end their headers hold connections for ever. Where too many are
-    waited for, the one that has waited longest is ended.
+    Without the limit, clients that never finish their headers would hold connections for ever. If
+    too many connections wait, the one that has waited longest is closed.
     """
     h11_impl = require("uvicorn.protocols.http.h11_impl", "explore")
-    waiting: dict[Any, None] = {}  # in order of time
+    waiting: dict[Any, None] = {}  # oldest first
 
     class BoundedProtocol(h11_impl.H11Protocol):  # type: ignore[name-defined, misc]
         _deadline: Any = None
@@ -227,7 +227,7 @@ def bounded_protocol() -> Any:
     return BoundedProtocol
 
 
-class _Bounded:
+class _BoundedBody:
     """Body of a request, refused as soon as it is too long."""
 
     def __init__(self, receive: Receive, headers: dict[str, list[str]]) -> None:

@@ -1,4 +1,4 @@
-"""Server of the pages: the same data as in a file, and answers that a browser can't compute."""
+"""Server of the pages: the data of a file, and answers that a browser can't compute."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEAVY_PARTS = ("relations", "shapes", "scores", "stability", "compare", "distanc
 
 
 class BusyError(QwemError):
-    """Too much work is waiting already."""
+    """Raised if too much work is waiting already."""
 
 
 STATUS: tuple[tuple[type[Exception], int], ...] = (
@@ -45,11 +45,11 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
     (DataError, 404),
     (QwemError, 409),
 )
-"""The status of the answer to each error, the first that fits."""
+"""The status for each error; the first match counts."""
 
 
 class WorkerPool:
-    """Threads for one kind of work, with a bounded queue in front of them."""
+    """Threads for one kind of work, with a bounded queue."""
 
     def __init__(self, threads: int, queue: int) -> None:
         self._threads, self._most, self._waiting = threads, threads + queue, 0
@@ -57,11 +57,11 @@ class WorkerPool:
         self._running: dict[str, asyncio.Future[bytes]] = {}
 
     async def run_once(self, name: str, work: Callable[[], bytes]) -> bytes:
-        """Return what `work` returns; equal work that is under way is waited for."""
+        """Return what `work` returns; work of the same name that is already running is shared."""
         if name not in self._running:
             self._running[name] = asyncio.ensure_future(self.run(work))
             self._running[name].add_done_callback(lambda _: self._running.pop(name))
-        # One client that leaves does not take the answer from the others.
+        # A client that disconnects must not cancel the work for the others.
         return await asyncio.shield(self._running[name])
 
     async def run(self, work: Callable[[], bytes]) -> bytes:
@@ -85,11 +85,11 @@ def build_app(data: PageData, *, token: str, port: int, limiter: RateLimiter | N
     Parameters
     ----------
     data
-        What the pages show, with all words.
+        The data of the pages, with all words.
     token
-        The secret that requests have to have, in a cookie or as ``Authorization: Bearer``.
+        The secret that requests must contain, in a cookie or as ``Authorization: Bearer``.
     port
-        The port of the server, which the Host header of requests has to name.
+        The port of the server, which the Host header of requests must name.
     limiter
         The limit of requests per second.
     """
@@ -154,11 +154,11 @@ def build_app(data: PageData, *, token: str, port: int, limiter: RateLimiter | N
         return sentence(error.status, str(error))
 
     async def broken(request: Any, error: Exception) -> Any:
-        return sentence(500, "The server failed; what happened is in the terminal it runs in.")
+        return sentence(500, "The server failed; see the terminal in which it runs.")
 
     async def not_served(request: Any, error: Any) -> Any:
         if error.status_code == 405:
-            answer = sentence(405, f"{request.method} is not for {request.url.path}.")
+            answer = sentence(405, f"{request.url.path} does not accept {request.method}.")
             answer.headers["allow"] = (error.headers or {}).get("Allow", "GET")
             return answer
         return sentence(error.status_code, f"There is nothing at {request.url.path}.")
@@ -182,8 +182,8 @@ def build_app(data: PageData, *, token: str, port: int, limiter: RateLimiter | N
 
 
 def listen(port: int = 0) -> socket.socket:
-    """Return a socket that listens on this machine only; port 0 is any that is free."""
-    # asyncio sends small answers at once (TCP_NODELAY) only where the protocol is said to be TCP;
+    """Return a socket that listens on this machine only; port 0 means any free port."""
+    # asyncio sends small answers at once (TCP_NODELAY) only if the protocol is named as TCP;
     # otherwise each waits 40 ms for an acknowledgement.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -217,12 +217,12 @@ def server_of(app: Any) -> Any:
             timeout_graceful_shutdown=1,
         )
     )
-    logging.getLogger("uvicorn.error").addFilter(_is_no_shutdown)
+    logging.getLogger("uvicorn.error").addFilter(_is_not_shutdown)
     return server
 
 
-def _is_no_shutdown(record: logging.LogRecord) -> bool:
-    """Return whether a record is about anything but requests that the server's end cut short."""
+def _is_not_shutdown(record: logging.LogRecord) -> bool:
+    """Return whether to log a record; those about requests cut short by shutdown are dropped."""
     cancelled = record.exc_info is not None and isinstance(
         record.exc_info[1], asyncio.CancelledError
     )
@@ -243,16 +243,16 @@ def serve(
     models
         What `load_models` returned.
     port
-        The port to listen on; any that is free by default.
+        The port to listen on; by default any free one.
     ready
-        Called with the address to open, which has the token, once requests are accepted.
+        Called with the address to open, including the token, once requests are accepted.
     options
         As for `write_page`.
     """
     require("starlette.applications", "explore")
     data = PageData(models, **options)
     data.get("page")
-    return_freed_memory()  # loading takes more than what is kept
+    return_freed_memory()  # loading needs more than what is kept
     token = secrets.token_urlsafe(24)
     with listen(port) as listening:
         chosen = int(listening.getsockname()[1])

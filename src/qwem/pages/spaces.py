@@ -1,4 +1,4 @@
-"""Spaces: the vectors of a model as rows and weights, so that time and dimension are dials."""
+"""Spaces: the vectors of a model as rows and weights, for any time and dimension."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Column = NDArray[np.float32]
 
-# The error of a float32 sum is far smaller: rows this close to the last place are compared again.
+# Rows within this cosine of the last result are compared again in float64; the error of a
+# float32 sum is far smaller.
 SLACK = 1e-5
 
 _BLOCK_NUMBERS = 1 << 20
@@ -34,7 +35,7 @@ _TIMES = 60
 
 @dataclass(frozen=True)
 class Dials:
-    """Which embedding of a space: its dimension d, and its time t/τ₁ (None at the end)."""
+    """Dimension d and time t/τ₁ of an embedding of a space; None is the end of training."""
 
     dim: int
     time: float | None
@@ -57,7 +58,7 @@ class Space:
     """The weights at the end of training."""
     eigenvalues: Array = field(repr=False)
     run: ClosedFormDynamics | None = field(default=None, repr=False)
-    """Training in closed form, where this is one."""
+    """The training run in closed form; None for other vectors."""
 
     @classmethod
     def of_spectrum(cls, spectrum: Spectrum, init_scale: float) -> Space:
@@ -74,30 +75,30 @@ class Space:
 
     @classmethod
     def of_embedding(cls, embedding: Embedding, name: str, title: str) -> Space:
-        """Return the space of vectors that have no spectrum: their principal axes.
+        """Return the space of vectors without a spectrum, on their principal axes.
 
-        They are those of `qwem.interpretation.principal_axes`.
+        The axes are those of `qwem.interpretation.principal_axes`.
         """
         rows, weights = principal_axes(embedding.vectors)
         if len(weights) == 0:
-            raise SettingError("These vectors are all zero, and have no features to show.")
+            raise SettingError("All vectors are zero, so there are no features to show.")
         rows = fix_signs(rows)
         rows.setflags(write=False)
         return cls(name, title, embedding.vocabulary, rows, weights, weights**2)
 
     @property
     def dim(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return len(self.weights)
 
     @property
     def row_scale(self) -> Array | None:
-        """The diagonal of Γ⁻¹, by which rows are to be multiplied, or None."""
+        """The diagonal of Γ⁻¹, which multiplies the rows, or None."""
         return None if self.run is None else row_scale_of(self.run.spectrum)
 
     @cached_property
     def unit(self) -> float | None:
-        """τ₁ in the paper's time, where there is time."""
+        """τ₁ in the paper's time; None without a closed form."""
         return None if self.run is None else float(self.run.time(1.0))
 
     def dials(self, dim: int | None = None, time: float | None = None) -> Dials:
@@ -109,7 +110,7 @@ class Space:
                 f"The vectors {self.title!r} have no time t; leave it out, or choose a closed form."
             )
         if time is not None and not (math.isfinite(time) and time >= 0):
-            raise SettingError(f"t must be a number of at least 0, not {time}.")
+            raise SettingError(f"t must be at least 0, not {time}.")
         return Dials(self.dim if dim is None else dim, time)
 
     def weights_at(self, dials: Dials) -> Array:
@@ -126,7 +127,7 @@ class Space:
         return vectors if self.row_scale is None else vectors * self.row_scale[indices][:, None]
 
     def cosines(self, direction: Array, dials: Dials) -> Column:
-        """Return the cosine of every word with a direction of d numbers; 0 for words at 0."""
+        """Return the cosine of every word with a direction of d numbers; 0 for zero vectors."""
         products, squares = self._products(direction * self.weights_at(dials), dials)
         scale = np.sqrt(squares) * np.float32(np.linalg.norm(direction))
         return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
@@ -166,7 +167,7 @@ class Space:
     def learned(self) -> Column:
         """Return for each word the t/τ₁ at which its vector has half of its final squared length.
 
-        It is read off a grid of times, by linear interpolation.
+        It is interpolated linearly on a grid of times.
         """
         if self.run is None:
             raise SettingError(f"The vectors {self.title!r} have no time; choose a closed form.")

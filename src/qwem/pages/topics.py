@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 TOPICS = 24
 LANDMARKS = 40_000
-"""How many words, the most frequent, the map is made of; the others are placed among them."""
+"""The number of most frequent words that are laid out; the others are placed among them."""
 
 QUIET_SHARE = 0.45
 """The most frequent words, up to this share of the running text, are mostly function words."""
 
 NEIGHBOURS = 12
 CENTRED_WORDS = 20_000
-"""From how many words, the most frequent, the centres of topics are found."""
+"""The number of most frequent words from which the centres of topics are computed."""
 
 COLOURS = 12
 _ROUNDS, _TITLE, _SHOWN = 15, 3, 12
@@ -38,16 +38,16 @@ _BLOCK_NUMBERS = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Topics:
-    """Places of all words, the topic of each, and what is known of each topic."""
+    """Places of all words, the topic of each, and a description of each topic."""
 
     places: NDArray[np.float32] = field(repr=False)
     """One row per word of the map, within about ±1."""
     labels: NDArray[np.uint8] = field(repr=False)
     """The number of each word's topic."""
     topics: list[Json]
-    """Of each topic its title, telling words, size, share of the text, place and colour."""
+    """The title, typical words, size, share of the text, place and colour of each topic."""
     quiet: int
-    """How many of the most frequent words are function words, shown quietly."""
+    """The number of most frequent words that count as function words, shown pale."""
 
 
 def find_topics(
@@ -58,7 +58,7 @@ def find_topics(
     words: int | None = None,
     landmarks: int = LANDMARKS,
 ) -> Topics:
-    """Return the map of topics of a space; a seed has one result.
+    """Return the map of topics of a space; the seed determines the result.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def find_topics(
     seed
         The seed of the first centres and places.
     words
-        How many words have places, the most frequent ones; all by default.
+        The number of words with places, the most frequent ones; all by default.
     landmarks
-        How many words are laid out; the others are placed among them.
+        The number of words that are laid out; the others are placed among them.
     """
     quiet = quiet_words(frequencies)
     places = neighbour_map(space, seed=seed, words=words, landmarks=landmarks)
@@ -86,7 +86,7 @@ def find_topics(
 
 
 def quiet_words(frequencies: NDArray[np.integer[Any]]) -> int:
-    """Return how many of the most frequent words are taken for function words.
+    """Return how many of the most frequent words count as function words.
 
     >>> quiet_words(np.array([40, 30, 10, 10, 10]))
     1
@@ -102,10 +102,10 @@ def quiet_words(frequencies: NDArray[np.integer[Any]]) -> int:
 def neighbour_map(
     space: Space, *, seed: int = 0, words: int | None = None, landmarks: int = LANDMARKS
 ) -> NDArray[np.float32]:
-    """Return a place in the plane for each word, the words that are near in the space together.
+    """Return a place in the plane for each word, with words close that are near in the space.
 
     The most frequent words are laid out by attraction between neighbours and repulsion between
-    random words, from the first two features on. Each other word is placed at the mean of its
+    random words, starting from the first two features. Each other word is placed at the mean of its
     nearest ones among them.
     """
     size = len(space.vocabulary) if words is None else min(words, len(space.vocabulary))
@@ -128,7 +128,7 @@ def neighbour_map(
             improve_layout(places, heads, tails, chances, done / 100, (done + 5) / 100, seed + done)
             bar.update(5)
     whole = np.empty((size, 2), dtype=np.float32)
-    whole[:count] = _filling(places)
+    whole[:count] = _scale_to_square(places)
     rng = np.random.default_rng([seed, 1])
     for part in blocks(size - count, max(count, space.dim), most=_BLOCK_NUMBERS):
         chosen = slice(count + part.start, count + part.stop)
@@ -142,8 +142,8 @@ def neighbour_map(
     return whole
 
 
-def _filling(places: NDArray[np.float32]) -> Array:
-    """Return places within ±1, with those far out moved inwards so that the others fill it."""
+def _scale_to_square(places: NDArray[np.float32]) -> Array:
+    """Return places scaled to ±1, with outliers moved inwards so that the rest fills the square."""
     centred = places - np.median(places, axis=0)
     radius = np.linalg.norm(centred, axis=1, keepdims=True)
     edge = float(np.quantile(radius, 0.98)) or 1.0
@@ -160,7 +160,7 @@ def _links(
     """Return the links of the graph of neighbours, and how strong each is.
 
     As in UMAP: the nearest neighbour of a point has a chance of 1, and the chances fall off with
-    the distance at a scale that is the point's own. Links in both directions are joined.
+    the distance at a scale of each point's own. Links in both directions are joined.
     """
     from scipy import sparse
 
@@ -223,9 +223,9 @@ def _described(
     frequencies: NDArray[np.integer[Any]],
     quiet: int,
 ) -> tuple[list[Json], NDArray[np.int64]]:
-    """Return what is known of each topic, the largest share of the text first, and that order.
+    """Return descriptions of the topics, the largest share of the text first, and their order.
 
-    Telling words are near the centre of their own topic, farther from every other, and frequent.
+    Typical words are near the centre of their own topic, farther from every other, and frequent.
     """
     searched = slice(quiet, min(CENTRED_WORDS, len(labels)))
     cosines = unit_rows(space.vectors(searched, space.dials())) @ centres.T
@@ -259,7 +259,7 @@ def _described(
 def _placed(
     topics: list[Json], places: NDArray[np.float32], labels: NDArray[np.uint8], quiet: int
 ) -> list[int]:
-    """Put each topic at the densest of its words, and return colours that differ nearby."""
+    """Put each topic where its words are densest, and return colours that differ nearby."""
     for number, topic in enumerate(topics):
         last = min(CENTRED_WORDS, len(places))
         own = places[quiet:last][labels[quiet:last] == number]

@@ -59,7 +59,7 @@ def write_page(
     path
         The file to write.
     words
-        How many words the file has, the most frequent ones. Each costs about 400 bytes.
+        The number of words in the file, the most frequent ones. Each takes about 400 bytes.
     options
         The ``title``; ``results`` by title, from `qwem.comparison` or `read_results`; ``analogies``
         and ``similarity``, benchmarks to score the vectors on, as in
@@ -85,7 +85,7 @@ def write_page(
 
 
 def app_file(name: str) -> bytes | None:
-    """Return a file of the application, or None where there is none.
+    """Return a file of the application, or None if there is no such file.
 
     >>> app_file("../server.py") is None
     True
@@ -106,7 +106,7 @@ def assembled(data: PageData) -> str:
         f"default-src 'none'; script-src {_checksum(script)}; style-src {_checksum(style)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    with blas_threads(1):  # most products are small, and threads would wait for each other
+    with blas_threads(1):  # most products are too small for threads to help
         packed = {name: _base64(zlib.compress(data.get(name))) for name in data.names()}
     parts = "".join(
         f'<script type="text/plain" id="part-{name}">{content}</script>\n'
@@ -127,9 +127,9 @@ def assembled(data: PageData) -> str:
 def join_modules(entry: str) -> str:
     """Return a module of the application and all that it imports as one script.
 
-    Each module comes after those that it imports, without its imports and exports. So modules
-    import by name (``import { a, b } from "./other.js";``), and no two of them declare one name at
-    their top level.
+    Each module comes after those that it imports, without its imports and exports. Therefore
+    modules must import by name (``import { a, b } from "./other.js";``), and no two of them may
+    declare the same name at their top level.
 
     >>> print(join_modules("theme.js")[:25])
     // Light and dark colours

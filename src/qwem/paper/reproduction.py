@@ -266,7 +266,7 @@ def _page(
     files = ", ".join(Path(path).name for path in experiment.paths)
     about = (
         "Closed-Form Training Dynamics Reveal Learned Features and Linear Structure in "
-        f"Word2Vec-like Models (Karkada, Simon, Bahri and DeWeese, 2025), reproduced from {files}  "
+        f"Word2Vec-like Models (Karkada, Simon, Bahri and DeWeese, 2025), reproduced from {files} "
         f"by qwem {__version__}. Below each figure is what the paper found, what this run "
         "found, in numbers computed from its results, and its settings."
     )
