@@ -5,7 +5,7 @@ import { colour } from "./theme.js";
 const FONT = "system-ui, sans-serif";
 export const SVG = "http://www.w3.org/2000/svg";
 
-// An empty picture, with its name for who can't see it.
+// An empty picture, with its name for screen readers.
 export function picture(width, height, label) {
   return shape("svg", {
     viewBox: `0 0 ${width} ${height}`,
@@ -459,7 +459,7 @@ export function shapeChart({ name, kind, words, found, predicted }, width, heigh
     layer([predicted[i], found[i]], { kind: "line", colour: "faint", width: 0.7 }),
   );
   return {
-    label: `${name}: where the words are, and where theory puts them`,
+    label: `${name}: where the words are, and where theory predicts them`,
     height,
     left: 14,
     x: axis(across, Math.max(260, width)),

@@ -181,7 +181,7 @@ export function compareView(element, app) {
       .map((rank, k) => [featureTitle(one, k + 1), featureTitle(other, rank), percent(overlap.matched[k])]);
     matched.replaceChildren(
       note(
-        `${whole(overlap.shared_words)} words are in both models. Of the first ${overlap.dim} features, ${alike} have a partner with which they overlap by more than half; all ${overlap.dim} together overlap by ${percent(shared)}.`,
+        `${whole(overlap.shared_words)} words are in both models. Of the first ${overlap.dim} features, ${alike} match a feature of the other model with an overlap of more than half; all ${overlap.dim} together overlap by ${percent(shared)}.`,
       ),
       make(
         "details",

@@ -72,7 +72,7 @@ async function request(path, sent) {
   try {
     answer = await fetch(path, sent);
   } catch {
-    throw new Error("The server doesn’t answer any more. Start qwem explore again.");
+    throw new Error("The server no longer answers. Start qwem explore again.");
   }
   if (answer.ok) return answer;
   const said = await answer.json().catch(() => ({}));

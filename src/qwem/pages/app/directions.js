@@ -122,7 +122,7 @@ const AXES = [
   ["war enemy", "peace friend"],
   ["old ancient", "new modern"],
 ];
-const FREQUENT = 10_000; // among so many words the ends of an axis are searched
+const FREQUENT = 10_000; // words among which the ends of an axis are searched
 const AXIS_ENDS = 10;
 
 // The direction from some words to others, and those that are unknown: the difference of the means

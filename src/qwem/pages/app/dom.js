@@ -61,7 +61,7 @@ export function range(max, step, oninput) {
   return make("input", { type: "range", min: "0", max: String(max), step: String(step), oninput });
 }
 
-// A table with a head; the caption is for those who don't see it.
+// A table with a head; the caption is for screen readers.
 export function table(head, rows, caption, className = "") {
   const cells = (tag, row) => row.map((cell) => make(tag, tag === "th" ? { scope: "col" } : {}, cell));
   return make(
@@ -145,7 +145,7 @@ export function signed(value, digits = 2) {
 export const whole = (value) => Math.round(value).toLocaleString("en");
 export const percent = (value, digits = 0) => `${(100 * value).toFixed(digits)}%`;
 
-// Only the last of several answers that were asked for is used.
+// Use only the answer to the last of several requests.
 export function latest() {
   let asked = 0;
   return async (answer, use, fail) => {
@@ -159,7 +159,7 @@ export function latest() {
   };
 }
 
-// A number of the address within bounds, or what it is otherwise.
+// A number from the address, clipped to bounds, or the default.
 export function numberIn(given, otherwise, low, high) {
   const value = given === null || given === "" ? NaN : Number(given);
   return Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;

@@ -79,7 +79,7 @@ export function featureView(element, app) {
     intro(
       closed ? "Features" : "Axes",
       closed
-        ? "A feature is a direction along which the closed form distinguishes words: an eigenvector of its matrix. The first features explain most of the text and are learned first. The number beside a word is its cosine with the feature. Which end is positive has no meaning."
+        ? "A feature is a direction along which the closed form distinguishes words: an eigenvector of its matrix. The first features explain most of the text and are learned first. The number beside a word is its cosine with the feature. It does not matter which end is positive."
         : "These vectors came without a closed form. Their principal axes take the place of features.",
     ),
     make("div.controls", labelled("Search", search), labelled("Hide features of function words", hide), said),

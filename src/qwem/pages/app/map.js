@@ -375,7 +375,7 @@ export function mapView(element, app) {
       ? [
           make("h2", `${whole(rows.length)} words`),
           make("ul.several", ...listed),
-          rows.length > LISTED ? note("These are the most frequent; Save table has all.") : "",
+          rows.length > LISTED ? note("These are the most frequent; Save table saves all.") : "",
           make("div.save", clear),
         ]
       : [note("Press a word to see its neighbours, or select several with a loop.")];

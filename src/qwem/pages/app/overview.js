@@ -33,7 +33,7 @@ import { WordMap } from "./wordmap.js";
 const TOPIC_CARDS = 12;
 const FEATURE_CARDS = 9;
 const DIFFERENT = 12;
-const OFTEN = 100; // how often words occur that are said to differ
+const OFTEN = 100; // the least count of words that are listed as different
 
 export function overviewView(element, app) {
   const { model, page } = app;

@@ -26,8 +26,8 @@ const VERDICTS = {
     "The pairs share a direction, and right partners fit it better than wrong ones.",
   ],
   groups: [
-    "In part: the model tells the two groups of words apart, but not who belongs to whom.",
-    "Two kinds of words differ by a shared direction, whichever is paired with which.",
+    "In part: the model tells the two groups of words apart, but not which word belongs to which.",
+    "The two kinds of words differ by a shared direction, however they are paired.",
   ],
   association: [
     "In part: partners are similar, but the pairs share no direction.",
@@ -85,7 +85,7 @@ export function relationView(element, app) {
   element.append(
     intro(
       "Relations",
-      `Does the model know a relation, such as that between a country and its capital? If it does, the differences between the words of all pairs point the same way. Words that have positions, such as months, form a shape: a circle, a line, a map. ${page.live ? "Paste pairs, or take an example." : "To test pairs of your own, open the model with qwem explore."}`,
+      `Does the model know a relation, such as that between a country and its capital? If it does, the differences between the words of all pairs point the same way. Words that have positions, such as months, form a shape: a circle, a line, a map. ${page.live ? "Paste pairs, or choose an example." : "To test pairs of your own, open the model with qwem explore."}`,
     ),
     make("div.split.wide", side, output),
     saveButtons({ name: "relation", drawing: () => drawingsIn(output), table: savedRows }),
@@ -146,7 +146,7 @@ export function relationView(element, app) {
       ),
       make(
         "p",
-        "Where how often two words meet depends on their distance alone, theory says where they lie. Grey dots are the prediction, blue dots the words.",
+        "If only their distance decides how often two words occur together, theory predicts where the words lie. Grey dots are the prediction, blue dots the words.",
       ),
       placed,
       note(
@@ -161,7 +161,7 @@ export function relationView(element, app) {
     const best = tested.dims.indexOf(tested.best_dim);
     const [share, chance] = [tested.share, tested.expected_share].map((each) => percent(each[best] ?? 0));
     const partners =
-      tested.pairing_p_value === null ? "" : `, ${showP(tested.pairing_p_value)} for who belongs to whom`;
+      tested.pairing_p_value === null ? "" : `, ${showP(tested.pairing_p_value)} for the pairing`;
     const lost = dropped.map((one) => [one].flat().join(" ")).join(", ");
     const fits = tested.pairs.map(({ source, target, cosine }) => [`${source} → ${target}`, signed(cosine)]);
     return [
@@ -235,7 +235,7 @@ export function relationView(element, app) {
       else if (!answer && relations.length) show(relations[0]);
       else if (!answer)
         output.replaceChildren(
-          note(page.live ? "Type pairs of words to begin." : "No common relation is among these words."),
+          note(page.live ? "Type pairs of words to begin." : "No relation has enough known words here."),
         );
     },
     redraw: draw,

@@ -1,4 +1,4 @@
-// What can be taken home: a table, a picture for print, the address of what is shown.
+// What can be saved: a table, a picture for print, the address of what is shown.
 
 import { SVG, setAttributes, shape } from "./charts.js";
 import { button, make } from "./dom.js";

@@ -108,7 +108,7 @@ export function parseRgb(text) {
   return [red, green, blue];
 }
 
-// Names of what is drawn, for a finger: a mouse that rests on a dot finds its name by itself.
+// Names of what is drawn, for touch screens: a mouse shows them as tooltips.
 
 const FINGER = 18; // pixels from a finger to a dot
 

@@ -156,7 +156,7 @@ export function replay(app, changed = () => {}) {
     const row = model.find(state.word);
     const known = row !== undefined && row < words.length;
     followed.setCustomValidity(
-      state.word.trim() && !known ? "This word is not among those that move here." : "",
+      state.word.trim() && !known ? "This word is not among the words shown here." : "",
     );
     followed.reportValidity();
     map.setChosen(known ? [row] : []);
@@ -199,7 +199,7 @@ export function trainingView(element, app) {
   element.append(
     intro(
       "Training, replayed",
-      `Training learns one feature after the other, the strongest first. Press play, or move the dials: words start together and move apart as features are learned. A formula gives this run; no network was trained. Time is measured in units of τ₁, when the first feature is learned. A model of d dimensions learns the first d features and no more. ${model.training_note}`,
+      `Training learns one feature after the other, the strongest first. Press play, or move the sliders: words start together and move apart as features are learned. A formula gives this run; no network was trained. Time is measured in units of τ₁, when the first feature is learned. A model of d dimensions learns the first d features and no more. ${model.training_note}`,
     ),
     make(
       "div.split.even",

@@ -29,7 +29,7 @@ import { drawingsIn, saveButtons } from "./saving.js";
 const NEIGHBOURS = 12;
 const PASSAGES = 30;
 const SHARED = 8; // words that explain a similarity
-const SEARCHED = 60; // among so many of the nearest to both
+const SEARCHED = 60; // words near both, among which these are chosen
 const RIDGE = 0.2; // keeps the shares of words that are much alike from growing against each other
 
 // A word that most people know, or one of middle frequency.
@@ -290,11 +290,11 @@ export function wordView(element, app) {
             ),
           ),
         ),
-        list.length ? null : note("No word more often than by chance."),
+        list.length ? null : note("No word occurs here more often than by chance."),
       );
     collocates.replaceChildren(
       make("div.sides", ...named.map(column)),
-      note("× is how many times more often than by chance; the pairs with most evidence come first."),
+      note("× is how many times more often than by chance; the pairs with the most evidence come first."),
     );
   }
 
@@ -327,7 +327,7 @@ export function wordView(element, app) {
   function showSentences() {
     if (!model.sentences) {
       return sentences.replaceChildren(
-        note("To read where the word occurs, give the text to qwem explore or qwem report with --text."),
+        note("To see sentences with this word, give the text to qwem explore or qwem report with --text."),
       );
     }
     return useSentences(
@@ -339,7 +339,7 @@ export function wordView(element, app) {
         sentences.replaceChildren(
           lines.length
             ? make("ol.passages", ...lines.map(cells))
-            : note("The text at hand has no such passage."),
+            : note("No passage was found in the text."),
           page.live ? "" : note("This file has a few passages for each word; qwem explore finds all."),
         );
         sentences.dataset.shown = [state.word, state.other.trim()].filter(Boolean).join(" ");

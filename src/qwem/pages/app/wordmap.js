@@ -19,7 +19,7 @@ class Viewport {
     this.centre = [0, 0];
   }
 
-  // Look at a point; what is no number changes nothing.
+  // Look at a point; coordinates that are no numbers are ignored.
   look(zoom, x, y) {
     if (![zoom, x, y].every(Number.isFinite)) return;
     this.zoom = Math.min(CLOSEST, Math.max(FARTHEST, zoom));
@@ -55,7 +55,7 @@ class Viewport {
   }
 }
 
-// Hands on a map: dragging, pinching, scrolling, drawing a loop, and keys.
+// Input on a map: dragging, pinching, scrolling, drawing a loop, and keys.
 
 const STEP = 60; // pixels that an arrow key moves the map
 
@@ -280,7 +280,7 @@ export class WordMap {
     return [left + across * this.positions[2 * row], top - up * this.positions[2 * row + 1]];
   }
 
-  // Draw soon; however often it is asked, once a frame.
+  // Draw soon, at most once per frame.
   redraw() {
     if (this.#asked) return;
     this.#asked = true;
