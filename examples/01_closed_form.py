@@ -3,9 +3,9 @@
     python 01_closed_form.py TEXT king              the words nearest to king
     python 01_closed_form.py TEXT man king woman    man is to king as woman is to …?
 
-TEXT is plain text with one document per line. What word2vec would learn from it, were its loss
-quadratic, are the top eigenvectors of one matrix made of counts (Karkada, Simon, Bahri and
-DeWeese, 2025). The library does the same, fast and for far more text.
+TEXT is plain text with one document per line. If its loss were quadratic, word2vec would learn the
+top eigenvectors of one matrix made of counts (Karkada, Simon, Bahri and DeWeese, 2025). The library
+does the same, fast and for far more text.
 """
 
 import sys
@@ -24,7 +24,7 @@ def read(path):
 
 
 def count(documents, vocab_size=VOCAB_SIZE, window=WINDOW):
-    """Count words, and how often two of them meet: at distance j a pair counts window + 1 − j."""
+    """Count words, and pairs of them: at distance j a pair counts window + 1 − j."""
     frequencies = Counter(word for document in documents for word in document)
     words = sorted(frequencies, key=lambda word: (-frequencies[word], word))[:vocab_size]
     index = {word: i for i, word in enumerate(words)}
@@ -37,21 +37,21 @@ def count(documents, vocab_size=VOCAB_SIZE, window=WINDOW):
 
 
 def mstar(frequencies, pairs):
-    """Compare how often words meet with how often they would by chance: the target matrix M*."""
+    """Compare the counts of pairs with those expected by chance: the target matrix M*."""
     seen = pairs / pairs.sum()
     chance = np.outer(frequencies, frequencies) / frequencies.sum() ** 2
     return 2 * (seen - chance) / (seen + chance)
 
 
 def embed(target, dim=DIM):
-    """Minimise ‖W Wᵀ − M*‖: W has the top eigenvectors, times the roots of their eigenvalues."""
+    """Minimize ‖W Wᵀ − M*‖: W has the top eigenvectors, times the roots of their eigenvalues."""
     eigenvalues, eigenvectors = np.linalg.eigh(target)
     top = [k for k in np.argsort(-eigenvalues)[:dim] if eigenvalues[k] > 0]
     return eigenvectors[:, top] * np.sqrt(eigenvalues[top])
 
 
 def nearest(words, vectors, query, topn=10):
-    """Name the words nearest to one word, or for three to that which b − a + c points at."""
+    """List the words nearest to one word, or for three words a, b, c to b − a + c."""
     directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     signs = np.array([-1, 1, 1] if len(query) == 3 else [1])
     goal = signs @ directions[[words.index(word) for word in query]]

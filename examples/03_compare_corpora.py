@@ -4,7 +4,7 @@
 
 Vectors of two models can't be subtracted, since each model is defined up to a rotation. Cosines of
 two words of one model don't depend on it. So a word is described by its cosines with all words that
-both corpora have, and is used differently where these change most.
+both corpora have. The words whose cosines change most are used most differently.
 """
 
 import sys

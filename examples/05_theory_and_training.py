@@ -24,7 +24,7 @@ rate = 0.1 / spectrum.eigenvalues[0]
 trainer = population(counts, dim=DIM, rate=rate, method="rk4", dtype=np.float64)
 start = trainer.init(INIT_SCALE, seed=0)
 
-# The theory: each singular value grows along a sigmoid, from what the start gives it (Result 3.5).
+# The theory: each singular value grows along a sigmoid from its initial value (Result 3.5).
 theory = closed_form(spectrum, initial_vectors=np.asarray(start.vectors))
 trace = train(trainer, start, until=1.5 * theory.learning_times.max(), record_every=20)
 predicted = np.sort(theory.singular_values(trace.times))[:, ::-1]
