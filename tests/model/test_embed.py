@@ -159,7 +159,7 @@ def test_standard_errors_of_a_new_word_are_those_of_other_documents(counts: Cooc
 def test_one_occurrence_has_no_standard_error(polished: Model) -> None:
     found = polished.embed("zzz", ["the rose of a zzz"])
     assert np.isnan(found.similarity("rose")[1])
-    assert found.heading() == "zzz: found once, so that standard errors are unknown.\n"
+    assert found.heading() == "zzz: found once, so standard errors are unknown.\n"
     assert json.loads(json.dumps(found.to_dict()))["neighbours"][0]["error"] is None
     twice = polished.embed("zzz", ["the rose of a zzz at the tree and a zzz"])
     assert twice.similarity("rose")[1] > 0
@@ -186,7 +186,7 @@ def test_saved_models_embed_the_same(polished: Model, tmp_path: Path) -> None:
 
 
 def test_what_can_not_be_embedded(counts: Cooccurrence, polished: Model) -> None:
-    with pytest.raises(CountError, match="Row 1 has no count with any of the 86 words"):
+    with pytest.raises(CountError, match="Row 1 has no counts with any of the 86 words"):
         polished.embed_rows([{"ship": 1}, {"unheard": 2}])
     with pytest.raises(CountError, match="one count for each of the 86 words"):
         polished.embed_rows([[1, 2, 3]])
@@ -196,5 +196,5 @@ def test_what_can_not_be_embedded(counts: Cooccurrence, polished: Model) -> None
     with pytest.raises(SettingError, match="occurrences needs 1 positive"):
         closed.embed_rows({"ship": 1}, [0])
     unknown = Cooccurrence.from_matrix("abc", [[4, 2, 1], [2, 0, 3], [1, 3, 2]])
-    with pytest.raises(SettingError, match="windows are not known"):
+    with pytest.raises(SettingError, match="window is not known"):
         qwem.fit(unknown, dim=2).embed("d", ["a d b"])

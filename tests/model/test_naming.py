@@ -72,7 +72,7 @@ def test_a_feature_that_turned_loses_its_name(
     assert read_names(named) == {"closed": {1: "first"}}
     assert caplog.messages == [
         "Names of features: kept first; dropped third (feature 3), because no feature of the new "
-        "model is clearly it."
+        "model is clearly the same."
     ]
 
 

@@ -25,7 +25,7 @@ __all__ = [
     "threads",
 ]
 
-# Settings alone don't need SciPy, nor fits scikit-learn.
+# Settings do not need SciPy, and fits do not need scikit-learn.
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
@@ -50,14 +50,14 @@ _LOADERS = {
     "target": "target:Target.load",
     "trace": "training:Trace.load",
 }
-"""What loads each kind of artefact, by names, since this room must not import all of them."""
+"""The loader of each kind of artefact, by name: this room must not import all of them."""
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Return what was saved at `path`: a model, a corpus, counts, vectors, or other results.
 
-    A file of word vectors, in a format of another program, becomes an `Embedding`, and so does a
-    folder that `write_hub` wrote.
+    Word vectors in another program's format, and folders that `write_hub` wrote, are loaded as an
+    `Embedding`.
 
     >>> import qwem, tempfile
     >>> qwem.fit(["the king and the queen"] * 9, dim=1).save(f"{tempfile.gettempdir()}/kings")

@@ -1,4 +1,4 @@
-"""Text to a model: the five stages in a row."""
+"""From text to a model: the stages of a fit in order."""
 
 from __future__ import annotations
 
@@ -41,16 +41,17 @@ if TYPE_CHECKING:
     from qwem.target import Reweighting, Target
 
 UPDATE_TOL = 0.03
-"""The tolerance of the closed form of an updated polished model, whose vectors go on from the
-earlier ones and hardly depend on it."""
+"""Tolerance of the closed form when a polished model is updated. The polished vectors continue
+from the earlier ones and hardly depend on it."""
 FEWEST_WORDS = 100
-"""The length of the shortest text that a dimension is chosen for."""
+"""The fewest words of text for which a dimension is chosen."""
 
-# Bytes of memory that a fit takes at its peak, per pair of words and per number of a vector.
+# Peak memory of a fit in bytes, per pair of words and per number of a vector.
 _PAIR_BYTES, _VECTOR_BYTES = 32, 64
-# Distinct pairs per running word and step of the window in two million words; in more text, less.
+# Distinct pairs per word of text and unit of window, measured on two million words; fewer in longer
+# text.
 _PAIRS_PER_STEP, _MEASURED_WORDS, _PAIR_GROWTH = 0.7, 2e6, 0.8
-# No space, and an ending that files of text have.
+# No space, and the extension of a text file.
 _FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
 
 
@@ -72,13 +73,13 @@ def fit(
     settings
         All settings in one object, instead of a preset.
     preset
-        ``"practical"``, the default: the best vectors that are known for the text at hand;
+        ``"practical"``, the default: the best vectors that we know how to make from the text;
         ``"paper"``: the paper's model.
     keep_counts
-        Whether the model has its counts, so that it can be updated: see `Model.update`.
+        Keep the counts in the model, so that it can be updated: see `Model.update`.
     changes
         Any field of `qwem.Settings`, such as ``dim=100`` or ``window=5``. A setting of a stage that
-        is handed in ready-made is refused, and is passed over in `settings` and presets.
+        `source` has already passed is refused here, and ignored in `settings` and presets.
 
     >>> documents = ["the king and the queen"] * 9 + ["a cat and a dog"] * 9
     >>> words = fit(documents, dim=1).embedding()
@@ -124,18 +125,18 @@ def fit_counts(
     Parameters
     ----------
     counts
-        The statistics.
+        The pair counts.
     corpus
-        What they were counted from, as far as it is known. Of it only the words and the settings
-        are used, so it need not have its tokens.
+        The corpus they were counted from, if known. Only its words and settings are used, so it
+        need not have its tokens.
     settings
-        Those of reading and counting are passed over.
+        The settings; those of reading and counting are ignored.
     watch
-        Measures the stages.
+        Times the stages.
     usage
-        How words are used; found from the counts if it is not given.
+        How words are used; by default computed from the counts.
     found
-        How many words there were before memory limited them.
+        The size of the vocabulary before memory limited it.
     """
     # Subsampled counts have fewer words than the text that settings are chosen for.
     vocabulary = original_vocabulary(counts) if corpus is None else corpus.vocabulary
@@ -156,9 +157,9 @@ def assemble(
     found: int | None = None,
     usage: Usage | None = None,
 ) -> Model:
-    """Return the model of what was learned from counts, with its description; see `fit_counts`.
+    """Build the model of a solution, with its description; see `fit_counts`.
 
-    Without `usage` the model knows how often words occur, and not what they occur with.
+    Without `usage` the model records how often words occur, but not what they occur with.
     """
     known = {} if corpus is None else corpus.settings
     return Model(
@@ -197,7 +198,7 @@ def count(corpus: Corpus, settings: Settings) -> Cooccurrence:
 def _with_counts(
     model: Model, counts: Cooccurrence, corpus: Corpus | None, least: int | None
 ) -> Model:
-    """Return the model with what an update will need; see `UpdateState.of`."""
+    """Return the model with the state that updates need; see `UpdateState.of`."""
     from qwem.model.updating import UpdateState
 
     return replace(model, update_state=UpdateState.of(counts, corpus, least))
@@ -214,8 +215,8 @@ def _are_paths(source: Any) -> bool:
     missing = next((item for item in source if not (is_url(item) or os.path.exists(item))), None)
     if missing is not None and all(map(_FILE_NAME.fullmatch, source)):
         raise CorpusError(
-            f"{missing} does not exist, and all the strings given look like names of files; give "
-            "paths that exist, or documents of more than one word."
+            f"{missing} does not exist, and all strings given look like file names; give paths "
+            "that exist, or documents of more than one word."
         )
     return missing is None
 
@@ -236,15 +237,14 @@ def learn(
     counts, settings
         What to learn from, and how.
     watch
-        Measures the stages.
+        Times the stages.
     earlier
-        What was learned from similar counts. The work starts from there, and features keep their
-        signs. If that is polished, its vectors move as the closed form does, and are polished from
-        there.
+        A solution for similar counts, used as the start; features keep its signs. If it is
+        polished, its vectors are moved as the closed form moved, and polishing starts from them.
     build
         Builds the target; by default `build_target`.
     stepper
-        Takes the steps of polishing; by default they are taken here.
+        Takes the steps of polishing; by default in this process.
     """
     before = earlier if settings.polish and isinstance(earlier, Polished) else None
     with watch.stage("target"):
@@ -296,10 +296,10 @@ def target_settings(
 
 
 def with_signs_of(earlier: Spectrum, spectrum: Spectrum) -> Spectrum:
-    """Return a spectrum whose features point the way that their matches in an earlier one do.
+    """Return a spectrum with the signs of its features aligned to those of an earlier one.
 
-    Features are matched one to one, so that the sum of their squared overlaps is largest. Their
-    order stays that of the eigenvalues.
+    Features are matched one to one, maximizing the sum of squared overlaps. They stay in the order
+    of the eigenvalues.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -322,10 +322,10 @@ def require_enough(settings: ResolvedSettings, vocabulary: Vocabulary) -> None:
 
 
 def cut_to_memory(corpus: Corpus, settings: ResolvedSettings) -> Corpus:
-    """Return the corpus with as many words as memory holds: all of them, if it can.
+    """Return the corpus with its most frequent words, as many as fit into memory.
 
-    A rough estimate of the pairs comes first; if their memory is short, a sample of the text is
-    counted. Both err on the large side, and counting refuses what would not fit in any case.
+    The number of pairs is first estimated roughly; if that many do not fit, a sample of the text is
+    counted. Both estimates err on the large side, and counting still refuses what does not fit.
     """
     words, length = len(corpus.vocabulary), corpus.tokens.size
     budget = available_memory() - _VECTOR_BYTES * settings.dim * np.arange(words + 1)
@@ -346,9 +346,9 @@ def cut_to_memory(corpus: Corpus, settings: ResolvedSettings) -> Corpus:
 def describe(
     settings: ResolvedSettings, vocabulary: Vocabulary, corpus: Corpus | None, found: int
 ) -> str:
-    """Return in one line what was chosen for a text, and why.
+    """Return one line on what was chosen for a text, and why.
 
-    `found` is how many words there were before `cut_to_memory`.
+    `found` is the size of the vocabulary before `cut_to_memory`.
     """
     words, length = len(vocabulary), int(vocabulary.counts.sum())
     text = f"{words:,} words"

@@ -1,4 +1,4 @@
-"""The result of a fit: what was learned, and what made it."""
+"""The result of a fit: what was learned, and with which settings."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ class ClosedForm:
         if time is None:
             return self.spectrum.embedding(dim=dim, exponent=exponent)
         if exponent != 0.5:
-            raise SettingError("time and exponent can't both be given: training knows only ½.")
+            raise SettingError(
+                "time and exponent can't both be given: during training the exponent is ½."
+            )
         from qwem.dynamics import closed_form
 
         spectrum = self.spectrum if dim is None else self.spectrum.restrict(dim)
@@ -102,21 +104,22 @@ class ClosedForm:
         occurrences: Vector | None = None,
         shrinkage: float | None = None,
     ) -> tuple[Matrix, Matrix]:
-        """Return vectors of new words, given their counts with each word, and covariances.
+        """Return the vectors of new words from their counts with known words, and covariances.
 
-        A vector is the row that the counts would have in the target, projected. The covariance is
-        that of the jackknife over the pairs of the text: the row with a pair, less that without.
+        A vector is the projection of the row that the counts would have in the target. The
+        covariance is a jackknife over the pairs of the text: the change of the row when one pair is
+        left out.
 
         Parameters
         ----------
         rows
-            Words × words of the model, or × contexts, whose counts are added up.
+            New words × words of the model, or × contexts, which are summed by word.
         dispersion
-            What one pair counts for.
+            The effective weight of a pair: a count n stands for n / dispersion pairs.
         occurrences
-            How often each new word occurred; by default, what its pairs amount to.
+            How often each new word occurred; by default estimated from its pairs.
         shrinkage
-            That of the rows, where the target has any; by default the target's own.
+            The shrinkage of these rows, if the target has any; by default the target's own.
         """
         from qwem.target.targets import target_rows
 
@@ -127,8 +130,8 @@ class ClosedForm:
         if occurrences is None:
             if "pair_total" not in settings:
                 raise SettingError(
-                    "This model does not record how many pairs it was made of, so new words can't "
-                    "be embedded; fit from text or counts."
+                    "This model does not record how many pairs it was made from, so it can't "
+                    "embed new words; fit it from text or counts."
                 )
             occurrences = rows.sum(axis=1) * (words.sum() / settings["pair_total"])
         basis, found = self.projection, []
@@ -152,7 +155,7 @@ class ClosedForm:
         counts: Cooccurrence,
         settings: ResolvedSettings,
     ) -> Embedding:
-        """Return the vectors of the same words in other counts, all contexts being fixed."""
+        """Return the vectors of the same words in other counts, with all contexts fixed."""
         from qwem.model.fitting import build_target
 
         target = build_target(counts, settings)
@@ -173,21 +176,21 @@ Solution: TypeAlias = ClosedForm | Polished
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What was learned from a text, and the settings that made it.
+    """What was learned from a text, and the settings of the fit.
 
     The closed form contains every smaller embedding: ``model.spectrum.embedding(dim=50)``.
     """
 
     solution: Solution
-    """What was learned: the closed form, or the vectors polished from there."""
+    """The closed form, or the vectors polished from it."""
     settings: dict[str, Any]
-    """The settings of every stage, as far as the stages know them."""
+    """The settings of every stage, as far as they were recorded."""
     corpus: dict[str, Any]
     """What was read: fingerprint, documents and words, before and after filtering."""
     phrases: Phrases | None = None
-    """The phrases that are single words here, so that new text is joined in the same way."""
+    """The phrases that the model treats as single words; new text is joined in the same way."""
     update_state: UpdateState | None = field(default=None, repr=False)
-    """The counts, where the fit kept them: what `update` needs."""
+    """The counts that `update` needs, if the fit kept them."""
     chosen: str = ""
     """What was chosen for this text and why, in one line."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -202,7 +205,7 @@ class Model:
 
     @property
     def polished(self) -> Polished | None:
-        """What was learned, if it was polished."""
+        """The polished solution, or None for a closed form."""
         return self.solution if isinstance(self.solution, Polished) else None
 
     @property
@@ -229,8 +232,8 @@ class Model:
         exponent
             W = V|Λ|^exponent; ½ is what training converges to.
         time
-            Where to stop training from a random start of scale `init_scale`, in the paper's t:
-            W(t) = V S(t), see `qwem.dynamics.closed_form`. By default training is over.
+            When to stop training from a random start of scale `init_scale`, in the paper's t:
+            W(t) = V S(t), see `qwem.dynamics.closed_form`. By default training has converged.
         init_scale
             The standard deviation of the start's entries.
         """
@@ -240,7 +243,7 @@ class Model:
 
     @cached_property
     def wv(self) -> Embedding:
-        """The full embedding, under the name that gensim's Word2Vec gives it."""
+        """The full embedding, by the name it has in gensim's Word2Vec."""
         return self.embedding()
 
     def __getitem__(self, word: str) -> NDArray[np.float32]:
@@ -251,7 +254,7 @@ class Model:
         return word in self.wv
 
     def most_similar(self, *words: Any, **options: Any) -> Neighbours:
-        """Return the words nearest to others; see `Embedding.most_similar`.
+        """Return the words nearest to the given ones; see `Embedding.most_similar`.
 
         >>> import qwem
         >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
@@ -263,7 +266,7 @@ class Model:
     def embed_texts(
         self, texts: Iterable[Any], *, tokenizer: Any = None, smoothing: float | None = 1e-4
     ) -> NDArray[np.float32]:
-        """Return one vector per text: the mean of its words, frequent ones counting for less.
+        """Return one vector per text: the mean of its words, with frequent words weighted less.
 
         Texts are split into words as the model's own text was, unless `tokenizer` says otherwise;
         see `Embedding.embed_texts`.
@@ -294,25 +297,25 @@ class Model:
         In the closed form a row is w = Λ^(−½) V*ᵀ m (Theorem 3.2), where m is the row that the
         counts would have in the target. For a word of the model, with ``shrink=False`` and its
         `occurrences`, that is exactly its vector. In a polished model it is the minimum of
-        word2vec's loss for that row, all context vectors being fixed. A word with little text has
-        the mean and the covariance of the model's words as a prior, one with much text the
+        word2vec's loss for that row, with all context vectors fixed. For a word with little text
+        the prior is the mean and covariance of the model's words; with much text it is the
         `evidence` of a fit.
 
         Parameters
         ----------
         counts
-            One row per vector, as an array, a sparse matrix, or mappings from words to counts
-            (unknown words are left out): how often it met each word of the vocabulary.
+            One row per vector: how often it occurred with each word of the vocabulary. An array, a
+            sparse matrix, or mappings from words to counts (unknown words are left out).
         occurrences
-            How often each new word occurred; by default, what its pairs amount to. A polished model
+            How often each new word occurred; by default estimated from its pairs. A polished model
             does not need it.
         shrink
-            Whether a model whose target has no `shrinkage`, such as the paper's, uses 10 for new
-            rows: where text is scarce a row without it is mostly the −2 of pairs never seen. A
-            polished model draws a word with little text to the average word instead.
+            Use a `shrinkage` of 10 for new rows if the model's target has none, as the paper's.
+            Without it, where text is scarce, a row is mostly the −2 of pairs never seen. A polished
+            model draws a word with little text towards the average word instead.
         dispersion
-            What one observed pair counts for. By default that of the model's window; 1 for plain
-            counts, such as the words of a document.
+            The effective weight of a pair: a count n stands for n / dispersion pairs. By default
+            that of the model's window; use 1 for plain counts, such as the words of a document.
 
         >>> import qwem
         >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2)
@@ -338,14 +341,14 @@ class Model:
     ) -> NewWord:
         """Return the vector of a word, name or phrase from texts in which it occurs.
 
-        Its neighbours there are counted as those of the model's own words were, and `embed_rows`
-        does the rest. A phrase of several words is taken as one. Texts may be as short as a
+        Its neighbours in the texts are counted as in the text of the model, and passed to
+        `embed_rows`. A phrase of several words counts as one word. Texts may be as short as a
         sentence.
 
         Parameters
         ----------
         word
-            What to embed; the model may know it or not.
+            What to embed; it need not be new to the model.
         contexts
             Texts, lists of words, a path or several, or a `Corpus`, as `qwem.fit` takes them.
         tokenizer
@@ -355,7 +358,7 @@ class Model:
         text_column, encoding
             As in `qwem.Settings`.
         draws
-            Over how many subsamples of frequent words to average, where the model subsamples.
+            Number of subsamples to average over, if the model subsamples frequent words.
 
         >>> import qwem
         >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2, window=5)
@@ -379,16 +382,16 @@ class Model:
         encoding: str = "utf-8",
         errors: Errors = "strict",
     ) -> Model:
-        """Return the model of more text, or of less, without reading the old text again.
+        """Return the model with text added or removed, without reading the old text again.
 
-        It needs the counts of the model: ``qwem.fit(…, keep_counts=True)``. They add and subtract
+        The model must have its counts: ``qwem.fit(…, keep_counts=True)``. They add and subtract
         exactly. The factorization starts from this spectrum and polishing from these vectors, and
-        features keep their signs. `qwem.comparison.diff_models` says what moved.
+        features keep their signs. `qwem.comparison.diff_models` shows what changed.
 
-        More text is counted as the first was: frequent words are subsampled by their frequencies
-        in the first text. A word that the first text did not have often enough enters when it has
-        occurred `min_count` times in the texts added since; its earlier occurrences are not
-        counted. Words that no longer occur leave.
+        New text is counted as the first was: frequent words are subsampled by their frequencies
+        in the first text. A word that was too rare in the first text enters the vocabulary when it
+        has occurred `min_count` times in the texts added since; its earlier occurrences are not
+        counted. Words that no longer occur are dropped.
 
         Parameters
         ----------
@@ -396,7 +399,7 @@ class Model:
             Text to add, as `qwem.fit` takes it: texts, paths, a `Corpus` of every word
             (``min_count=1``), or counts.
         remove
-            Text to take away, given in the same ways. Its documents must be documents of the model.
+            Text to remove, in the same forms. Its documents must be documents of the model's text.
         tokenizer
             What a word is; by default, what it was in the text of the model.
         documents
@@ -424,7 +427,7 @@ class Model:
         return update(self, more, remove, reading)
 
     def _reading(self, tokenizer: Any, documents: Documents | None, **changes: Any) -> Settings:
-        """Return how to read more text: every word of it, otherwise as the model's own text."""
+        """Return settings that read new text like the model's own, but keep every word."""
         from qwem.corpus.tokenizer import tokenizer_from_name
 
         if tokenizer is None:
@@ -437,7 +440,7 @@ class Model:
         return f"Model({words:,} words, dimension {dim}, target {self.settings['target']})"
 
     def _repr_html_(self) -> str:
-        """Return what was learned from what, for a notebook."""
+        """Return the summary that notebooks show."""
         return f"<p>{escape(repr(self))}<br>{escape(self.chosen)}</p>{self.wv._repr_html_()}"
 
     def save(
@@ -445,9 +448,9 @@ class Model:
     ) -> None:
         """Write the model to a directory.
 
-        Names that were given to features in the explorer stay with features that are clearly the
-        same: those of the saved model `names_from`, by default of the model that is replaced. Other
-        names are dropped. A line of the log says which.
+        Names given to features in the explorer are carried over to the features that are clearly
+        the same, from the saved model `names_from`, by default the model that is replaced. Other
+        names are dropped; the log says which.
         """
         earlier = Path(path if names_from is None else names_from)
         with artefact.writing(path, KIND) as directory:
@@ -480,7 +483,7 @@ class Model:
         normalize: bool = True,
         dtype: StoredType = "float32",
     ) -> None:
-        """Write a folder that model2vec and sentence-transformers load as a model of sentences.
+        """Write a folder that model2vec and sentence-transformers load as a sentence model.
 
         Texts are split into words as the model's own text was, unless `tokenizer` says otherwise.
         At most the `vocab_size` most frequent words are written, by default all. The other
@@ -523,7 +526,7 @@ class Model:
 
 
 def by_word(rows: sparse.csr_array[Any], words: int) -> sparse.csr_array[Any]:
-    """Return counts with contexts as counts with words: those of a word's contexts added up."""
+    """Return counts by word, given counts by context: the sums over each word's contexts."""
     if rows.shape[1] == words:
         return rows
     coo, kinds = rows.tocoo(), rows.shape[1] // words

@@ -1,4 +1,4 @@
-"""Names of features: saved with a model, and carried over to the same features of another."""
+"""Names of features: saved with a model, and carried over to the same features of a new one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KIND = "feature names"
 DIRECTORY = "feature-names"
 TOPICS = "topics"
 ADDED = (DIRECTORY, TOPICS)
-"""The directories of what is added later."""
+"""Directories that may be added to a saved model later."""
 LONGEST = 80
 MODEL = "model"
 _REPLICATES = "stability"
@@ -40,7 +40,7 @@ Names = dict[str, dict[int, str]]
 
 
 def read_names(path: str | os.PathLike[str]) -> Names:
-    """Return the names that are kept with the model or the vectors at this path."""
+    """Return the names saved with the model or the vectors at this path."""
     home = home_of(path)
     if not artefact.opened(home).has(DIRECTORY):
         return {}
@@ -56,7 +56,7 @@ def read_names(path: str | os.PathLike[str]) -> Names:
 
 
 def save_names(directory: Path, names: Names) -> None:
-    """Write names, if there are any, into the directory of an artefact that is being written."""
+    """Write names, if any, into the directory of an artefact that is being written."""
     kept = {
         space: {str(rank): name for rank, name in sorted(named.items())}
         for space, named in sorted(names.items())
@@ -68,9 +68,9 @@ def save_names(directory: Path, names: Names) -> None:
 
 
 def name_feature(path: str | os.PathLike[str], space: str, rank: int, name: str) -> Names:
-    """Give a feature of the model at this path a name, or none; return all names that it has then.
+    """Set the name of a feature of a saved model, or remove it if empty; return all its names.
 
-    Names that were given meanwhile, by another program, are kept.
+    Names that another program gave meanwhile are kept.
     """
     place = Path(path)
     with artefact.updating(place, wait=True):
@@ -85,14 +85,14 @@ def name_feature(path: str | os.PathLike[str], space: str, rank: int, name: str)
 
 
 def write_names(path: str | os.PathLike[str], names: Names) -> None:
-    """Keep these names with the model or the vectors at this path, in place of those before."""
+    """Replace the names saved with the model or the vectors at this path."""
     write_added(path, DIRECTORY, lambda directory: save_names(directory, names))
 
 
 def write_added(path: str | os.PathLike[str], name: str, write: Callable[[Path], None]) -> None:
-    """Add an artefact to a saved model or to saved vectors, in place of the one of this name.
+    """Add an artefact to a saved model or to saved vectors, replacing any of the same name.
 
-    `write` writes it, if there is any, into the directory that it is given.
+    `write` is called with the directory in which to write it, and may write nothing.
     """
     place = Path(path)
     with artefact.writing(place, str(artefact.opened(place).metadata["kind"])) as directory:
@@ -100,7 +100,7 @@ def write_added(path: str | os.PathLike[str], name: str, write: Callable[[Path],
 
 
 def _fill(directory: Path, place: Path, name: str, write: Callable[[Path], None]) -> None:
-    """Make an artefact anew from links to the files of another, with what `write` adds."""
+    """Copy an artefact by linking its files, except `name`, and add what `write` writes."""
     fields = dict(artefact.opened(place).metadata)
     kind = str(fields["kind"])
     inside = MODEL if kind == _REPLICATES else None
@@ -123,7 +123,7 @@ def _fill(directory: Path, place: Path, name: str, write: Callable[[Path], None]
 
 
 def state_without_added(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the digests of all files of an artefact but those added later."""
+    """Return the digests of an artefact's files, without those added later."""
     files = artefact.opened(home_of(path)).metadata[FILES]
     return {name: digest for name, digest in files.items() if name.split("/")[0] not in ADDED}
 
@@ -150,25 +150,25 @@ def _link(file: Path, other: Path) -> None:
 
 
 def home_of(path: str | os.PathLike[str]) -> Path:
-    """Return where things are added to an artefact: with the model, where it has replicates."""
+    """Return the directory to which things are added: the model's, in one with replicates."""
     path = Path(path)
     return path / MODEL if artefact.kind_of(path) == _REPLICATES else path
 
 
 def require_nameable(model: str | os.PathLike[str]) -> None:
-    """Raise `ArtefactError` unless names can be kept with the model at this path."""
+    """Raise `ArtefactError` unless names can be saved with the model at this path."""
     kind = artefact.kind_of(model)
     if kind is None:
-        raise ArtefactError(f"{model} is not a saved model, so no names can be kept with it.")
+        raise ArtefactError(f"{model} is not a saved model, so names can't be saved with it.")
     artefact.require_replaceable(model, kind)
 
 
 logger = logging.getLogger(__name__)
 
 CLEAR = 0.9
-"""The least |cosine| of two features that are taken for the same."""
+"""The least |cosine| at which two features count as the same."""
 CARRIED = 0.5
-"""The least share of a feature's squared length on the words that both models have."""
+"""The least share of a feature's squared length that must be on words of both models."""
 
 
 class Features(NamedTuple):
@@ -179,10 +179,9 @@ class Features(NamedTuple):
 
 
 def keep_names(source: Path, model: Model, directory: Path) -> None:
-    """Keep the names of a saved model's features for those of another that are clearly the same.
+    """Carry the names of a saved model's features over to those of `model` that are the same.
 
-    They are written with the other model, into `directory`. What was kept and what was dropped is
-    logged in one line.
+    They are written into `directory`. One line of the log says which were kept and dropped.
     """
     from qwem.model.model import Model
 
@@ -205,15 +204,17 @@ def keep_names(source: Path, model: Model, directory: Path) -> None:
     stay = [name for named in kept.values() for name in named.values()]
     said = [f"kept {listed(stay)}"] if stay else []
     if lost:
-        said.append(f"dropped {listed(lost)}, because no feature of the new model is clearly it")
+        said.append(
+            f"dropped {listed(lost)}, because no feature of the new model is clearly the same"
+        )
     logger.warning("Names of features: %s.", "; ".join(said))
 
 
 def same_features(ranks: list[int], before: Features, after: Features) -> dict[int, int]:
-    """Return the rank that features have in another model, as far as they are clearly there.
+    """Map ranks of features to those of the same features in another model, where clear.
 
-    Features are compared by their |cosine| over the words that both models have, and matched one to
-    one, the closest first.
+    Features are compared by their |cosine| over the words of both models, and matched one to one,
+    the closest first.
     """
     shared = [word for word in before.vocabulary if word in after.vocabulary]
     ranks = [rank for rank in ranks if 1 <= rank <= before.columns.shape[1]]

@@ -1,4 +1,4 @@
-"""Vectors of words that were not there: from texts that they occur in, or from counts."""
+"""Vectors of new words, from texts in which they occur or from counts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from qwem.model.settings import Settings
 
 MOST_FOLDS = 20
-"""Folds of documents or occurrences that standard errors of a new word are from."""
+"""The most folds of documents or occurrences in the jackknife of a new word."""
 
 Counts: TypeAlias = "ArrayLike | sparse.sparray | sparse.spmatrix | Sequence[Mapping[str, float]]"
 
 
 @dataclass(frozen=True, eq=False)
 class NewVectors:
-    """Vectors in the space of a model, with the noise that they inherit from their counts."""
+    """Vectors in the space of a model, with the noise of the counts they were made from."""
 
     vectors: NDArray[np.float32]
     """One vector per row."""
@@ -47,13 +47,13 @@ class NewVectors:
 
 @dataclass(frozen=True, eq=False)
 class NewWord(Result):
-    """The vector of a word or phrase that a model did not have, and how sure it is."""
+    """The vector of a word or phrase from its contexts, with its uncertainty."""
 
     word: str
     vector: NDArray[np.float32] = field(repr=False)
     covariance: NDArray[np.float64] = field(repr=False)
     """How the vector would vary with other texts of the same kind: the jackknife over documents, or
-    over occurrences in a single document. NaN for one occurrence, which says nothing about it."""
+    over occurrences in a single document. NaN for a single occurrence."""
     occurrences: int
     """How often the word was found."""
     embedding: Embedding = field(repr=False)
@@ -72,14 +72,14 @@ class NewWord(Result):
         return cosine, float(np.sqrt(np.maximum(slope @ self.covariance @ slope, 0.0)))
 
     def most_similar(self, topn: int = 10) -> list[tuple[str, float, float]]:
-        """Return the nearest words of the model, their cosines and the standard errors of these."""
+        """Return the nearest words of the model, with cosines and their standard errors."""
         found = self.embedding.most_similar(self.vector, topn=topn)
         return [(word, *self.similarity(word)) for word, _ in found]
 
     def heading(self) -> str:
         """Return how often the word was found."""
         if self.occurrences == 1:
-            return f"{self.word}: found once, so that standard errors are unknown.\n"
+            return f"{self.word}: found once, so standard errors are unknown.\n"
         return f"{self.word}: found {self.occurrences:,} times.\n"
 
     def rows(self) -> list[dict[str, Any]]:
@@ -98,7 +98,7 @@ class NewWord(Result):
 
 
 def embed(model: Model, word: str, contexts: Any, reading: Settings, draws: int) -> NewWord:
-    """Return the vector of a word from its contexts, read in this way; see `Model.embed`."""
+    """Return the vector of a word from contexts, read as `reading` says; see `Model.embed`."""
     from qwem.model.fitting import read
 
     corpus = contexts if isinstance(contexts, Corpus) else read(contexts, reading)
@@ -139,17 +139,17 @@ def _fold_rows(
     length: int,
     draws: int,
 ) -> NDArray[np.int64]:
-    """Return how often the words of the model stand around places, over all draws, by fold.
+    """Count the model's words around the occurrences at `places`, summed over draws, by fold.
 
-    Folds have whole documents, or in a single document occurrences: the pairs of one window are not
-    independent of each other. The documents are encoded with the model's words and one more for
-    each fold, which takes the place of the `length` words that begin at each place, and counted as
-    the model's text was.
+    Folds consist of whole documents, or of occurrences if there is one document, because the pairs
+    of one window are not independent. The documents are encoded with the model's words and one
+    extra word per fold, which replaces the `length` words that begin at each place. They are then
+    counted as the model's text was.
     """
     slots = model.solution.slots
     if any(slot.weights is None for slot in slots):
         raise SettingError(
-            "This model was made of counts whose windows are not known, so contexts can't be "
+            "This model was made from counts whose window is not known, so contexts can't be "
             "counted; count them yourself and use embed_rows."
         )
     words, size = corpus.vocabulary.words, len(model.vocabulary)
@@ -172,7 +172,7 @@ def _fold_rows(
     subsample, frequency = recorded_subsampling(
         model.vocabulary, model.spectrum.target_settings["sources"]
     )
-    # No word of a text has a line break.
+    # These names can't clash with words, which have no line breaks.
     names = (f"\n{fold}" for fold in range(folds))
     new = Vocabulary((*model.vocabulary.words, *names), np.append(frequency, np.ones(folds, int)))
     small = Corpus(
@@ -209,8 +209,8 @@ def embed_rows(
     if not np.all(totals > 0):
         empty = int(np.argmin(totals > 0))
         raise CountError(
-            f"Row {empty} has no count with any of the {len(model.vocabulary):,} words of the "
-            "model, so there is nothing to embed it by; leave it out, or give more contexts."
+            f"Row {empty} has no counts with any of the {len(model.vocabulary):,} words of the "
+            "model, so it can't be embedded; leave it out, or give more contexts."
         )
     often = None if occurrences is None else np.asarray(occurrences, dtype=np.float64)
     if often is not None and not (
@@ -231,7 +231,7 @@ def embed_rows(
 
 
 def dispersion_of(weights: Sequence[int] | None) -> float:
-    """Return Σ a²/Σ a over the weights a of a window, which is what a random pair counts for.
+    """Return Σ a²/Σ a over the weights a of a window: the variance of a count over its mean.
 
     >>> dispersion_of([1, 1, 1]), round(dispersion_of([3, 2, 1]), 3)
     (1.0, 2.333)
@@ -254,7 +254,7 @@ def _as_rows(counts: Counts, vocabulary: Vocabulary, kinds: int) -> sparse.csr_a
     if matrix.ndim != 2 or matrix.shape[1] not in (len(vocabulary), kinds * len(vocabulary)):
         raise CountError(
             f"Rows need one count for each of the {len(vocabulary):,} words of the model, or for "
-            f"each of its contexts, and these have the shape {matrix.shape}."
+            f"each of its contexts, but these have the shape {matrix.shape}."
         )
     rows = sparse.csr_array(matrix)
     rows.sum_duplicates()

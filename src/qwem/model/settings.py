@@ -1,4 +1,4 @@
-"""Settings of a fit, each written once: presets, what suits a text, and what stages record."""
+"""Settings of a fit: their defaults, presets, values chosen for a text, and what is recorded."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ Preset = Literal["practical", "paper"]
 DIM = 200
 """The dimension, unless the text is short."""
 WORDS_PER_DIMENSION = 10
-"""The fewest different words for each dimension."""
+"""The fewest different words per dimension."""
 DIM_GROWTH = 0.8
-"""The dimension is at most this times the cube root of the text's length, 100 for two million
-words: docs/closed-form-choices.md has the trials."""
+"""The dimension is at most this times the cube root of the text's length: 100 for two million
+words. docs/closed-form-choices.md has the trials."""
 WINDOW, WIDEST_WINDOW = 6, 12
 WIDE_BELOW = 16_000_000
-"""In texts of fewer words the window is wider, by the fifth root of what is missing: a rare word
-needs more of its surroundings."""
+"""Texts of n words, fewer than this, have a window wider by the factor (16,000,000/n)^(1/5): rare
+words need more context."""
 SUBSAMPLE = 1e-3
 KEPT_OCCURRENCES = 1_000
-"""Small text is subsampled less: words that occur less often than this stay whole."""
+"""Short texts are subsampled less: words that occur less often than this are not subsampled."""
 SHRINKAGE, COUPLING = 10.0, -0.2
 
 
 def _weights(text: str) -> str | list[int]:
-    """Return the name of weights, or the numbers that commas separate."""
+    """Parse the name of weights, or numbers separated by commas."""
     return text if text in ("dynamic", "flat") else [int(number) for number in text.split(",")]
 
 
@@ -65,10 +65,10 @@ def _subsample(given: Settings, words: int, length: int) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Reading):
-    """Settings of a fit: what to read, how to count, which target to build, what to keep of it.
+    """Settings of a fit: how to read, count, build the target, factorize and polish.
 
-    The defaults give the best vectors that are known for the text at hand; what is ``"auto"``
-    adapts to it. The first fields are those of `qwem.corpus.reading.Reading`.
+    The defaults give the best vectors that we know how to make from a text; settings that are
+    ``"auto"`` adapt to it. The first fields are those of `qwem.corpus.reading.Reading`.
 
     >>> Settings().window, Settings.of("paper", dim=100).window
     ('auto', 16)
@@ -169,7 +169,7 @@ class Settings(Reading):
         "dimension": "dim",
         "k": "negatives",
     }
-    """What other programs call these settings."""
+    """Names that other programs have for these settings."""
 
     def __post_init__(self) -> None:
         from qwem.cooccurrence.slots import window_weights
@@ -210,10 +210,10 @@ class Settings(Reading):
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedSettings(Settings):
-    """Settings of which none is ``"auto"``, apart from those of reading."""
+    """Settings in which nothing is ``"auto"``, except settings of reading."""
 
     adapted: frozenset[str] = frozenset()
-    """The settings that were chosen for the text."""
+    """The names of the settings that were ``"auto"``."""
 
     if TYPE_CHECKING:
         window: int
@@ -225,7 +225,7 @@ class ResolvedSettings(Settings):
 
 
 def resolve_auto(settings: Settings, vocabulary: Vocabulary) -> ResolvedSettings:
-    """Return settings without any ``"auto"``: what suits a text with these words and counts.
+    """Replace every ``"auto"`` by the value for a text with these words and counts.
 
     >>> from qwem.corpus import Vocabulary
     >>> chosen = resolve_auto(Settings(), Vocabulary.from_counts({f"w{i}": 9 for i in range(500)}))
@@ -263,7 +263,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "polish": False,
     },
 }
-"""Named sets of settings: the changes of each to the defaults of `Settings`."""
+"""The presets, each as changes to the defaults of `Settings`."""
 
 
 _OF_MSTAR = ("negatives", "shrinkage", "coupling")
@@ -300,10 +300,10 @@ start from the text.
 def settings_of(
     corpus: Corpus | None, counts: Cooccurrence, spectrum: Spectrum, settings: ResolvedSettings
 ) -> dict[str, Any]:
-    """Return the settings that made a spectrum, as far as its stages know them.
+    """Return the settings that a spectrum was made with, as far as they are known.
 
-    Of a stage that was handed in ready-made only what it recorded is known; `settings` speaks for
-    the target and the spectrum, which every fit makes.
+    Reading and counting are described by what the corpus and the counts recorded, and the later
+    stages by `settings`.
     """
     made: dict[str, Any] = {}
     if corpus is not None:
@@ -318,7 +318,7 @@ def settings_of(
 
 
 def _counting_of(counts: Cooccurrence) -> dict[str, Any]:
-    """Return how counts were made: windows where known, subsampling where all sources agree."""
+    """Return how counts were made: the window if known, subsampling if all sources agree."""
     made: dict[str, Any] = {}
     if counts.weights is not None:
         made |= {"window": counts.window, "weights": _name_of_weights(counts.weights)}
@@ -350,9 +350,9 @@ def _name_of_slots(counts: Cooccurrence) -> str | list[dict[str, Any]]:
 def recorded_subsampling(
     vocabulary: Vocabulary, sources: Sequence[dict[str, Any]]
 ) -> tuple[float | None, NDArray[np.int64]]:
-    """Return the threshold of subsampling, if there was any, and how frequent words were before it.
+    """Return the threshold of subsampling, or None, and the frequencies of words before it.
 
-    Both are derived from the counts of the words and the `sources` of these.
+    Both are derived from the counts of the words and the recorded `sources`.
     """
     import numpy as np
 
@@ -360,7 +360,7 @@ def recorded_subsampling(
     if not subsampled:
         return None, vocabulary.counts
     before, words = _before(vocabulary.counts, subsampled), subsampled[0]["words"]
-    # Words are kept by their probabilities in the whole text, which has words that are not counted.
+    # Words are subsampled by their probabilities in the whole text, including uncounted words.
     frequencies = np.rint(before * words / before.sum()).astype(np.int64)
     return subsampled[0]["subsample"], frequencies
 
@@ -368,8 +368,7 @@ def recorded_subsampling(
 def original_vocabulary(counts: Cooccurrence) -> Vocabulary:
     """Return the words of counts, with their frequencies before subsampling.
 
-    That is an estimate for each word. The sum is exact if the counts know how long their texts
-    were.
+    Each frequency is an estimate. Their sum is exact if the counts record the length of the texts.
     """
     import numpy as np
 
@@ -390,7 +389,7 @@ def original_vocabulary(counts: Cooccurrence) -> Vocabulary:
 def _before(counts: NDArray[np.int64], subsampled: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
     """Estimate how often words occurred before subsampling.
 
-    Of a frequent word's n occurrences among N, √(tNn) + tN are left on average.
+    Of n occurrences of a frequent word among N, √(tNn) + tN are kept on average.
     """
     import numpy as np
 

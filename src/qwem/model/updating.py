@@ -1,4 +1,4 @@
-"""Updating a model: counts of more text added, or of some taken away, and a warm start."""
+"""Updating a model: adding or subtracting counts of text, then a fit with a warm start."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KIND = "update state"
 _ARRAYS, _WORDS, _WAITING, _COUNTS = "state.safetensors", "words.txt", "waiting.txt", "counts"
 
 REMOVED = np.uint64(0)
-"""What stands in place of the digest of a document that was taken away."""
+"""Replaces the digest of a document that was removed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,28 +42,29 @@ class UpdateState:
 
     counts: Cooccurrence
     words: Vocabulary = field(repr=False)
-    """All words that were counted, those of the first text and then others as they entered, with
-    the counts by which frequent ones are subsampled: those of the first text."""
+    """All words that were counted: those of the first text, then new words in the order in which
+    they entered. Their counts, by which words are subsampled, are those in the first text."""
     waiting: Vocabulary = field(repr=False)
-    """Words that occurred in later texts, but not often enough yet."""
+    """Words of later texts that are still too rare to enter."""
     documents: Digests = field(repr=False)
-    """A digest of each document, in the order in which they were counted: of the words that were
-    counted in the first text, and of all words in later texts."""
+    """A digest of each document, in the order in which they were counted. It covers the counted
+    words of documents of the first text, and all words of later documents."""
     batches: NDArray[np.int64] = field(repr=False)
-    """One row for each text that was counted: the number of its first document, by
-    which it is subsampled, and how many of the words were known then."""
+    """One row for each text that was counted: the number of its first document, which determines
+    its subsampling, and the number of `words` at that time."""
     enters_at: int = 1
     """How often a new word must occur in later texts before it is counted."""
     oov: Literal["drop", "mask"] = "drop"
-    """What becomes of other words: see `qwem.corpus.reading.Reading`."""
+    """What happens to other words: see `qwem.corpus.reading.Reading`."""
     first_is_whole: bool = False
-    """Whether the first text is known to have lost none of its words."""
+    """Whether every word of the first text is known to have been counted."""
 
     @classmethod
     def of(cls, counts: Cooccurrence, corpus: Corpus | None, least: int | None) -> UpdateState:
-        """Return the state after a first text, whose corpus is not always known.
+        """Return the state after the first text, whose corpus may be unknown.
 
-        A new word enters when it has occurred `least` times, or else as often as the rarest word.
+        A new word enters when it has occurred `least` times, by default as often as the rarest
+        word.
         """
         if corpus is None:
             _, frequencies = recorded_subsampling(counts.vocabulary, counts.sources)
@@ -83,13 +84,13 @@ class UpdateState:
         return replace(state, documents=digests_of(corpus), first_is_whole=whole)
 
     def words_of_batch(self, batch: int) -> Vocabulary:
-        """Return the words that a text was counted with."""
+        """Return the vocabulary with which a batch was counted."""
         return self.words.restrict(int(self.batches[batch, 1]))
 
     def first_digests_of(self, corpus: Corpus) -> Digests:
-        """Return a digest of each document's words, as far as the first text had them.
+        """Return a digest of each document's words that were counted in the first text.
 
-        The words that the first text dropped are not known, so they can't be compared.
+        The words that the first fit dropped are not known, so they can't be compared.
         """
         if self.first_is_whole:
             return digests_of(corpus)
@@ -137,7 +138,7 @@ class UpdateState:
 
 
 def digests_of(corpus: Corpus) -> Digests:
-    """Return a digest of each document's words, which does not depend on their ids."""
+    """Return a digest of each document's words; it does not depend on their ids."""
     words = [*corpus.vocabulary.words, ""]  # the mask is no word
     by_id = np.frombuffer(b"".join(map(_digest, map(_encoded, words))), np.uint64)
     digests = b"".join(
@@ -156,12 +157,12 @@ def _digest(data: bytes) -> bytes:
 
 
 def no_words() -> Vocabulary:
-    """Return a vocabulary of no words."""
+    """Return an empty vocabulary."""
     return Vocabulary((), np.empty(0, np.int64))
 
 
 def update(model: Model, more: Any, remove: Any, reading: Settings) -> Model:
-    """Return the model of more or less text, read in this way; see `Model.update`."""
+    """Return the model with text added or removed, read as `reading` says; see `Model.update`."""
     state = model.update_state
     if state is None:
         raise SettingError(
@@ -198,7 +199,7 @@ def update(model: Model, more: Any, remove: Any, reading: Settings) -> Model:
 def _frequencies(
     model: Model, counts: Cooccurrence, changes: list[tuple[Corpus | Cooccurrence, int]]
 ) -> NDArray[np.int64]:
-    """Return how often words occur in all text, estimated where only counts of it were given."""
+    """Return how often words occur in all text, estimated if only counts were given."""
     assert model.update_state is not None
     if model.usage is None or any(isinstance(source, Cooccurrence) for source, _ in changes):
         return original_vocabulary(counts).counts
@@ -242,7 +243,7 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
 
 
 def _without(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
-    """Subtract the counts of some text."""
+    """Subtract the counts of text that was counted before."""
     if isinstance(source, Cooccurrence):
         return replace(state, counts=_occurring(state.counts - source))
     places = _places(state, source)
@@ -264,11 +265,11 @@ def _without(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
 
 
 def _count(state: UpdateState, corpus: Corpus, first_document: int) -> Cooccurrence:
-    """Count a text as the first was: with the same window and the same subsampling."""
+    """Count a text with the window and the subsampling of the first."""
     if state.counts.weights is None:
         raise SettingError(
-            "The window of this model's counts is not known, so text can't be counted as it was; "
-            "count it yourself, and give the counts."
+            "The window of this model's counts is not known, so text can't be counted in the same "
+            "way; count it yourself, and give the counts."
         )
     source = state.counts.sources[0]
     subsampling = {name: source[name] for name in ("subsample", "seed", "draws") if name in source}
@@ -284,7 +285,7 @@ def _occurrences(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def _occurring_words(corpus: Corpus) -> dict[str, int]:
-    """Return how often each word occurs in a corpus that was cut from another."""
+    """Return how often each word occurs in a corpus that is part of another."""
     numbers = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary)).tolist()
     return dict(zip(corpus.vocabulary.words, numbers, strict=False))
 
@@ -294,9 +295,9 @@ def _vocabulary(occurrences: dict[str, int]) -> Vocabulary:
 
 
 def _places(state: UpdateState, corpus: Corpus) -> NDArray[np.int64]:
-    """Return which of the documents that were counted those of a corpus are.
+    """Return the place of each document of a corpus among the documents that were counted.
 
-    Documents of later texts are looked for first, because all their words are known.
+    Documents of later texts are searched first, because all their words are known.
     """
     end_of_first = (
         int(state.batches[1, 0] - state.batches[0, 0]) if len(state.batches) > 1 else None
@@ -314,14 +315,14 @@ def _places(state: UpdateState, corpus: Corpus) -> NDArray[np.int64]:
             text = " ".join(corpus.vocabulary.words[token] for token in tokens)
             raise CorpusError(
                 f"Document {number + 1:,} of the text to remove ({text} …) is not in the text of "
-                "the model; give documents as they were when they were counted."
+                "the model; give documents exactly as they were when they were counted."
             )
         found.append(places.pop())
     return np.array(found, dtype=np.int64)
 
 
 def _spread(corpus: Corpus, chosen: NDArray[np.int64], numbers: NDArray[np.int64]) -> Corpus:
-    """Return some documents of a corpus as a run, each at its number, with empty ones between."""
+    """Return the chosen documents, each at its number, with empty documents in the gaps."""
     order = np.argsort(numbers)
     chosen, places = chosen[order], numbers[order] - numbers.min()
     begins, ends = corpus.offsets[:-1][chosen], corpus.offsets[1:][chosen]
@@ -348,7 +349,7 @@ def _occurring(counts: Cooccurrence) -> Cooccurrence:
 
 
 def _settings_of(model: Model) -> ResolvedSettings:
-    """Return the settings of the target and of all after it, as the model records them."""
+    """Return the model's recorded settings of the target and all later stages."""
     names = ("target", "negatives", "shrinkage", "coupling", "dim", "signed", "tol", "seed")
     made = {
         name: model.settings[name]

@@ -35,12 +35,12 @@ class QwemVectorizer(
 ):
     """Learn word vectors from documents, and turn documents into means of word vectors.
 
-    A document without any known word becomes zero.
+    A document without any known word gets the zero vector.
 
     Parameters
     ----------
     preset, vocab_size, dim, window, tokenizer, min_tokens
-        As in `qwem.fit`. Where `dim` or `window` is None it is the preset's. The tokenizer splits
+        As in `qwem.fit`. If `dim` or `window` is None, the preset's is used. The tokenizer splits
         the documents of `transform` too.
     weighting
         ``mean`` weighs all words equally; ``sif`` (smooth inverse frequency, Arora et al. 2017)
@@ -102,7 +102,7 @@ class QwemVectorizer(
         return self
 
     def transform(self, documents: Iterable[Any]) -> NDArray[np.float32]:
-        """Return the weighted mean of the word vectors of each document, one row each."""
+        """Return the weighted mean of each document's word vectors, one row per document."""
         check_is_fitted(self)
         return self.embedding_.embed_texts(
             documents,
@@ -113,7 +113,7 @@ class QwemVectorizer(
 
     @property
     def _n_features_out(self) -> int:
-        """The number of features, under the name that scikit-learn's mixin requires."""
+        """The number of features, by the name that scikit-learn's mixin requires."""
         return int(self.embedding_.vector_size)
 
     def __sklearn_tags__(self) -> Any:
