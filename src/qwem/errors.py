@@ -1,4 +1,4 @@
-"""Errors that qwem raises on purpose: one sentence that says what, where, and what to do."""
+"""The errors that qwem raises: one sentence that says what, where, and what to do."""
 
 __all__ = [
     "ArtefactError",
@@ -16,15 +16,15 @@ __all__ = [
 
 
 class QwemError(Exception):
-    """The base of all errors below; catch this to catch them all."""
+    """Base of all errors of qwem; catch this to catch them all."""
 
 
 class SettingError(QwemError, ValueError):
-    """A parameter has a value that makes no sense, alone or with the others."""
+    """A parameter has a value that is not allowed, by itself or with the others."""
 
 
 class CorpusError(QwemError):
-    """Text that can't be read, or that leaves nothing to count."""
+    """Text that can't be read, or that has nothing to count."""
 
 
 class CountError(QwemError):
@@ -32,11 +32,11 @@ class CountError(QwemError):
 
 
 class RankError(QwemError):
-    """More eigenpairs were asked for than the target has of the right kind."""
+    """More eigenpairs were requested than the target has, of the signs that are used."""
 
 
 class ConvergenceError(QwemError):
-    """An iterative method stopped short of its tolerance where a result was required."""
+    """An iterative method did not reach its tolerance."""
 
 
 class UnknownWordError(QwemError, KeyError):
@@ -52,11 +52,11 @@ class DataError(QwemError):
 
 
 class CoverageError(DataError):
-    """A benchmark that an embedding has too few words of to be scored on it."""
+    """A benchmark of which an embedding has too few words to be scored."""
 
 
 class ArtefactError(QwemError):
-    """A saved artefact that is missing, truncated, or of another kind or version."""
+    """A saved artefact that is missing, damaged, of another kind, or can't be replaced."""
 
 
 class MemoryLimitError(QwemError, MemoryError):
@@ -64,11 +64,11 @@ class MemoryLimitError(QwemError, MemoryError):
 
 
 class EmptyCorpusError(CorpusError):
-    """Text without a document that is long enough, or without a word."""
+    """Text without a word, or without a document that is long enough."""
 
 
 class ClusterError(QwemError):
-    """A cluster that can't be reached, was lost, or has no worker that survives the work."""
+    """A cluster that can't be reached, was lost, or whose workers all fail at a task."""
 
 
 class DiskLimitError(QwemError, OSError):

@@ -143,7 +143,7 @@ def test_a_disk_that_is_too_small_is_refused_while_reading(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(
-        DiskLimitError, match=r"would need 0\.0 GB more of disk in .* are free; free"
+        DiskLimitError, match=r"would need 0\.0 GB more disk space in .* are free; free"
     ):
         Corpus.from_files(text)
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]

@@ -26,7 +26,7 @@ def require(module: str, extra: str) -> Any:
 def lazy_names(
     package: str, modules: Mapping[str, Iterable[str]], subpackages: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package whose names live in these modules.
+    """Return `__getattr__` and `__dir__` of a package that imports these names on first use.
 
     >>> get, listed = lazy_names("json", {"decoder": ["JSONDecodeError"]}, ["tool"])
     >>> get("JSONDecodeError").__name__, get("tool").__name__, "tool" in listed()

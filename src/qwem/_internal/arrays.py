@@ -22,13 +22,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 ENTRIES = 1 << 19
-"""Entries of a block by default: few enough for a cache, many enough for a call to pay off."""
+"""Default size of a block in entries: small enough for a cache, large enough to be worth a call."""
 
 
 def blocks(count: int, each: int = 1, *, most: int = ENTRIES) -> list[slice]:
-    """Return slices that cover `count` items of size `each`, with at most `most` in a slice.
+    """Return slices that cover `count` items of size `each`, of total size at most `most` each.
 
-    A slice has at least one item, even where that item alone is larger than `most`.
+    A slice has at least one item, even if that item alone is larger than `most`.
 
     >>> blocks(5, each=10, most=25)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -38,7 +38,7 @@ def blocks(count: int, each: int = 1, *, most: int = ENTRIES) -> list[slice]:
 
 
 def even_cuts(start: int, stop: int, count: int) -> NDArray[np.int64]:
-    """Return the `count` + 1 bounds of equal blocks of a range, its ends included.
+    """Return the `count` + 1 bounds that cut a range into equal blocks.
 
     >>> even_cuts(0, 10, 3).tolist()
     [0, 3, 6, 10]
@@ -50,7 +50,7 @@ def cut_evenly(ends: NDArray[Any], count: int) -> list[tuple[int, int]]:
     """Cut rows into at most `count` blocks with about equally many entries.
 
     Row r has the entries from ``ends[r]`` up to ``ends[r + 1]``, as in a CSR matrix. Each block is
-    (first row, row after the last).
+    a pair: its first row, and the row after its last.
 
     >>> cut_evenly(np.array([0, 5, 6, 7, 8]), 2)
     [(0, 1), (1, 4)]
@@ -69,7 +69,7 @@ def stored_blocks(indptr: NDArray[Any]) -> list[slice]:
 def for_each(work: Callable[[Item], object], items: Sequence[Item]) -> None:
     """Call `work` on every item, such as a block of rows, on several threads.
 
-    It must write to its own block only.
+    `work` must write to its own block only.
     """
     workers = min(thread_count(), len(items))
     if workers <= 1:
@@ -86,7 +86,7 @@ def in_order(
 ) -> Iterator[Result]:
     """Apply `function` to each of `items` in several threads, and yield the results in order.
 
-    Items are taken only a few ahead of the results.
+    Items are drawn only a few ahead of the results.
     """
     if threads == 1:
         yield from map(function, items)
@@ -133,7 +133,7 @@ def principal_axes(
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Return U and S of W = U S Rᵀ, without singular values that are zero up to rounding.
 
-    They are found from WᵀW, which takes a tenth of the memory of a singular value decomposition.
+    They are computed from WᵀW, which takes a tenth of the memory of a singular value decomposition.
     Signs are arbitrary.
 
     >>> left, values = principal_axes(np.array([[0.0, -2.0], [0.0, 0.0], [-1.0, 0.0]]))
@@ -147,7 +147,7 @@ def principal_axes(
         gram += wide.T @ wide
     squares, axes = np.linalg.eigh(gram)
     squares, axes = squares[::-1], axes[:, ::-1]
-    # Vectors are kept in float32 and products of them in float64: rounding is this large.
+    # The size of rounding errors: vectors are float32, and their products float64.
     rounding = max(np.finfo(np.float32).eps ** 2, 10 * len(gram) * np.finfo(np.float64).eps)
     kept = int(np.sum(squares > max(rounding * squares[0], 0.0)))
     values = np.sqrt(squares[:kept])
@@ -166,7 +166,7 @@ def check_csr(
 ) -> None:
     """Raise `ValueError` unless these are a CSR matrix with sorted, distinct columns.
 
-    It has `size` rows, and as many columns unless that is said.
+    It must have `size` rows and `columns` columns, by default `size` too.
     """
     width = size if columns is None else columns
     if not (indptr.dtype.kind == indices.dtype.kind == "i" and indptr.ndim == indices.ndim == 1):
@@ -189,5 +189,5 @@ def check_csr(
 
 
 def id_dtype(ids: int) -> np.dtype[Any]:
-    """Return the type of token ids below `ids`."""
+    """Return the smallest type that holds token ids below `ids`."""
     return np.dtype("<u2" if ids <= 1 << 16 else "<u4")

@@ -1,7 +1,7 @@
-"""Saved artefacts: a directory of files with a JSON description that has a digest of each.
+"""Saved artefacts: directories of files, with a JSON description that has a digest of each file.
 
-An artefact is written whole or not at all, replaced only if nothing else lies in its directory, and
-refused when it is loaded if a file is missing or was changed.
+An artefact is written whole or not at all. It is replaced only if its directory has no other files.
+Loading refuses it if a file is missing or was changed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PATIENCE, _PAUSE = 100, 0.005  # how often and how long (in seconds) to wait fo
 
 
 class Description(NamedTuple):
-    """The bytes of a description, and what tells its file from every other of the same bytes."""
+    """The bytes of a description, and the identity of its file: inode and modification time."""
 
     text: bytes
     version: tuple[int, int]
@@ -43,8 +43,8 @@ class Description(NamedTuple):
 def read_description(directory: Path, kind: str, *, wait: bool = False) -> Description:
     """Return the description of an artefact.
 
-    Where the system can't swap two directories in one step, an artefact that is being replaced has
-    no name for a moment. With `wait`, that moment is waited for.
+    On systems that can't swap two directories in one step, an artefact is missing for a moment
+    while it is replaced. With `wait`, that moment is waited out.
     """
     attempts = _PATIENCE if wait else 0
     path = directory / METADATA_FILE
@@ -66,9 +66,9 @@ def read_description(directory: Path, kind: str, *, wait: bool = False) -> Descr
 
 
 def read_bytes(path: Path) -> Description:
-    """Read a description, unless it is no regular file or larger than any description is.
+    """Read a description, which must be a regular file of a plausible size.
 
-    A pipe would be waited for without end, and a device might never end.
+    Reading a pipe might wait forever, and a device might never end.
     """
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         state = os.fstat(file.fileno())
@@ -94,7 +94,7 @@ def parse_json(directory: Path, description: bytes) -> dict[str, Any]:
 
 
 def parse(directory: Path, description: bytes, kind: str | None) -> dict[str, Any]:
-    """Return the fields of a description, unless they were changed or are of another kind."""
+    """Return the fields of a description, after checking its kind and its digest."""
     fields = parse_json(directory, description)
     found = fields.get("kind")
     if kind is not None and found != kind and isinstance(found, str):
@@ -117,14 +117,14 @@ def seal(directory: Path) -> None:
         for file in sorted(directory.rglob("*"))
         if file.is_file()
         and file != directory / METADATA_FILE
-        # Artefacts inside this one know their own files.
+        # Artefacts inside this one have digests of their own files.
         and (file.parent not in inside or file.name == METADATA_FILE)
     ]
     fields[FILES] = {
         file.relative_to(directory).as_posix(): [file.stat().st_size, digest_of_file(file)]
         for file in files
     }
-    # The fields as they will be read back: with lists in place of tuples, for example.
+    # The fields as they will be read back: tuples become lists, for example.
     fields = json.loads(json.dumps(fields))
     write_json(directory, {**fields, DIGEST: digest_of_fields(fields)})
 
@@ -133,7 +133,7 @@ def write_json(directory: Path, fields: Mapping[str, Any]) -> None:
     """Write the fields of a description."""
     try:
         text = json.dumps(fields, indent=2, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair, in the name of a file for example
+    except UnicodeEncodeError:  # half of a surrogate pair, for example in a file name
         text = json.dumps(fields, indent=2).encode("utf-8")
     (directory / METADATA_FILE).write_bytes(text + b"\n")
 
@@ -153,7 +153,7 @@ def digest_of_file(file: Path) -> str:
 
 
 def unreadable(file: Path, error: OSError) -> ArtefactError:
-    """Return the error of a file that is part of an artefact and can't be read."""
+    """Return the error for a file of an artefact that can't be read."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return ArtefactError(f"{file} is missing; make the artefact again.")
     if isinstance(error, IsADirectoryError):
@@ -170,7 +170,7 @@ def digest_of_fields(fields: Mapping[str, Any]) -> str:
 
 
 LARGE_BYTES = 1 << 30
-"""Files that are memory-mapped are checked when they are loaded only up to this size."""
+"""Memory-mapped files larger than this are not checked on loading."""
 
 _ATTEMPTS = 100
 _TYPES = {
@@ -204,11 +204,11 @@ def writing(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
 
 @contextmanager
 def updating(path: str | os.PathLike[str], *, wait: bool = False) -> Iterator[None]:
-    """Keep other updates of an artefact out while it is read, changed and written again.
+    """Lock an artefact against other updates while it is read, changed and written again.
 
-    A second update is refused, or waits for the first. Reading and replacing are not kept out: an
-    update is what would be lost if another began from the same version. Systems without `flock`
-    have no such protection.
+    A second update is refused, or waits for the first: if both began from the same version, one
+    would be lost. Reading and replacing are not locked out. Systems without `flock` have no such
+    protection.
     """
     try:
         import fcntl
@@ -219,7 +219,7 @@ def updating(path: str | os.PathLike[str], *, wait: bool = False) -> Iterator[No
     while True:
         try:
             held = os.open(directory, os.O_RDONLY)
-        except OSError:  # there is nothing to update, which reading it says better
+        except OSError:  # there is nothing to update; reading it gives a better error
             yield
             return
         try:
@@ -227,7 +227,7 @@ def updating(path: str | os.PathLike[str], *, wait: bool = False) -> Iterator[No
             if os.path.samestat(os.fstat(held), os.stat(directory)):
                 yield
                 return
-            # It was replaced while it was waited for: the lock is on the version before.
+            # It was replaced while we waited, so the lock is on the old version.
         except BlockingIOError as error:
             raise ArtefactError(
                 f"{directory} is being updated by another process; try again when that is done."
@@ -256,7 +256,7 @@ def write_arrays(file: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None
     from safetensors.numpy import save_file
 
     file.touch()
-    mode = file.stat().st_mode  # as the umask would have it, which safetensors ignores
+    mode = file.stat().st_mode  # from the umask, which safetensors ignores
     try:
         save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, file)
     except SafetensorError as error:
@@ -314,7 +314,7 @@ class Saved:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all files, those of artefacts inside this one included."""
+        """A digest of all files, including those of artefacts inside this one."""
         return digest_of_fields(self._files)
 
     def has(self, name: str) -> bool:
@@ -322,7 +322,7 @@ class Saved:
         return name in self._files or f"{name}/{METADATA_FILE}" in self._files
 
     def path(self, name: str) -> Path:
-        """Return the path of a file of the artefact, unless the file was changed."""
+        """Return the path of a file of the artefact, after checking its digest."""
         file = self.directory / name
         if name not in self._files:
             raise ArtefactError(f"{self.directory} has no {name}; make the artefact again.")
@@ -386,7 +386,7 @@ class Saved:
         return self.directory / name
 
     def check(self) -> int:
-        """Check every file, also of artefacts inside this one; return how many bytes they have."""
+        """Check every file, including those of artefacts inside; return their size in bytes."""
         total = 0
         for name, (size, _) in self._files.items():
             self.path(name)
@@ -399,8 +399,8 @@ class Saved:
 def require_shapes(arrays: Mapping[str, np.ndarray[Any, Any]], **shapes: str) -> None:
     """Raise `ValueError` unless arrays have these shapes, a letter or digit for each axis.
 
-    Axes of the same letter have the same length; a digit is a length. Arrays that are not there are
-    passed over.
+    Axes with the same letter must have the same length; a digit is a length. Missing arrays are
+    skipped.
     """
     lengths = {str(digit): digit for digit in range(10)}
     for name, axes in shapes.items():
@@ -417,8 +417,8 @@ def require_shapes(arrays: Mapping[str, np.ndarray[Any, Any]], **shapes: str) ->
 def load(path: str | os.PathLike[str], kind: str, build: Callable[[Saved], Result]) -> Result:
     """Return what `build` makes of the artefact of this kind at `path`.
 
-    Where another process replaces the artefact meanwhile, it is read again, so that the result is
-    one whole version. Whatever is wrong with the files is one `ArtefactError`.
+    If another process replaces the artefact meanwhile, it is read again, so that the result comes
+    from a single version. Any fault of the files is raised as an `ArtefactError`.
     """
     directory = Path(path)
     for _ in range(_ATTEMPTS):
@@ -456,7 +456,7 @@ def read_metadata(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
 
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
-    """Return the kind of artefact saved at `path`, or None where there is none."""
+    """Return the kind of artefact saved at `path`, or None if there is none."""
     directory = Path(path)
     try:
         description = read_bytes(directory / METADATA_FILE).text
@@ -471,8 +471,8 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
 def _check_replaceable(path: Path, given: Path, kind: str) -> None:
     """Raise unless `path` is free, empty, or an artefact of this kind and nothing else.
 
-    `given` is how the user calls it. Where another process replaces the artefact meanwhile, it is
-    examined again.
+    `given` is the path as the user gave it. If another process replaces the artefact meanwhile, it
+    is examined again.
     """
     for _ in range(_ATTEMPTS):
         before = _state_of(path)
@@ -495,7 +495,7 @@ def _state_of(path: Path) -> object:
 
 
 def _obstacle(path: Path, given: Path, kind: str) -> str | None:
-    """Return why a path must not be replaced, if there is a reason."""
+    """Return the reason why a path must not be replaced, or None."""
     if not path.exists():
         return None
     if not path.is_dir():
@@ -522,7 +522,7 @@ def _obstacle(path: Path, given: Path, kind: str) -> str | None:
 
 
 def _own_files(directory: Path, prefix: str = "") -> set[str]:
-    """Return the files that an artefact and those inside it were saved with."""
+    """Return the names of all files of an artefact and of those inside it."""
     fields = parse_json(directory, (directory / METADATA_FILE).read_bytes())
     names = {METADATA_FILE, *fields.get(FILES, {})}
     own = {prefix + name for name in names}

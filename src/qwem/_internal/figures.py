@@ -33,7 +33,7 @@ COLOURS = {
     "bulk": "#E69F00",
 }
 SEQUENCE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
-"""Colours for curves that have no colour of their own, in order."""
+"""Colours, in order, for curves without a colour in `COLOURS`."""
 
 _STYLE: dict[str, Any] = {
     "font.size": 9.0,
@@ -59,7 +59,7 @@ _UNDATED: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
 }
-"""The metadata of each format without what differs between equal figures."""
+"""Metadata of each format without dates and versions, so that equal figures give equal files."""
 
 
 @contextmanager
@@ -109,12 +109,12 @@ def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> tuple[Path, Pat
     paths = Path(f"{stem}.png"), Path(f"{stem}.pdf")
     for path in paths:
         write_figure(figure, path)
-        figure.set_layout_engine("none")  # panels stay where they were put for the first file
+        figure.set_layout_engine("none")  # so that both files have the same layout
     return paths
 
 
 def write_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure as PNG, PDF or SVG, by the file's name, and return its path.
+    """Write a figure as PNG, PDF or SVG, by the file's extension, and return its path.
 
     >>> import tempfile
     >>> write_figure(new_figure(1, 1), tempfile.mkdtemp() + "/empty.svg").name

@@ -60,9 +60,9 @@ def writing_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
-    """Raise `ArtefactError` if it is clear before the work that `path` can't be written.
+    """Raise `ArtefactError` if it is clear in advance that `path` can't be written.
 
-    Parent directories that do not exist yet are made when it is written.
+    Missing parent directories are no obstacle: they are made when the path is written.
     """
     if os.fspath(path) == "-":
         return
@@ -78,7 +78,7 @@ def require_writable(path: str | os.PathLike[str]) -> None:
 
 
 def require_writable_file(path: str | os.PathLike[str]) -> None:
-    """Raise `ArtefactError` if it is clear before the work that `path` can't be a new file."""
+    """Raise `ArtefactError` if it is clear in advance that no file can be written to `path`."""
     if Path(path).is_dir():
         raise ArtefactError(f"{path} is a directory; name a file to write.")
     if not _is_stream(Path(path)):
@@ -92,8 +92,8 @@ def writing_directory(
     """Yield an empty directory that becomes `path` when the block ends without an error.
 
     The directory is built beside its destination and moved there by a rename. `check_replaceable`
-    raises an error if the directory that it is given must not be replaced. It is called before the
-    work, and again before and after the old directory is moved out of the way.
+    raises an error if a directory must not be replaced. It is called before the block, and again
+    before and after the old directory is moved away.
     """
     final = Path(os.path.realpath(path))
     check_replaceable(final)
@@ -114,7 +114,7 @@ def writing_directory(
 
 
 def _put_in_place(partial: Path, final: Path, check_replaceable: Callable[[Path], None]) -> None:
-    """Move a finished directory to its destination; of two at once, one comes last and wins."""
+    """Move a finished directory to its destination; of two at once, the last one wins."""
     retire = False
     while True:
         check_replaceable(final)
@@ -154,8 +154,8 @@ def _put_in_place(partial: Path, final: Path, check_replaceable: Callable[[Path]
 def _exchange(first: Path, second: Path) -> bool:
     """Swap two directories in one step, so that neither name is ever missing.
 
-    Linux can do that. Returns False where the system or the file system can't, and where there is
-    nothing to swap with.
+    Returns False if the system (all but Linux) or the file system can't, or if one of them does not
+    exist.
     """
     try:
         swap = ctypes.CDLL(None, use_errno=True).renameat2
@@ -166,10 +166,10 @@ def _exchange(first: Path, second: Path) -> bool:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path is to be written to as it is, and not to be replaced."""
+    """Return whether a path is a pipe or device, to be written to rather than replaced."""
     if path.exists() and not path.is_file():
         return True
-    # /dev/stdout is such a path even where it is redirected to a regular file.
+    # /dev/stdout is one even if it is redirected to a regular file.
     return path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm")
 
 
@@ -190,15 +190,15 @@ def _flush_to_disk(path: Path) -> None:
 
 
 _ABOUT_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-_LONGEST = 200  # bytes of a name; file systems end at 255, and the owner has to be added
-_CLOCK_ERROR = 2.0  # seconds by which the time of a file and that of a process may differ
+_LONGEST = 200  # bytes of a name; file systems allow 255, and host and process are added
+_CLOCK_ERROR = 2.0  # seconds by which the times of files and processes may differ
 
 
 @contextmanager
 def temporary_directory(name: str) -> Iterator[Path]:
-    """Yield an empty directory among the system's temporary files, which is removed at the end.
+    """Yield an empty temporary directory, which is removed at the end.
 
-    Directories of this name that killed processes left there are removed first.
+    Directories of this name that killed processes left behind are removed first.
     """
     place = Path(tempfile.gettempdir(), name)
     remove_abandoned(place)
@@ -209,21 +209,21 @@ def temporary_directory(name: str) -> Iterator[Path]:
             with claimed(directory):
                 yield directory
         finally:
-            # Windows can't remove a file that is mapped.
+            # Windows can't remove a memory-mapped file.
             shutil.rmtree(directory, ignore_errors=os.name == "nt")
 
 
 def temporary_name(final: Path) -> Path:
-    """Return a new hidden name beside `final` that tells which process uses it."""
+    """Return a new hidden name beside `final`, with the number of this process."""
     return final.with_name(f"{_stem(final)}{os.getpid()}-{secrets.token_hex(4)}")
 
 
 @contextmanager
 def claimed(path: Path) -> Iterator[None]:
-    """Lock a temporary file or directory in the block, as a sign that a living process uses it.
+    """Lock a temporary file or directory in the block, to show that a process uses it.
 
-    The system drops the lock when the process ends, in whatever way. Where it has no such locks,
-    the process number in the name has to do.
+    The system releases the lock however the process ends. On systems without locks, only the
+    process number in the name shows it.
     """
     with _lock(path):
         yield
@@ -231,7 +231,7 @@ def claimed(path: Path) -> Iterator[None]:
 
 @contextmanager
 def naming(given: Path, temporary: Path) -> Iterator[None]:
-    """Make errors about a temporary name, or about no file at all, name the path of the user."""
+    """Make errors about a temporary file, or without a file, name the path the user gave."""
     try:
         yield
     except OSError as error:
@@ -244,7 +244,7 @@ def naming(given: Path, temporary: Path) -> Iterator[None]:
 def remove_abandoned(final: Path) -> None:
     """Remove what killed processes of this machine left beside `final`."""
     for entry, owner in _temporaries(final):
-        with suppress(OSError):  # of another user, or removed by another process meanwhile
+        with suppress(OSError):  # it belongs to another user, or was removed meanwhile
             if _is_used(entry, owner):
                 continue
             if entry.is_dir() and not entry.is_symlink():
@@ -262,12 +262,12 @@ def remove_directory(path: Path) -> None:
 
 
 def is_being_written(final: Path) -> bool:
-    """Return whether a process is about to put something new in the place of `final`."""
+    """Return whether a process is about to replace `final`."""
     return any(True for _ in _temporaries(final))
 
 
 def _temporaries(final: Path) -> Iterator[tuple[Path, int]]:
-    """Yield the temporary names beside `final`, and the processes that made them."""
+    """Yield the temporary paths beside `final`, and the numbers of the processes that made them."""
     pattern = re.compile(rf"{re.escape(_stem(final))}(\d+)-[0-9a-f]{{8}}")
     try:
         entries = list(final.parent.iterdir())
@@ -287,7 +287,7 @@ def _stem(final: Path) -> str:
 
 
 def _is_used(path: Path, owner: int) -> bool:
-    """Return whether the process that made a temporary name is still at work on it."""
+    """Return whether the process that made a temporary path still uses it."""
     import psutil
 
     with _lock(path) as free:
@@ -297,7 +297,7 @@ def _is_used(path: Path, owner: int) -> bool:
         born = psutil.Process(owner).create_time()
     except psutil.Error:
         return False
-    # A process that is younger than the file has been given the number of one that is gone.
+    # A process younger than the file is another one that was given the same number.
     return bool(born < path.stat().st_mtime + _CLOCK_ERROR)
 
 
@@ -340,8 +340,8 @@ def read_lines(file: Path) -> Iterator[tuple[int, str]]:
 def file_states(paths: Iterable[str | os.PathLike[str]]) -> list[list[Any]]:
     """Return the name, size and modification time of every file that `paths` name.
 
-    A path is a file, a directory (searched recursively) or a pattern. A path that doesn't exist has
-    no state; reading it later reports the error.
+    A path is a file, a directory (searched recursively) or a pattern. A path that doesn't exist is
+    skipped; reading it later raises the error.
     """
     given = [
         Path(name)
@@ -355,13 +355,13 @@ def file_states(paths: Iterable[str | os.PathLike[str]]) -> list[list[Any]]:
 
 # More than one letter before the colon: C:// is a drive.
 _URL = re.compile(r"([a-z][a-z0-9+.-]+::)*[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-# After :// a user, with a password or not; elsewhere a user with a password.
+# After :// a user, with or without a password; elsewhere a user with a password.
 _USER = re.compile(r"((?<=://)[^/?#\s]*|[^\s/:@]+:[^\s/:@]+)@")
 _QUERY = re.compile(r"(https?://[^\s?#]*\?)[^\s)\"']+", re.IGNORECASE)
 
 
 def is_url(item: object) -> bool:
-    """Return whether `item` is a string that names something by a URL, such as ``s3://…``.
+    """Return whether `item` is a URL, such as ``s3://…``.
 
     >>> is_url("s3://bucket/wiki.parquet"), is_url("wiki.parquet"), is_url("c://wiki.parquet")
     (True, False, False)
@@ -370,7 +370,7 @@ def is_url(item: object) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """Return text in which no URL has a user, a password or a query, which may be signed.
+    """Remove users, passwords and queries (which may be signatures) from all URLs in a text.
 
     >>> without_secrets("ftp://me:secret@host/file and https://host/file?token=secret are missing")
     'ftp://…@host/file and https://host/file?… are missing'
@@ -379,10 +379,10 @@ def without_secrets(text: str) -> str:
 
 
 def release(array: NDArray[Any]) -> None:
-    """Give back the memory of a mapped array, or of a part of one; the file is read when needed.
+    """Release the memory of a memory-mapped array or of a part of one; it is read again on use.
 
     Otherwise pages that were read stay in this process's memory until the system runs short of it.
-    Does nothing for arrays that are not mapped, or that may have been changed.
+    Does nothing for arrays that are not mapped, or that are not read-only.
     """
     import numpy as np
 

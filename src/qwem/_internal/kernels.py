@@ -29,9 +29,9 @@ _LOGGER = logging.getLogger(__name__)
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return Numba's decorator of the same name.
 
-    With `cache`, compiled code is kept on disk: beside the source, or in the user's cache. Where
-    neither can be written, where the disk is full, or where what was kept is damaged, the function
-    is compiled again, which takes a few seconds.
+    With `cache`, compiled code is kept on disk, beside the source or in the user's cache. If
+    neither can be written, the disk is full, or the kept code is damaged, the function is compiled
+    again, which takes a few seconds.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -58,7 +58,7 @@ class _Forgiving:
         return getattr(self._cache, name)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return compiled code, or None where there is none that can be used."""
+        """Return compiled code, or None if there is none that can be used."""
         try:
             loaded = self._cache.load_overload(signature, context)
         except Exception as error:
@@ -95,7 +95,7 @@ def _say_not_kept(reason: str) -> None:
 
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""The step between successive states."""
+"""The step between successive states of SplitMix64."""
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 
@@ -108,7 +108,7 @@ def mix(x: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
-# The compiler may reorder and fuse sums, which it does the same way in every run; no more.
+# The compiler may only reorder and fuse sums, which it does the same way in every run.
 _SUMS = {"reassoc", "contract", "nsz"}
 
 _f = np.float32
@@ -126,7 +126,7 @@ _L2, _L1, _L0 = _f(0.33318122), _f(-0.49999445), _f(0.99999997)
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
 def exp_of_negative(x: Any) -> Any:
-    """Return e^x for x ≤ 0, to 1e-7 of its value."""
+    """Return e^x for x ≤ 0, with a relative error of 1e-7."""
     x = max(x, _LOWEST)
     power = np.floor(x * _LOG2_E + _HALF)
     r = x - power * _LOG_2_HIGH - power * _LOG_2_LOW
@@ -137,7 +137,7 @@ def exp_of_negative(x: Any) -> Any:
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
 def log_of_one_plus(t: Any) -> Any:
-    """Return log(1 + t) for 0 ≤ t ≤ 1, to 2e-7."""
+    """Return log(1 + t) for 0 ≤ t ≤ 1, with an error of 2e-7."""
     high = (((_L8 * t + _L7) * t + _L6) * t + _L5) * t + _L4
     return ((((high * t + _L3) * t + _L2) * t + _L1) * t + _L0) * t
 
@@ -170,7 +170,7 @@ LANES = 32
 """How many columns of the dense block are multiplied at once, in vector registers."""
 
 _CACHED_ENTRIES = 1 << 20
-"""Entries of the dense block that are read while all rows pass: 4 MB, which fit a shared cache."""
+"""Entries of the dense block that are used in one pass over all rows: 4 MB, to fit the cache."""
 
 
 def multiply(matrix: sparse.csr_array[Any], vectors: NDArray[Any]) -> NDArray[Any]:
@@ -193,8 +193,8 @@ def _add_entries(
 ) -> Any:  # fmt: skip
     """Add Σ data[k] · block[indices[k], first : first + LANES], over k, to that part of out[row].
 
-    The sum stays in vector registers, which the compiler does not manage by itself; `block` and
-    `out` are C-contiguous.
+    The sum stays in vector registers, which the compiler does not achieve by itself. `block` and
+    `out` must be C-contiguous.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -245,9 +245,9 @@ def _add_entries(
 def multiply_rows(indptr: Array, indices: Array, data: Array, block: Array, out: Array) -> None:
     """Add some rows of a sparse matrix times `block` to `out`; `indptr` belongs to the rows.
 
-    Columns, which must be sorted in each row, are taken a range at a time: what a range needs of
-    `block` stays in the cache while all the rows pass. Bytes read from it decide the time: `LANES`
-    numbers of `block` per stored entry, for as many multiplications.
+    Columns, which must be sorted in each row, are processed one range at a time, so that the rows
+    of `block` for this range stay in the cache during a pass over all rows. Reading from the cache
+    is what takes time: `LANES` numbers of `block` per stored entry, for as many multiplications.
     """
     columns = block.shape[1]
     whole = columns - columns % LANES

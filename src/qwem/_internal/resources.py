@@ -33,7 +33,8 @@ _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 def threads(count: int | None) -> Iterator[None]:
     """Use at most `count` threads in the block; None changes nothing.
 
-    By default there are as many as this process has cores. Results are the same for any number.
+    The default is one thread per core that this process may use. Results are the same for any
+    number.
 
     >>> import qwem
     >>> with qwem.threads(2):
@@ -52,10 +53,10 @@ def threads(count: int | None) -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """Return how many threads to use: as `threads` says, or one per core of this process.
+    """Return how many threads to use: the number set by `threads`, or one per core.
 
-    Each thread has buffers and files of its own, so no more than four per core are started (32 on
-    small machines), with a warning.
+    Each thread has buffers and files of its own, so at most four per core are used, or 32 on small
+    machines. A larger number is lowered with a warning.
     """
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
@@ -77,7 +78,7 @@ def _say_too_many(threads: int, cores: int, most: int) -> None:
 
 @contextmanager
 def blas_threads(count: int | None = None) -> Iterator[None]:
-    """Limit the threads of matrix products in the block, by default to those of `threads`."""
+    """Limit the threads of matrix products in the block, by default to `thread_count`."""
     if count is None and _THREADS.get() is None:
         yield
         return
@@ -88,7 +89,7 @@ def blas_threads(count: int | None = None) -> Iterator[None]:
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that new work may take, within the limits that are set for it."""
+    """Return the bytes of memory that are free, within the limits of process and container."""
     import psutil
 
     available: int = min(psutil.virtual_memory().available, _left_to_process())
@@ -101,7 +102,7 @@ def available_memory() -> int:
 
 
 def _left_to_process() -> int:
-    """Return how many bytes this process may still ask for (``ulimit -v``)."""
+    """Return how many bytes this process may still allocate (``ulimit -v``)."""
     if sys.platform == "win32":
         return sys.maxsize
     import resource
@@ -129,7 +130,7 @@ def require_disk(needed: int, directory: Path, what: str, remedy: str) -> None:
     free = shutil.disk_usage(directory).free
     if needed > free:
         raise DiskLimitError(
-            f"{what} would need {needed / 1e9:.1f} GB more of disk in {directory} and "
+            f"{what} would need {needed / 1e9:.1f} GB more disk space in {directory} and "
             f"{free / 1e9:.1f} GB are free; {remedy}."
         )
 
@@ -141,7 +142,7 @@ def require_temporary_disk(needed: int, what: str) -> None:
 
 
 def return_freed_memory() -> None:
-    """Give memory that was freed back to the system, where the C library keeps it (glibc)."""
+    """Return freed memory to the system, if the C library keeps it (glibc)."""
     import ctypes
 
     with suppress(OSError, AttributeError, TypeError):  # Windows and others have no such call
@@ -180,11 +181,11 @@ class Progress(Protocol):
 def progress(description: str, total: float | None = None, unit: str = "it") -> Progress:
     """Return a progress bar on a terminal or in a notebook, and a silent one elsewhere.
 
-    tqdm's own switch is the user's: with TQDM_DISABLE=1 in the environment there are no bars.
+    The user can switch bars off with TQDM_DISABLE=1 in the environment.
     """
     if _in_notebook():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # without ipywidgets the bar is text, which will do
+            warnings.simplefilter("ignore")  # without ipywidgets the bar is plain text
             from tqdm.auto import tqdm
         shown = {}
     else:
@@ -204,15 +205,15 @@ def progress(description: str, total: float | None = None, unit: str = "it") -> 
 
 
 def announce(sentence: str) -> None:
-    """Write a sentence on standard error where progress bars are shown."""
+    """Write a sentence to standard error, if progress bars are shown."""
     if _in_notebook() or sys.stderr.isatty():
-        from tqdm import tqdm  # which does not tear a bar
+        from tqdm import tqdm  # its `write` does not break a bar
 
         tqdm.write(sentence, file=sys.stderr)
 
 
 def _in_notebook() -> bool:
-    """Return whether this runs in a kernel of Jupyter."""
+    """Return whether this process is a Jupyter kernel."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and "IPKernelApp" in getattr(shell, "config", {})
 

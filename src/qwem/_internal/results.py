@@ -22,7 +22,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~&])")
 
 
 class Markup(str):
-    """A cell that is HTML already and is not escaped."""
+    """A cell that is already HTML, and is not escaped."""
 
     __slots__ = ()
 
@@ -62,7 +62,7 @@ def html_table(
     Parameters
     ----------
     header
-        The names of the columns; a table without names has an empty header.
+        The names of the columns; may be empty.
     rows
         The cells of each row.
     style
@@ -112,12 +112,12 @@ def _escaped(cell: str) -> str:
 
 
 _UNSAFE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters except line breaks and tabs, line and paragraph separators, characters that
-turn the direction of writing, and halves of surrogate pairs."""
+"""Control characters except line feeds and tabs, line and paragraph separators, characters that
+change the direction of writing, and halves of surrogate pairs."""
 
 
 def printable(text: str, encoding: str | None) -> str:
-    r"""Return `text` with everything that is unsafe or can't be encoded as ``\u`` and a number.
+    r"""Escape, as ``\u`` and a number, characters that are unsafe or can't be encoded.
 
     Valid JSON stays valid and means the same.
 
@@ -155,7 +155,7 @@ def _version() -> str:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """What people see of a result: a heading and the rows of a table."""
+    """A result as it is shown: a heading and the rows of a table."""
 
     heading: str
     rows: list[dict[str, Any]]
@@ -183,7 +183,7 @@ class ShownTable:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What made a result: the settings, the seed, the size of the sample, and the version."""
+    """How a result was made: the settings, the seed, the size of the sample, and the version."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
@@ -193,16 +193,16 @@ class Provenance:
 
 
 class Plain:
-    """Base of frozen dataclasses that JSON can hold: their fields, and some of their properties.
+    """Base of frozen dataclasses whose fields, and some properties, can be written as JSON.
 
-    Fields that stay in memory, such as large arrays, are declared with ``repr=False``.
+    Fields with ``repr=False``, such as large arrays, are left out.
     """
 
     derived: ClassVar[tuple[str, ...]] = ()
-    """The properties that `to_dict` has beside the fields."""
+    """The properties that `to_dict` includes."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; numbers that are not finite are None."""
+        """Return plain data for JSON; numbers that are not finite are None."""
         names = [each.name for each in fields(self) if each.repr]  # type: ignore[arg-type]
         return {
             name: as_plain(getattr(self, name)) for name in (*names, *getattr(self, "derived", ()))
@@ -211,7 +211,7 @@ class Plain:
 
 @dataclass(frozen=True, eq=False)
 class Result(Plain, ABC):
-    """Base of results that are a table; a subclass is a frozen dataclass that names its `rows`.
+    """Base of results that are tables; a subclass is a frozen dataclass that defines `rows`.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -228,18 +228,18 @@ class Result(Plain, ABC):
 
     chart: ClassVar[Chart] = ""
     provenance: Provenance | None = field(default=None, kw_only=True, repr=False, compare=False)
-    """What made the result, where it was recorded."""
+    """How the result was made, if recorded."""
 
     @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the table, each as a value for each column."""
+        """Return the rows of the table, each as a mapping from columns to values."""
 
     def heading(self) -> str:
-        """Return what `to_text` says above the table; by default nothing."""
+        """Return the text above the table; by default none."""
         return ""
 
     def shown(self) -> ShownTable:
-        """Return what people see: by default the heading and all rows."""
+        """Return the table that is shown: by default the heading and all rows."""
         return ShownTable(self.heading(), self.rows(), self.chart)
 
     def to_text(self) -> str:
@@ -255,12 +255,12 @@ class Result(Plain, ABC):
         return self.shown().to_html()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold, with `provenance` where it was recorded."""
+        """Return plain data for JSON, with `provenance` if recorded."""
         made = {} if self.provenance is None else {"provenance": as_plain(self.provenance)}
         return {**super().to_dict(), **made}
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas data frame, where pandas is installed."""
+        """Return the table as a pandas data frame; needs pandas."""
         return require("pandas", "all").DataFrame(self.rows())
 
     def _repr_html_(self) -> str:
@@ -269,12 +269,12 @@ class Result(Plain, ABC):
 
 
 def as_cell(value: Any) -> str:
-    """Return a value as the text of a cell: numbers to three digits, nothing for NaN and None.
+    """Return a value as the text of a cell: floats to three digits, empty for NaN and None.
 
     >>> [as_cell(value) for value in ("king", 1234, 0.12345, None, math.nan)]
     ['king', '1,234', '0.123', '', '']
     """
-    if hasattr(value, "item"):  # a number of NumPy's
+    if hasattr(value, "item"):  # a NumPy scalar
         value = value.item()
     if value is None or value != value:
         return ""
@@ -286,7 +286,7 @@ def as_cell(value: Any) -> str:
 
 
 def as_plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: arrays and tuples as lists, dataclasses as objects.
+    """Convert a value to plain data for JSON: arrays and tuples to lists, dataclasses to objects.
 
     A number that is not finite is None, since JSON has no NaN.
     """

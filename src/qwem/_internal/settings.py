@@ -1,4 +1,4 @@
-"""Settings, each written once: a field that knows its help, its values, its stage and its flag."""
+"""Settings as fields of a dataclass; each field has its help, values, stage and flag."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 Stage = Literal["", "read", "count", "target", "factorize", "polish"]
-"""A stage of a fit; ``""`` is for settings that concern them all."""
+"""A stage of a fit; ``""`` is for settings of all stages."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Number:
-    """Real numbers, of at least `least`."""
+    """Real numbers, not below `least`."""
 
     least: float | None = None
 
@@ -60,7 +60,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """Values that are written as `convert` reads them, and checked by whoever uses them."""
+    """Values parsed by `convert`; they are not checked here."""
 
     convert: Callable[[str], Any] = str
     form: str = "text"
@@ -73,13 +73,13 @@ class Text:
         return True
 
     def read(self, text: str) -> Any:
-        """Return what `convert` does."""
+        """Return the converted text."""
         return self.convert(text)
 
 
 @dataclass(frozen=True)
 class Switch:
-    """On or off; in Python also what `also` accepts."""
+    """True or False; in Python also other values that `also` accepts."""
 
     also: Callable[[Any], bool] | None = None
     form: str = "True or False"
@@ -88,17 +88,17 @@ class Switch:
         return self.form
 
     def accepts(self, value: Any) -> bool:
-        """Return whether `value` is a bool, or what is accepted beside."""
+        """Return whether `value` is a bool, or accepted by `also`."""
         return isinstance(value, bool) or (self.also is not None and self.also(value))
 
     def read(self, text: str) -> bool:
-        """Return nothing: a switch has no value on the command line."""
+        """Raise `ValueError`: a switch takes no value on the command line."""
         raise ValueError
 
 
 @dataclass(frozen=True)
 class Auto:
-    """What ``"auto"`` stands for, in words, and the rule for it where there is one here."""
+    """The meaning of ``"auto"`` in words, and its rule; None if another stage resolves it."""
 
     meaning: str
     rule: Callable[..., Any] | None = None
@@ -106,7 +106,7 @@ class Auto:
 
 
 Values: TypeAlias = Whole | Number | Text | Switch | tuple[str, ...]
-"""What a setting takes; a tuple has the names to choose from."""
+"""The values that a setting takes; a tuple lists the allowed names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,16 +117,16 @@ class Option:
     """What it does. The command line shows the first sentence."""
     takes: Values
     metavar: str | None = None
-    """How the command line calls the value."""
+    """The name of the value in the help of the command line."""
     words: Mapping[str, Any] = field(default_factory=dict)
-    """Values beside these, by the words for them on the command line."""
+    """Further values, by their words on the command line."""
     auto: Auto | None = None
     means: str = ""
-    """What the default stands for, where its value does not say so."""
+    """The meaning of the default, if its value does not show it."""
     stage: Stage = ""
 
     def read(self, text: str) -> Any:
-        """Return the value that is written on the command line, or raise `ValueError`."""
+        """Parse a value from the command line, or raise `ValueError`."""
         if text in self.words:
             return self.words[text]
         try:
@@ -140,13 +140,13 @@ class Option:
         raise ValueError(f"takes {self._expected(str, list(self.words))}, not {text!r}")
 
     def check(self, name: str, value: Any) -> None:
-        """Raise `SettingError` unless the value is one of those there are."""
+        """Raise `SettingError` unless the value is allowed."""
         if not self._accepts(value) and not any(_same(value, word) for word in self.words.values()):
             expected = self._expected(repr, list(self.words.values()))
             raise SettingError(f"`{name}` must be {expected}, not {value!r}.")
 
     def write(self, value: Any) -> str:
-        """Return a value as the command line writes it."""
+        """Return a value as it is written on the command line."""
         for word, meaning in self.words.items():
             if _same(value, meaning):
                 return word
@@ -188,10 +188,10 @@ def setting(
 
 @dataclass(frozen=True, kw_only=True)
 class BaseSettings:
-    """A dataclass of settings, made by `setting`; they are checked when it is made."""
+    """Base of dataclasses whose fields are made by `setting`; values are checked on creation."""
 
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {}
-    """What other programs call these settings."""
+    """Names that other programs have for these settings."""
 
     def __post_init__(self) -> None:
         for name, option in self.options().items():
@@ -199,7 +199,7 @@ class BaseSettings:
 
     @classmethod
     def options(cls, *stages: Stage) -> dict[str, Option]:
-        """Return what is known of each setting, or of those of some stages."""
+        """Return the option of each setting, or of the settings of some stages."""
         return {
             each.name: each.metadata["option"]
             for each in fields(cls)
@@ -219,7 +219,7 @@ class BaseSettings:
 
     @classmethod
     def check_names(cls, names: Iterable[str]) -> None:
-        """Raise `SettingError` for the first name that is not a setting, with the nearest one."""
+        """Raise `SettingError` for the first name that is not a setting, and suggest one."""
         known = list(cls.options())
         for name in names:
             if name in ("threads", "workers", "thread"):
@@ -231,7 +231,7 @@ class BaseSettings:
 
     @classmethod
     def closest_name(cls, name: str) -> str | None:
-        """Return the setting that another name stands for, or the one with the nearest spelling."""
+        """Return the setting that another program calls so, or the one nearest in spelling."""
         if name in cls.OTHER_NAMES:
             return cls.OTHER_NAMES[name]
         close = difflib.get_close_matches(name, list(cls.options()), n=1)
@@ -239,10 +239,10 @@ class BaseSettings:
 
 
 def require_whole(name: str, value: Any, *, least: int, most: int | None = None) -> None:
-    """Raise unless `value` is a whole number of at least `least`, and at most `most`."""
+    """Raise `SettingError` unless `value` is a whole number from `least` to `most`."""
     Option(help="", takes=Whole(least, most)).check(name, value)
 
 
 def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Raise unless `value` is one of `choices`."""
+    """Raise `SettingError` unless `value` is one of `choices`."""
     Option(help="", takes=choices).check(name, value)
