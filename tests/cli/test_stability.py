@@ -45,7 +45,7 @@ def test_neighbours_and_their_stability(stable: str, capsys: Capture) -> None:
     *lines, first, second = capsys.readouterr().out.splitlines()
     assert lines == loaded.neighbours("wa", 3).lines()
     assert first.startswith("± is the standard error of a pair chosen beforehand.")
-    assert second == "these documents, and are less near in others."
+    assert second == "these documents; in others they are less near."
     without = json_of(capsys, "similar", f"{stable}/model", "wa", "-n", "3")
     assert [each["word"] for each in without["wa"]] == [
         each["word"] for each in found["wa"]["neighbours"]

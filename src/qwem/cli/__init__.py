@@ -44,14 +44,14 @@ GROUPS: dict[str, dict[str, Command]] = {
 """The commands by what one wants to do."""
 
 INPUT_AT_FAULT = 2
-"""The exit status."""
+"""Exit status for bad input."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0, 2 for bad input, or 128 plus a signal."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)  # some libraries set levels of their own
-    # Errors say what becomes of a cluster; Dask logs each step, and tracebacks of lost connections.
+    # Dask logs each step, and tracebacks of lost connections; our errors say what matters.
     handler.addFilter(lambda record: not record.name.startswith(("distributed", "tornado")))
     logging.basicConfig(format="qwem: %(message)s", level=logging.WARNING, handlers=[handler])
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the whole command line, or of what these arguments need of it."""
+    """Return the parser of the whole command line, or of the part that these arguments need."""
     complete = arguments is None or any(item.startswith("--completion") for item in arguments)
     parser = Parser(
         prog="qwem",
@@ -124,7 +124,7 @@ _REMEDIES = {
 
 
 class Stopped(KeyboardInterrupt):
-    """The end of a process that was told to stop by a signal other than Ctrl-C."""
+    """Raised when a signal other than Ctrl-C asks the process to stop."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -136,7 +136,7 @@ def run_command(
 ) -> int:
     """Run a command and return its exit status: 0, 2 for bad input, or 128 plus a signal.
 
-    Errors name the settings that are `known` options as the command line does.
+    Errors show settings that are `known` options in the spelling of the command line.
     """
     before = {number: signal.signal(number, _stop) for number in _signals()}
     try:
@@ -147,7 +147,7 @@ def run_command(
     except KeyboardInterrupt:
         return _say("interrupted.", 128 + signal.SIGINT)
     except BrokenPipeError:
-        _discard_output()  # whoever read it has gone
+        _discard_output()  # the reader of the pipe has ended
     except QwemError as error:
         return _say(in_options(str(error), known()), INPUT_AT_FAULT)
     except ModuleNotFoundError as error:
@@ -180,7 +180,7 @@ def run_command(
 
 
 def in_options(message: str, known: Collection[str]) -> str:
-    """Return an error message in which the settings between backquotes are `known` options.
+    """Rewrite settings in backquotes as options of the command line, if they are `known`.
 
     >>> message = "lower `vocab_size`, or pass `vocab_size=None`; see `Corpus`."
     >>> in_options(message, ["vocab_size"])
@@ -205,7 +205,7 @@ def in_options(message: str, known: Collection[str]) -> str:
 
 
 def _signals() -> list[int]:
-    """Return the signals to treat as Ctrl-C, as far as this system and thread can.
+    """Return the signals to treat as Ctrl-C, if this system and thread can handle them.
 
     A signal that is ignored, as SIGHUP is after nohup, stays ignored.
     """
@@ -229,7 +229,7 @@ def _explained(error: OSError) -> str:
 
 
 def _discard_output() -> None:
-    """Keep Python from complaining at exit about output that could not be written."""
+    """Keep Python from reporting at exit that output could not be written."""
     try:
         sys.stdout.flush()
     except OSError:

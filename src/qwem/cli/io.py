@@ -1,4 +1,4 @@
-"""What commands read and print: text, counts, vectors, clusters; tables, JSON, figures."""
+"""Inputs and outputs of commands: text, counts, vectors, clusters; tables, JSON, figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def source_of(inputs: list[str]) -> Any:
-    """Load the inputs: one encoded corpus, one set of counts, or else paths of text."""
+    """Load one encoded corpus or one set of counts; return other inputs as paths of text."""
     from qwem._internal.artefact import kind_of
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
@@ -42,7 +42,7 @@ def source_of(inputs: list[str]) -> Any:
 
 
 def text_of(inputs: list[str], purpose: str) -> Any:
-    """Load the inputs, which must have documents: one encoded corpus, or else paths of text."""
+    """Load inputs that must have documents: one encoded corpus, or else paths of text."""
     from qwem.cooccurrence import Cooccurrence
 
     source = source_of(inputs)
@@ -54,14 +54,14 @@ def text_of(inputs: list[str], purpose: str) -> Any:
 def text_paths(inputs: list[str]) -> list[str | Path]:
     """Return the paths and URLs of text; - is standard input."""
     if "" in inputs:
-        raise SettingError("One of the inputs is an empty name; give a file or directory.")
+        raise SettingError("One of the inputs has an empty name; give a file or directory.")
     return [
         item if is_url(item) else Path("/dev/stdin" if item == "-" else item) for item in inputs
     ]
 
 
 def column_of(inputs: list[str], column: str, options: argparse.Namespace) -> list[Any]:
-    """Return the value that each document has in a column of the files."""
+    """Return each document's value in a column of the files."""
     from qwem.corpus import read_columns
 
     how = passed(options, ["encoding", "query"])
@@ -71,7 +71,7 @@ def column_of(inputs: list[str], column: str, options: argparse.Namespace) -> li
 def groups_of(
     inputs: list[str], column: str | None, options: argparse.Namespace
 ) -> list[Any] | None:
-    """Return the label of each document in a column of the files; without one it is a group."""
+    """Return each document's label in a column; one without a label is a group by itself."""
     if column is None:
         return None
     labels = column_of(inputs, column, options)
@@ -79,7 +79,7 @@ def groups_of(
 
 
 def load_embedding(options: argparse.Namespace) -> Embedding:
-    """Return the embedding that the command line asks for."""
+    """Return the embedding of MODEL, with --dim dimensions."""
     return load_vectors(options.model, options.dim)
 
 
@@ -102,7 +102,7 @@ def load_vectors(path: str, dim: int | None = None) -> Embedding:
 
 
 def load_stability(options: argparse.Namespace) -> Stability | None:
-    """Return the model with its replicates, if MODEL has any and all dimensions are asked for."""
+    """Return the model with its replicates, or None if it has none or --dim is given."""
     from qwem._internal.artefact import kind_of
     from qwem.comparison import Stability
 
@@ -112,7 +112,7 @@ def load_stability(options: argparse.Namespace) -> Stability | None:
 
 
 def load_spectrum(options: argparse.Namespace) -> Spectrum | Embedding:
-    """Return the spectrum of a model, or vectors that have none."""
+    """Return the spectrum of a model, or the vectors of anything else."""
     from qwem._internal.artefact import kind_of
     from qwem.model import Model
 
@@ -123,7 +123,7 @@ def load_spectrum(options: argparse.Namespace) -> Spectrum | Embedding:
 
 
 class Workplace(NamedTuple):
-    """A cluster, the text, and where shards of it are kept."""
+    """A cluster, the text, and the directory of its shards."""
 
     client: Any
     paths: list[str | Path]
@@ -131,13 +131,13 @@ class Workplace(NamedTuple):
 
 
 def wants_cluster(options: argparse.Namespace) -> bool:
-    """Return whether a cluster was asked for."""
+    """Return whether the options name a cluster."""
     return options.cluster is not None or options.local_cluster is not None
 
 
 @contextmanager
 def on_cluster(options: argparse.Namespace) -> Iterator[Workplace]:
-    """Yield the cluster, with shards beside the output, which are removed if all goes well."""
+    """Yield the cluster, with shards beside the output; they are removed on success."""
     from qwem._internal.artefact import kind_of
     from qwem.cluster import connected, remove_results
 
@@ -161,9 +161,9 @@ _FORMATS = (".png", ".pdf", ".svg")
 def emit(
     options: argparse.Namespace, report: dict[str, Any], shown: str | Sequence[Sequence[str]]
 ) -> None:
-    """Print `report` as JSON if the options say so, and otherwise a text or the rows of a table.
+    """Print `report` as JSON with --json, and otherwise `shown`: text or rows of a table.
 
-    Where the output itself goes to standard output, this goes to standard error.
+    If the command's output goes to standard output, this goes to standard error.
     """
     if options.json:
         text = json.dumps(report, ensure_ascii=False) + "\n"
@@ -177,7 +177,7 @@ def emit(
 def emit_result(
     options: argparse.Namespace, result: Result, shown: ShownTable | None = None, **beside: Any
 ) -> None:
-    """Print a result: what people see of it, or as JSON all of it, that, and what is `beside`."""
+    """Print a result as a table, or as JSON with what is shown and the fields `beside`."""
     text = result.to_text() if shown is None else shown.to_text()
     if getattr(options, "methods", None) and hasattr(result, "methods"):
         beside["methods"] = result.methods()
@@ -186,7 +186,7 @@ def emit_result(
 
 
 def plain(result: Result, shown: ShownTable | None = None) -> dict[str, Any]:
-    """Return a result for JSON, with what people see of it, for `qwem report --results`."""
+    """Return a result for JSON, with its table as shown, for `qwem report --results`."""
     return {**result.to_dict(), "shown": as_plain(result.shown() if shown is None else shown)}
 
 
@@ -244,16 +244,16 @@ def cost_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def check_figure(options: argparse.Namespace, *replicates: object) -> None:
-    """Raise before the work if the figure that is asked for can't be drawn or written.
+    """Raise an error before the work if the requested figure can't be drawn or written.
 
-    One that shows intervals needs `replicates` that are not None.
+    A figure of intervals needs `replicates` that are not None.
     """
     if options.figure is None:
         return
     if None in replicates:
         raise SettingError(
             "--figure draws intervals over documents, which need a model with replicates; make one "
-            "by qwem fit --folds."
+            "with qwem fit --folds."
         )
     from qwem._internal import require
     from qwem._internal.files import require_writable_file
@@ -268,7 +268,7 @@ def check_figure(options: argparse.Namespace, *replicates: object) -> None:
 
 
 def draw(options: argparse.Namespace, result: Any, *arguments: str) -> None:
-    """Draw a result by its method `plot`, if a figure is asked for."""
+    """Write the figure of a result, if --figure is given."""
     if options.figure is not None:
         from qwem._internal.figures import write_figure
 
@@ -276,11 +276,11 @@ def draw(options: argparse.Namespace, result: Any, *arguments: str) -> None:
 
 
 def words_to_try(embedding: Embedding, count: int = 7) -> list[str]:
-    """Return words of the text that have clear neighbours, from frequent ones to rarer ones.
+    """Return words of the text that have clear neighbours, from frequent to rarer ones.
 
-    The most frequent words are passed over, since they have none. In each range of frequencies one
-    word is taken: not the one with the nearest neighbours, which would be a number or a month, but
-    the one at nine tenths, and none that is close to one taken before.
+    The most frequent words are skipped, since they have none. One word is taken from each range of
+    frequencies: not the one with the nearest neighbours, which would be a number or a month, but
+    the one at the ninetieth percentile. Neighbours of earlier choices are excluded.
     """
     size = min(len(embedding), 2000)
     words = embedding.index_to_key[min(size // 20, 100) : size] or embedding.index_to_key

@@ -74,9 +74,9 @@ FOLDS = {
 def fit(options: argparse.Namespace) -> None:
     """Learn word embeddings from text.
 
-    The defaults give the best vectors that are known for the text; --preset paper is the paper's
-    model, and --no-polish the pure closed form. With --folds the result has replicates, and
-    similar, axis, weat, report and explore say how much results depend on the documents.
+    The defaults give the best vectors that we know how to make from the text; --preset paper is the
+    paper's model, and --no-polish the pure closed form. With --folds the result has replicates, and
+    similar, axis, weat, report and explore show how much results depend on the documents.
 
         qwem fit wiki.parquet -o model
         qwem fit speeches/ -o model --documents file --dim 100
@@ -126,11 +126,11 @@ def fit(options: argparse.Namespace) -> None:
 
 
 def _fit_folds(options: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
-    """Fit a model with replicates, save it, and return what is said about the replicates."""
+    """Fit a model with replicates and save it; return it, and facts about the replicates."""
     from qwem.comparison import stability
 
     if options.keep_counts or wants_cluster(options):
-        raise SettingError("Replicates need the text here; leave out --keep-counts and clusters.")
+        raise SettingError("--folds works on one machine; leave out --keep-counts and clusters.")
     found = stability(
         text_of(options.inputs, "to deal into folds"),
         preset=options.preset,
@@ -147,7 +147,7 @@ def _fit_on_cluster(options: argparse.Namespace) -> Model:
 
     if options.keep_counts:
         raise SettingError(
-            "A model that is fitted on a cluster does not keep its counts; leave out --keep-counts."
+            "A model fitted on a cluster can't keep its counts; leave out --keep-counts."
         )
     settings = Settings.of(options.preset, **passed_settings(options))
     with on_cluster(options) as there:
@@ -159,14 +159,14 @@ def _fit_on_cluster(options: argparse.Namespace) -> Model:
     inputs=argument(
         "INPUT", "text to add (- is standard input), one encoded corpus, or saved counts", "*"
     ),
-    remove=Option(str, "text to take away, or its counts", "INPUT", nargs="+"),
+    remove=Option(str, "text to remove, or its counts", "INPUT", nargs="+"),
     output=output("MODEL", "directory to write (default: the model itself)", required=False),
     topn=topn("words that changed most"),
     **setting_options("read", names=("documents", "text_column", "encoding", "errors")),
     threads=THREADS,
 )
 def update(options: argparse.Namespace) -> None:
-    """Add text to a model, or take some away, without another fit.
+    """Add text to a model, or remove some, without another fit.
 
     The model must have been fitted with --keep-counts. The features, words and neighbours that
     changed most are printed.
@@ -209,8 +209,8 @@ def update(options: argparse.Namespace) -> None:
 def count(options: argparse.Namespace) -> None:
     """Count how often words occur together, or add up saved counts.
 
-    The inputs are text files, encoded corpora, or saved counts. Saved counts are added, with
-    their vocabularies aligned where they differ.
+    The inputs are text files, encoded corpora, or saved counts. Saved counts are added, and may
+    have different vocabularies.
 
         qwem count wiki.parquet -o counts
         qwem count january february -o both
@@ -222,7 +222,7 @@ def count(options: argparse.Namespace) -> None:
     report: dict[str, Any] = {}
     rows: list[tuple[str, str]] = []
     if options.output is None and options.corpus is None:
-        raise SettingError("There is nothing to write; name the counts by -o, or a --corpus.")
+        raise SettingError("There is nothing to write; name the counts with -o, or a --corpus.")
     for path, kind in ((options.output, "cooccurrence"), (options.corpus, "corpus")):
         if path is not None:
             require_replaceable(path, kind)
@@ -256,7 +256,7 @@ def _encode(
     report: dict[str, Any],
     rows: list[tuple[str, str]],
 ) -> None:
-    """Write the text as an encoded corpus, which is then the input."""
+    """Write the text as an encoded corpus, and make that the input."""
     from qwem._internal.artefact import kind_of
     from qwem.model.fitting import read
 
@@ -335,8 +335,8 @@ TARGET_TRAINED = ("dim", "negatives", "shrinkage", "coupling")
     output=output("DIRECTORY"),
     preset=Option(
         tuple(PRESETS),
-        "target to train towards: that of the paper (default), all of the paper's settings "
-        "with those of reading (paper), or that of qwem fit (practical)",
+        "what to train towards: the paper's target (default), the same with the paper's settings "
+        "of reading too (paper), or the target of qwem fit (practical)",
     ),
     analogies=Option(str, "record accuracy on a file of analogies, or on google", "FILE"),
     **setting_options("", defaults=PAPER_MODEL),
@@ -357,7 +357,7 @@ def train(options: argparse.Namespace) -> None:
 
     training = TrainingSettings(**passed(options, TrainingSettings.options()))
     source, changes = source_of(options.inputs), passed_settings(options)
-    # word2vec's reweighting has its own use for the threshold of subsampling.
+    # word2vec's reweighting uses the threshold of subsampling too.
     own = {"subsample"} if training.reweighting == "word2vec" else set()
     reject_fixed_settings(source, [name for name in changes if name not in own])
     questions = None if options.analogies is None else read_analogies(options.analogies)

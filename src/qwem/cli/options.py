@@ -1,4 +1,4 @@
-"""Commands and their options: declared here or made of settings, parsed, completed in shells."""
+"""Commands and their options: declaration, options made from settings, parsing, completion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CHOICE = re.compile(r"argument (?P<name>\S+): invalid choice: '(?P<value>.*)' \
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser that answers a wrong option with the one that was probably meant."""
+    """Parser that suggests the right option for a wrong one."""
 
     def error(self, message: str) -> NoReturn:
         """End with one sentence and status 2."""
@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}{rest}\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments, and refuse those that are not known here and now."""
+        """Parse arguments, and refuse unknown ones at once."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self._refuse(unknown)
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"there is no option {option}" + (f"; did you mean {meant}?" if meant else ""))
 
     def _option_like(self, name: str) -> str | None:
-        """Return the option that another name stands for, or the one with the nearest spelling."""
+        """Return the option that another program calls so, or the one nearest in spelling."""
         from qwem.model import Settings
 
         strings = [string for action in self._actions for string in action.option_strings]
@@ -111,7 +111,7 @@ complete -o default -F _qwem qwem
 
 
 def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """Return a script that completes the commands of `parser`; zsh reads bash's."""
+    """Return a script that completes the commands of `parser`; zsh uses the one of bash."""
     commands = _commands(parser)
     if shell == "fish":
         lines = [f"complete -c qwem -n __fish_use_subcommand -xa '{' '.join(commands)}'"]
@@ -130,7 +130,7 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def option_names(parser: argparse.ArgumentParser) -> set[str]:
-    """Return the names of all options of all subcommands, as settings have them."""
+    """Return the names of all options of all subcommands, in the spelling of settings."""
     options = {option for each in _commands(parser).values() for option in each}
     return {option[2:].replace("-", "_") for option in options if option.startswith("--")}
 
@@ -174,29 +174,29 @@ GROUPS = {
 class Option(NamedTuple):
     """Option or argument of a command.
 
-    It has no default, as a rule: the function that it is passed to has one.
+    Most have no default here, but in the function that they are passed to.
     """
 
     takes: Callable[[str], Any] | settings.Values | type[bool]
-    """What converts the value, which values there are, or `bool` for a switch."""
+    """The function that converts the value, the allowed values, or `bool` for a switch."""
     help: str
     metavar: str | tuple[str, ...] | None = None
     several: bool = False
     """Whether there may be more than one value."""
     flags: tuple[str, ...] = ()
-    """By default the name with two dashes; an argument without dashes has its metavar here."""
+    """By default the name with two dashes; for a positional argument, its metavar."""
     nargs: str | int | None = None
     required: bool = False
     default: Any = None
 
 
 class Command(NamedTuple):
-    """Command: what runs it, and its options."""
+    """A command: its function and its options."""
 
     run: Run
     options: Mapping[str, Option]
     groups: Mapping[str, Mapping[str, Option]]
-    """More options, in groups that have titles."""
+    """More options, by the title of their group."""
 
     def documentation(self) -> tuple[str, str, str]:
         """Return the summary, the paragraphs and the examples of the function's docstring."""
@@ -217,9 +217,9 @@ class Command(NamedTuple):
 def command(
     *groups: Stage | tuple[str, Mapping[str, Option]], **options: Option
 ) -> Callable[[Run], Command]:
-    """Make a command of a function that has these options.
+    """Make a command from a function, with these options.
 
-    A group of more options is the settings of a stage, or has its title here.
+    A group of options is the name of a stage, for its settings, or a title with options.
     """
     titled = dict(
         (GROUPS[group], setting_options(group)) if isinstance(group, str) else group
@@ -231,7 +231,7 @@ def command(
 
 
 def short_usage(parser: argparse.ArgumentParser) -> str:
-    """Return how a command is called, with the arguments and options that it needs."""
+    """Return the usage line of a command: its arguments and required options."""
     several = {"*": "[{0} …]", "+": "{0} …"}
     needed = [
         several.get(str(action.nargs), "{0}").format(action.metavar)
@@ -246,12 +246,12 @@ def short_usage(parser: argparse.ArgumentParser) -> str:
 
 
 def argument(metavar: str, about: str, nargs: str | None = None) -> Option:
-    """Return an argument that has no dashes."""
+    """Return a positional argument."""
     return Option(str, about, metavar, flags=(metavar,), nargs=nargs)
 
 
 def add_options(group: argparse._ActionsContainer, options: Mapping[str, Option]) -> None:
-    """Add options to a parser or to a group of it, by the names of their settings."""
+    """Add options to a parser or to one of its groups."""
     for name, option in options.items():
         more: dict[str, Any] = {"help": option.help.replace("%", "%%"), "default": option.default}
         if option.takes is bool or isinstance(option.takes, Switch):
@@ -274,7 +274,7 @@ def add_options(group: argparse._ActionsContainer, options: Mapping[str, Option]
 
 
 def _reader(takes: Any) -> Callable[[str], Any]:
-    """Return what converts a value, and says what it takes if it can't."""
+    """Return a function that converts a value; its error says which values are allowed."""
     if isinstance(takes, Whole | Number | Text):
         takes = settings.Option(help="", takes=takes).read
     if isinstance(takes, type):
@@ -290,7 +290,7 @@ def _reader(takes: Any) -> Callable[[str], Any]:
 
 
 def passed(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Return the options that were given on the command line, and no others."""
+    """Return those of the named options that were given on the command line."""
     known = Settings.options()
     may_be_none = {name for name in known if None in known[name].words.values()}
     return {
@@ -302,7 +302,7 @@ def passed(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
 
 
 def passed_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings that were given on the command line, and no others."""
+    """Return the settings that were given on the command line."""
     return passed(options, Settings.options())
 
 
@@ -312,9 +312,9 @@ def setting_options(
     names: Iterable[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> dict[str, Option]:
-    """Return the settings of some stages, or those of these names, as options.
+    """Return the settings of some stages, or with some names, as options.
 
-    The help shows the default, or the one of `defaults`, and the paper's.
+    The help shows the default, unless `defaults` has another, and the paper's value.
     """
     values = {each.name: each.default for each in fields(of)} | dict(defaults or {})
     made = {}
@@ -368,7 +368,7 @@ PRESET = Option(
 THREADS = Option(Whole(1, MOST_THREADS), "number of threads (default: all cores)", "N")
 METHODS = Option(bool, "add a paragraph on methods for a paper, with references (default: no)")
 GROUP_COLUMN = Option(
-    str, "keep documents with the same value of this column, such as author, together", "NAME"
+    str, "keep documents together that have the same value in this column, such as author", "NAME"
 )
 CLUSTER = {
     "cluster": Option(
@@ -377,7 +377,7 @@ CLUSTER = {
     "local_cluster": Option(Whole(1, 1_000), "work in N processes on this machine", "N"),
 }
 REPEATS = Whole(0, 1_000_000)
-"""Numbers of random draws, permutations and replicates that can be waited for."""
+"""Allowed numbers of random draws and permutations."""
 
 
 def output(metavar: str, about: str = "directory to write", **more: Any) -> Option:
@@ -389,4 +389,4 @@ def output(metavar: str, about: str = "directory to write", **more: Any) -> Opti
 
 def figure(what: str) -> Option:
     """Return the option --figure."""
-    return Option(str, f"draw {what} to this file, as PNG, PDF or SVG by its ending", "FILE")
+    return Option(str, f"draw {what} to this file: .png, .pdf or .svg", "FILE")

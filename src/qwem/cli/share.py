@@ -32,7 +32,7 @@ SOURCES = {
     "trace": Option(str, "training run (qwem train) to lay over the first model's theory", "RUN"),
     "text": Option(str, "the first model's text, for sentences with a word", "F", several=True),
     "corpus": Option(
-        str, "the encoded corpus that was counted, for a model that was fitted to counts", "CORPUS"
+        str, "the encoded corpus that was counted, for a model fitted to counts", "CORPUS"
     ),
     "init_scale": Option(
         Number(), "size σ of the random start of the replayed training (default: 1e-6)", "S"
@@ -129,10 +129,9 @@ FORMATS = (
 EXPORT = {
     "format": Option(
         FORMATS,
-        "default: by the name's ending, .npz, .npy, .safetensors, .parquet, .tsv, .csv or .bin "
-        "(word2vec-binary), and "
-        "otherwise word2vec's text; qwem is an embedding without its model, and hub is for "
-        "model2vec and sentence-transformers",
+        "default: by the file's extension, .npz, .npy, .safetensors, .parquet, .tsv, .csv or .bin "
+        "(word2vec-binary), otherwise word2vec's text; qwem is an embedding without its model, and "
+        "hub is for model2vec and sentence-transformers",
     ),
     "dtype": Option(
         ("float32", "float16", "int8"),
@@ -191,7 +190,7 @@ def export(options: argparse.Namespace) -> None:
 
 
 def _write_hub(options: argparse.Namespace) -> Embedding:
-    """Write the directory and return its embedding; only a model knows its tokenizer."""
+    """Write the directory and return its embedding; only a model records its tokenizer."""
     from qwem._internal.artefact import kind_of
     from qwem.embedding import write_hub
     from qwem.model import Model
@@ -214,7 +213,7 @@ def _pruned(embedding: Embedding, options: argparse.Namespace) -> Embedding:
     paths=argument("PATH", "a directory that qwem saved, or a file of vectors or results", "+")
 )
 def info(options: argparse.Namespace) -> None:
-    """Say what a saved result is, how it was made, and whether its files are intact.
+    """Show what a saved result is, how it was made, and whether its files are intact.
 
     qwem info model
     """
@@ -233,7 +232,7 @@ def info(options: argparse.Namespace) -> None:
 
 
 def _described(path: str) -> dict[str, Any]:
-    """Return the facts about an artefact, a file of vectors, or results as JSON."""
+    """Return facts about an artefact, a file of vectors, or a result as JSON."""
     from qwem._internal.artefact import kind_of, opened
     from qwem.embedding import read_vectors
 
@@ -256,7 +255,7 @@ def _described(path: str) -> dict[str, Any]:
 
 
 def _made(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return what an artefact says about how it was made, settings one by one."""
+    """Return what an artefact records of how it was made, with each setting as a fact."""
     facts: dict[str, Any] = {}
     for name, value in metadata.items():
         if name in ("kind", "qwem", "files", "digest"):

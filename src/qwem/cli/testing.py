@@ -79,12 +79,12 @@ CONCEPT = {
     concepts=Option(
         str,
         "test whether each concept is one direction: a file with two words per line, separated by "
-        "a tab, or of analogy questions (or google or msr), each category of which is a concept",
+        "a tab, or a file of analogy questions (or google or msr), with a concept per category",
         "F",
     ),
     shapes=Option(
         str,
-        "test whether words lie as their positions say: months, weekdays, numbers, years, cities, "
+        "test whether words lie in a known shape: months, weekdays, numbers, years, cities, "
         "countries, family, living, artefacts, or KIND:FILE with a word and its position per line "
         "(KIND is cycle, line, plane, sphere, tree or attributes)",
         "S",
@@ -147,7 +147,7 @@ def _test_concepts(options: argparse.Namespace) -> None:
     for task in tasks:
         try:
             tests[task.name] = concept_test(embedding, task, **passed(options, CONCEPT))
-        except DataError as error:  # too few known pairs, which stops the others only if alone
+        except DataError as error:  # too few known pairs; the other concepts are still tested
             if len(tasks) == 1:
                 raise
             refused[task.name] = str(error)
@@ -225,7 +225,7 @@ WEAT = {
         "what is tested for (default: greater for --targets, two-sided for --words)",
     ),
     "draws": Option(
-        REPEATS, "number of random splits, where all splits are too many (default: 9999)", "N"
+        REPEATS, "number of random splits, if there are too many to try all (default: 9999)", "N"
     ),
     "seed": Option(Whole(), "seed of the random splits (default: 0)", "N"),
 }
@@ -249,9 +249,9 @@ def weat(options: argparse.Namespace) -> None:
     """Test whether words are associated with one attribute rather than another.
 
     With two lists of --targets this is the word embedding association test (WEAT). With --words it
-    is the single-category test, for each word. Lists of words are separated by commas, or in a file
-    of one word per line: @FILE. For a model with replicates (qwem fit --folds) the statistic has
-    its standard error and 95 % interval over documents beside the p-value over words.
+    is the single-category test, for each word. Lists of words are separated by commas, or come from
+    a file with one word per line: @FILE. For a model with replicates (qwem fit --folds) the
+    statistic has a standard error and 95 % interval over documents, and a p-value over words.
 
         qwem weat model --targets rose,lily wasp,flea --attributes love,peace hatred,war
     """
@@ -280,7 +280,7 @@ COMPARING = {
     ),
     "alignment": Option(
         ("compass", "procrustes"),
-        "one set of contexts for all texts (default), or separate fits that are rotated",
+        "one set of contexts for all texts (default), or separate fits aligned by rotation",
     ),
 }
 SHOWN_DIMS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
@@ -299,7 +299,7 @@ VECTOR_FILES = (".bin", ".npz", ".npy", ".safetensors", ".vec", ".kv")
     ),
     group_column=GROUP_COLUMN,
     strata=Option(
-        str, "compare documents with the same value of this column, such as topic, only", "COLUMN"
+        str, "compare only documents with the same value in this column, such as topic", "COLUMN"
     ),
     methods=METHODS,
     path=Option(word_list, "words to place on an axis in each text", "WORDS"),
@@ -309,10 +309,10 @@ VECTOR_FILES = (".bin", ".npz", ".npy", ".safetensors", ".vec", ".kv")
 def compare(options: argparse.Namespace) -> None:
     """List the words that texts use differently, or compare the features of two models.
 
-    Each text is a file, a directory or an encoded corpus; give them in the order of time, if they
-    have one. Or --by divides one text by a column of its table. Differences are listed between the
-    first and the last, the largest sure ones first. With --path the command shows where words lie
-    on an axis instead, in one text after another. Two models may differ in origin and dimension;
+    Each text is a file, a directory or an encoded corpus; if they have an order in time, give them
+    in it. Or --by divides one text by a column of its table. Differences are listed between the
+    first and the last text, sure differences first, by size. With --path the command shows where
+    words lie on an axis in each text instead. Two models may differ in origin and dimension;
     --dim D compares their first D features.
 
         qwem compare speeches-1990 speeches-2020
@@ -375,7 +375,7 @@ def compare(options: argparse.Namespace) -> None:
 def _labels(
     name: str, column: str | None, inputs: list[str], options: argparse.Namespace
 ) -> list[Any] | None:
-    """Return the value of a column for each document; documents without one are a stratum."""
+    """Return each document's value of a column; documents without a value are one stratum."""
     if name == "groups" or column is None:
         return groups_of(inputs, column, options)
     return [str(value) for value in column_of(inputs, column, options)]
@@ -452,7 +452,7 @@ REGRESSION = {
     covariates=Option(str, "columns to regress on", "COLUMN", nargs="+", required=True),
     clusters=Option(
         str,
-        "column that groups dependent documents, such as speaker (default: each is by itself)",
+        "column that groups dependent documents, such as speaker (default: none)",
         "COLUMN",
     ),
     table=Option(
@@ -469,7 +469,7 @@ def regression(options: argparse.Namespace) -> None:
 
     Covariates are columns of the Parquet, JSON or CSV files that the text is read from, or of
     --table. Numbers enter as they are, and text as categories. Lists of words are separated by
-    commas, or in a file of one word per line: @FILE.
+    commas, or come from a file with one word per line: @FILE.
 
         qwem regression debates.parquet --words immigration --covariates party year
     """
@@ -480,7 +480,9 @@ def regression(options: argparse.Namespace) -> None:
     check_figure(options)
     source = text_of(options.inputs, "to compare")
     if isinstance(source, Corpus) and options.table is None:
-        raise SettingError("An encoded corpus has no columns; name the files with them by --table.")
+        raise SettingError(
+            "An encoded corpus has no columns; name files that have them by --table."
+        )
     names = [*options.covariates, *([options.clusters] if options.clusters else [])]
     columns = read_columns(options.table or source, names, **passed(options, ["encoding", "query"]))
     changes: dict[str, Any] = {
