@@ -1,6 +1,6 @@
 """Counts whose pairs stay on a cluster: no process ever holds more than a block of rows.
 
-What is left here are vectors, with one number for each word.
+The process that runs the fit holds only vectors with one number per word.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class SavedRows(NamedTuple):
-    """Rows of counts: the sum of what was saved at some paths, whole counts or just these rows."""
+    """Rows of counts: the sum over files that have these rows or whole counts."""
 
     first: int
     last: int
@@ -61,11 +61,11 @@ def gather_counts(
     client
         A `dask.distributed.Client`.
     directory
-        Where the rows are kept meanwhile, which every worker can reach.
+        Where the rows are kept meanwhile; every worker must reach it.
     words
         The words, and about how often each occurs.
     saved
-        All rows of the counts, where every worker can reach them.
+        All rows of the counts; every worker must reach their files.
     """
     slots, sources = saved_sources(saved[0].paths)
     weights = sum_of_weights(slots)
@@ -84,12 +84,12 @@ def gather_counts(
 
 
 def even_runs(client: Any, words: Vocabulary, window: int) -> list[tuple[int, int]]:
-    """Cut the rows of counts into a run for each thread, by what is expected of their words."""
+    """Cut the rows of counts into one run per thread, by the expected number of their pairs."""
     return block_runs(expected_row_pairs(words.counts, 2 * window), thread_total(client))
 
 
 def block_runs(work: NDArray[Any], count: int) -> list[tuple[int, int]]:
-    """Cut rows into at most `count` runs of about equal work, between blocks that are polished.
+    """Cut rows into at most `count` runs of about equal work, at the bounds of polishing blocks.
 
     >>> block_runs(np.ones(300), 2)
     [(0, 128), (128, 300)]
@@ -103,7 +103,7 @@ def block_runs(work: NDArray[Any], count: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """What this process has of a matrix of pair counts: sums, and how many pairs were seen."""
+    """Sums of a matrix of pair counts, and how many different pairs it has."""
 
     row_sums: NDArray[np.uint64]
     column_sums: NDArray[np.uint64]
@@ -122,23 +122,23 @@ class PairSums:
 
 @dataclass(frozen=True, eq=False)
 class ClusterCounts:
-    """Counts whose pairs are rows on workers; here are words and sums.
+    """Counts whose pairs are rows on workers; this process has words and sums.
 
-    That is all that the plan of a target, the loss and the description of a model depend on. Their
-    attributes have the names that `qwem.Cooccurrence` has for them.
+    Nothing else is needed for the plan of a target, the loss and the description of a model. The
+    attributes have the same names as in `qwem.Cooccurrence`.
     """
 
     vocabulary: Vocabulary
     slots: tuple[Slot, ...]
     sources: tuple[dict[str, Any], ...]
     sums: NDArray[np.uint64] = field(repr=False)
-    """How many pairs each word is in, for each of its contexts."""
+    """The number of pairs of each word, for each kind of context."""
     lengths: NDArray[np.int64] = field(repr=False)
-    """How many different words each word met, for each of its contexts."""
+    """The number of different words that each word occurs with, for each kind of context."""
     seen: NDArray[np.int64] = field(repr=False)
-    """How many different words each word met."""
+    """The number of different words that each word occurs with."""
     rows: RowBlocks = field(repr=False)
-    """The rows of counts as CSR: ``symmetric``, and by its number each kind of context."""
+    """The rows of counts as CSR: ``symmetric``, and each kind of context by its number."""
 
     @property
     def symmetric(self) -> PairSums:
@@ -160,12 +160,12 @@ class ClusterCounts:
 
     @property
     def pair_sums(self) -> NDArray[np.uint64]:
-        """How many pairs each word is in."""
+        """The number of pairs of each word."""
         return self.sums.sum(axis=1, dtype=np.uint64)
 
     @property
     def contexts_per_word(self) -> int:
-        """How many contexts each word gives."""
+        """The number of kinds of context."""
         return self.sums.shape[1]
 
     @property
@@ -175,16 +175,16 @@ class ClusterCounts:
 
     @property
     def weights(self) -> tuple[int, ...] | None:
-        """The weight of a pair by its distance; None where unknown."""
+        """The weight of a pair by its distance; None if unknown."""
         return sum_of_weights(self.slots)
 
     @property
     def window(self) -> int | None:
-        """How far a window reaches to either side; None where unknown."""
+        """How far a window reaches to either side; None if unknown."""
         return None if self.weights is None else len(self.weights)
 
     def target(self, plan: TargetPlan) -> Target:
-        """Return the target of a plan, whose entries workers make of their rows."""
+        """Return the target of a plan; workers compute the entries from their rows."""
         rows = self.rows.extended(
             partial(_enter, formula=plan.formula, dtype=plan.dtype, dense=plan.dense),
             {"left": plan.expected[0], "right": plan.expected[1]},
@@ -193,7 +193,7 @@ class ClusterCounts:
 
     @property
     def stepper(self) -> ClusterStepper:
-        """What takes the steps of polishing on the workers."""
+        """Takes the steps of polishing on the workers."""
         return ClusterStepper(self.rows, self.lengths.sum(axis=1), self.slots)
 
 
@@ -213,7 +213,7 @@ class RowMatrix(LinearOperator):  # type: ignore[misc]
 
 
 def _multiply(block: Block, sent: Arrays) -> Arrays:
-    """Return the rows of a block times the vectors that were sent."""
+    """Multiply the rows of a block by the vectors that were sent."""
     vectors = np.array(sent["vectors"])
     if "dense" in block.arrays:
         entries = block.arrays["dense"]
@@ -228,10 +228,10 @@ def _multiply(block: Block, sent: Arrays) -> Arrays:
 
 
 class ClusterStepper:
-    """Steps that workers take; a `qwem.polish.sweep.Stepper`.
+    """A `qwem.polish.sweep.Stepper` whose steps are taken by workers.
 
-    `rows` are those of `ClusterCounts`, and `lengths` is how many pairs of each word were seen in
-    all contexts of the `slots`.
+    `rows` are those of `ClusterCounts`. `lengths` is the number of different pairs of each word,
+    over all contexts of the `slots`.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @njit(nogil=True, cache=True)
 def _compare(text, first, first_end, second, second_end):
-    """Return a number below, equal to or above 0 as the first of two spellings comes first."""
+    """Compare two spellings: below 0 if the first comes first, 0 if they are equal."""
     for i in range(min(first_end - first, second_end - second)):
         difference = np.int64(text[first + i]) - np.int64(text[second + i])
         if difference != 0:
@@ -32,12 +32,11 @@ def add_sorted(
     places: NDArray[np.int64],
     sums: NDArray[np.int64],
 ) -> int:
-    """Add up sorted lists of words, and return how many different words they have.
+    """Merge sorted lists of words, add their counts, and return the number of different words.
 
-    Word w is ``text[ends[w - 1]:ends[w]]``, and list k has the words from ``lists[k]`` up to
-    ``lists[k + 1]``, which are different and in the order of their bytes. The different words go to
-    `places`, as the number that each has in one of the lists, in order, and the sums of their
-    counts to `sums`.
+    Word w is ``text[ends[w - 1]:ends[w]]``. List k has the words from ``lists[k]`` up to
+    ``lists[k + 1]``, all different and sorted by bytes. For each different word, in order, one of
+    its numbers w is written to `places` and the sum of its counts to `sums`.
     """
     heads = lists[:-1].copy()
     found = 0

@@ -1,4 +1,4 @@
-"""Rows of a matrix in files that workers map, and blocks of vectors that go to them and back."""
+"""Blocks of rows of a matrix in files that workers memory-map, and calls on all blocks."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _FIRST, _SENT = "first", "sent"
 
 
 class Block(NamedTuple):
-    """Some rows of a matrix: where they stand in it, and their arrays."""
+    """Contiguous rows of a matrix: their range, and their arrays."""
 
     rows: slice
     arrays: Arrays
 
     def csr(self, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return where the rows of a sparse matrix begin, their columns and their values."""
+        """Return `indptr`, `indices` and `data` of the rows of a sparse matrix."""
         indptr, indices, data = (self.arrays[f"{name}.{array}"] for array in _CSR)
         return np.array(indptr), indices, data
 
@@ -46,7 +46,7 @@ class Block(NamedTuple):
 class RowBlocks:
     """Blocks of rows in files, one for each thread of a cluster.
 
-    A worker that is lost loses nothing: another one opens the files.
+    If a worker is lost, another one opens the same files.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class RowBlocks:
         sent: Arrays,
         done: Callable[[slice], object] = lambda _: None,
     ) -> Iterator[tuple[slice, Arrays]]:
-        """Yield the rows of every block, and what `work` makes of it and of the arrays `sent`.
+        """Call `work` with every block and the arrays `sent`; yield the rows and the result.
 
-        The arrays are written once and mapped by the workers, and so are their answers by this
-        process. `done` is called with the rows of each block that is finished.
+        The arrays are written once and memory-mapped by the workers; their results are
+        memory-mapped by this process. `done` is called with the rows of each finished block.
         """
         place = self._new_folder("call")
         try:
@@ -78,13 +78,13 @@ class RowBlocks:
             shutil.rmtree(place, ignore_errors=True)
 
     def extended(self, work: Callable[[Block, Arrays], Arrays], sent: Arrays) -> RowBlocks:
-        """Return the same blocks with what `work` makes of each as more of its arrays."""
+        """Return the same blocks with further arrays, which `work` returns for each."""
         more = self._new_folder("more")
         self._answer(work, sent, more, lambda _: None)
         return RowBlocks(self._client, self._folder, self.runs, [*self._folders, more])
 
     def arrays(self, name: str) -> Iterator[NDArray[Any]]:
-        """Yield the array of this name of every block, mapped by this process."""
+        """Yield the array of this name of every block, memory-mapped by this process."""
         for number in range(len(self.runs)):
             yield _read_all(self._places(number))[name]
 
@@ -128,18 +128,18 @@ def gather_rows(
     client
         A `dask.distributed.Client`.
     directory
-        Where to write, which every worker can reach.
+        Where to write; every worker must reach it.
     work
         Returns the arrays of a block: ``work(*task)``.
     tasks
-        The first row of each block, the row after its last, and what else the work needs.
+        The first row of each block, the row after its last, and further arguments of `work`.
     description
-        What is done, for people.
+        The name of the stage in progress bars and logs.
     """
     folder = Path(directory).absolute() / f"rows-{uuid.uuid4().hex[:20]}"
     folder.mkdir(parents=True)
     try:
-        # Known as ours from the start, so that `remove_results` removes what a killed run left.
+        # Marked as ours from the start, so that `remove_results` removes what a killed run left.
         write_metadata(folder, KIND, {"files": {}})
         place = folder / _FIRST
         calls = [(work, task, place / _block(number)) for number, task in enumerate(tasks)]
@@ -172,7 +172,7 @@ def _answer(
     output: Path,
 ) -> None:
     """Do the work of one block on a worker, and write the result to `output`."""
-    with blas_threads(1):  # as on one machine; and other threads of the worker have tasks too
+    with blas_threads(1):  # other threads of the worker have tasks of their own
         result = work(Block(slice(*run), _remembered(block)), _read(sent))
     write_arrays(output, result)
 
@@ -192,9 +192,9 @@ def _read(place: Path) -> Arrays:
 
 
 def write_arrays(place: Path, arrays: Arrays) -> None:
-    """Write arrays to a directory, which is there whole or not at all.
+    """Write arrays to a directory, which appears whole or not at all.
 
-    Another worker may do the same, if this one was given up too early.
+    Another worker may write the same directory, if this one was given up too early.
     """
     partial = place.with_name(f"{place.name}-{uuid.uuid4().hex}")
     partial.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Tasks on a cluster, a bounded number at a time; their results, each a file that is made once."""
+"""Tasks on a cluster, a bounded number at a time, and their results: files that are made once."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 
 PER_THREAD = 2
-"""Tasks in flight per thread of the cluster. Dask would take them all at once."""
+"""Tasks in flight per thread of the cluster. Without a limit Dask would take all at once."""
 LOOK_EVERY = 1.0
 """Delay in seconds before asking the scheduler which worker has each task."""
 LOOKS_WITHOUT_WORKERS = 600
-"""How often in a row the scheduler may answer that there are no workers."""
+"""How many times in a row the scheduler may report no workers."""
 
 
 def run_all(
@@ -50,9 +50,9 @@ def run_all(
 ) -> list[Any]:
     """Return ``work(*task)`` of every task, in their order.
 
-    The results travel to this process, so they should be small: paths, not arrays. If a worker is
-    lost, its tasks are done again, even those that it had finished. `done` is called with the
-    number of each task that has ended; its errors end the run.
+    The results are sent to this process, so they should be small: paths, not arrays. If a worker is
+    lost, its tasks are done again, even finished ones. `done` is called with the number of each
+    finished task; an error that it raises ends the run.
     """
     results: list[Any] = [None] * len(tasks)
 
@@ -81,14 +81,14 @@ def run_each(
 ) -> None:
     """Do ``work(*task)`` for every task, one task per thread, all at once.
 
-    A task goes to the same worker in every call, as long as that worker is there: what it has read
-    before is in its memory. Results should be files, since what `work` returns stays where it is.
-    `done` is called with the number of each task that has ended.
+    A task goes to the same worker in every call while that worker lives, because its files are in
+    that worker's memory. Results should be files: what `work` returns is not fetched. `done` is
+    called with the number of each finished task.
     """
     homes: dict[int, str] = {}
 
     def submit(number: int) -> Any:
-        home = homes.pop(number, None)  # the second time any worker will do
+        home = homes.pop(number, None)  # a second attempt may go to any worker
         return client.submit(
             work, *tasks[number], workers=home, allow_other_workers=bool(home), pure=False
         )
@@ -108,11 +108,11 @@ def _run(
     at_once: int,
     take: Callable[[int, Any], object],
 ) -> None:
-    """Do the tasks from 0 to `count`, so many at once.
+    """Run the tasks numbered below `count`, `at_once` of them at a time.
 
-    ``submit(number)`` returns the future of a task, and ``take(number, future)`` takes one that is
-    finished. A task is submitted again if `take` can't get its result in time, since its worker may
-    be lost, or if it has gone astray.
+    ``submit(number)`` returns the future of a task, and ``take(number, future)`` handles a finished
+    one. A task is submitted again if `take` can't get its result in time, since its worker may be
+    lost, or if no worker has it (see `_Strays`).
     """
     from distributed import wait
 
@@ -133,7 +133,7 @@ def _run(
             for future in ended:
                 if future.status == "error":
                     _raise_error(future)
-                if future.status != "finished":  # it was, but its worker was lost
+                if future.status != "finished":  # its worker was lost meanwhile
                     continue
                 try:
                     take(running[future], future)
@@ -147,9 +147,9 @@ def _run(
 
 
 class _Strays:
-    """Tasks that no worker has in two looks at the scheduler, although a worker is idle.
+    """Finds tasks that no worker has in two successive checks, although a worker is idle.
 
-    If all workers are lost at once, Dask waits for those that the tasks were to go to.
+    This happens if all workers are lost at once: Dask waits for those that were to do the tasks.
     """
 
     def __init__(self, client: Any) -> None:
@@ -164,8 +164,8 @@ class _Strays:
         if self._looks_without_workers > LOOKS_WITHOUT_WORKERS:
             raise ClusterError(
                 "The cluster has had no workers for "
-                f"{LOOK_EVERY * LOOKS_WITHOUT_WORKERS / 60:.0f} minutes; the results that are "
-                "finished are kept: run the same command again when there are some."
+                f"{LOOK_EVERY * LOOKS_WITHOUT_WORKERS / 60:.0f} minutes; finished results are "
+                "kept: run the same command again when there are workers."
             )
         before, self._suspects = self._suspects, set()
         if any(size > len(tasks.get(worker, ())) for worker, size in threads.items()):
@@ -181,8 +181,8 @@ def _raise_error(future: Any) -> None:
     error = future.exception()
     if isinstance(error, OSError):
         raise ClusterError(
-            f"A worker could not do its work: {error}; the results that are finished are kept: run "
-            "the same command again when that is mended."
+            f"A worker could not do its work: {error}; finished results are kept: run the same "
+            "command again when that is fixed."
         ) from error
     future.result()
 
@@ -197,14 +197,14 @@ def logging_time(description: str, tasks: int) -> Iterator[None]:
 
 
 def thread_total(client: Any) -> int:
-    """Return how many threads the cluster has, and 1 where it has just lost its last worker."""
+    """Return how many threads the cluster has, at least 1 (it may just have lost all workers)."""
     with cluster_errors(client):
         return max(1, sum(client.nthreads().values()))
 
 
 @contextmanager
 def cluster_errors(client: Any) -> Iterator[None]:
-    """Turn the loss of the scheduler, or of worker after worker, into a `ClusterError`."""
+    """Turn the loss of the scheduler, or of several workers by one task, into a `ClusterError`."""
     from distributed import CancelledError, KilledWorker
     from distributed.comm.core import CommClosedError
 
@@ -217,26 +217,26 @@ def cluster_errors(client: Any) -> Iterator[None]:
         raise
     except KilledWorker as error:
         raise ClusterError(
-            "One task ended every worker that did it; give the workers more memory, "
+            "One task killed every worker that tried it; give the workers more memory, "
             "or cut smaller shards."
         ) from error
     except (CancelledError, OSError) as error:  # CommClosedError and TimeoutError among them
         raise ClusterError(
-            f"The scheduler at {address} was lost; the results that are finished are kept: run the "
-            "same command again when there is a cluster."
+            f"The scheduler at {address} was lost; finished results are kept: run the same command "
+            "again when there is a cluster."
         ) from error
 
 
 FAN_IN = 8
 """How many results are added in one task."""
 PATIENCE = 10.0
-"""Seconds until a file must be visible on other machines."""
+"""Seconds within which a file must become visible on other machines."""
 _RESULT = re.compile("(shard|joined|words|pairs|phrases|vocabulary|counts|sum|rows)-[0-9a-f]{20}")
 _PROBE = re.compile(r"\.probe-[0-9a-f]{16}")
 
 
 def remove_results(directory: str | os.PathLike[str]) -> None:
-    """Remove what this room wrote to a directory, and the directory if that was all."""
+    """Remove the files of cluster runs from a directory, and the directory if it is then empty."""
     place = Path(directory)
     if not place.exists():
         return
@@ -260,16 +260,16 @@ def require_shared(client: Any, place: Path) -> None:
     finally:
         probe.unlink(missing_ok=True)
     if not all(seen):
-        with suppress(OSError):  # it has files already
+        with suppress(OSError):  # it has other files
             place.rmdir()
         raise ClusterError(
-            f"Workers don't see what is written to {place}, where they exchange files; choose a "
-            "directory that all machines of the cluster share, by the same name."
+            f"Workers don't see files written to {place}; choose a directory that all machines of "
+            "the cluster share under the same name."
         )
 
 
 def _sees(file: Path, patience: float) -> bool:
-    """Return whether a file is there; other machines' may take a moment to appear."""
+    """Return whether a file exists; files of other machines may take a moment to appear."""
     until = time.monotonic() + patience
     while not file.exists():
         if time.monotonic() > until:
@@ -285,9 +285,9 @@ def add_up(
     place: Path,
     name: str,
 ) -> Path:
-    """Return the sum of results, which are added in a tree.
+    """Add up results in a tree, and return the path of the sum.
 
-    ``add(some, output)`` writes the sum of some.
+    ``add(paths, output)`` writes the sum of some results.
     """
     while len(paths) > 1:
         groups = [paths[start:stop] for start, stop in groups_of(paths)]
@@ -300,16 +300,16 @@ def add_up(
 
 
 def groups_of(paths: Sequence[Path]) -> list[tuple[int, int]]:
-    """Return the runs of paths that are added together: at most `FAN_IN` each."""
+    """Return the ranges of paths that are added in one task: at most `FAN_IN` each."""
     cuts = even_cuts(0, len(paths), -(-len(paths) // FAN_IN)).tolist()
     return list(pairwise(cuts))
 
 
 def once(output: Path, work: Callable[[], object]) -> Path:
-    """Do the work unless its output is there already, and return the output's path.
+    """Do the work unless its output exists already, and return the output's path.
 
-    Outputs are written whole or not at all, under a name that says what they are made of. One that
-    was damaged since is made again.
+    Outputs are written whole or not at all, under a name that depends on their inputs. A damaged
+    output is made again.
     """
     if not output.exists():
         work()
@@ -329,7 +329,7 @@ def _is_whole(output: Path) -> bool:
 
 
 def key_of(*parts: Any) -> str:
-    """Return a name for what is made of these parts by this version."""
+    """Return a digest that names what this version makes from these parts."""
 
     def plain(part: Any) -> Any:
         if isinstance(part, Reading):

@@ -1,8 +1,8 @@
-"""Lists of words and their counts as sorted files, added up in bounded memory; phrases.
+"""Sorted lists of words and their counts in files, merged in bounded memory; phrases.
 
-A text of 10¹² words has some 10⁹ different ones. Lists are therefore Parquet files in the order of
-their words, merged a batch at a time, and of the whole list only words that may be chosen are ever
-in memory. An entry may also be two words with a line break between them, a pair that follows.
+A text of 10¹² words has some 10⁹ different ones. Lists are therefore Parquet files sorted by word
+and merged one batch at a time; only words that may enter the vocabulary are ever in memory. An
+entry may also be a pair of successive words, with a line break between them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WORDS_FILE = "words.parquet"
 BATCH = 1 << 16
 """Words of a list that are in memory at a time."""
 _HISTOGRAM = 1 << 16
-"""Counts from here on are not told apart when the size of a vocabulary is looked up."""
+"""Larger counts share one bin of the histogram from which the size of a vocabulary is found."""
 
 
 def save_words(path: Path, words: Sequence[str], counts: NDArray[Any]) -> None:
@@ -52,10 +52,10 @@ def save_words(path: Path, words: Sequence[str], counts: NDArray[Any]) -> None:
 
 
 def merge_words(paths: Sequence[Path], output: Path) -> None:
-    """Add up lists of words: one list with the sum of each word's counts.
+    """Merge lists of words into one, with the sum of each word's counts.
 
-    Of each list one batch is in memory. What all batches together are complete up to, the smallest
-    of their last words, is added up and written; then the batch that ended there is replaced.
+    One batch of each list is in memory. Up to the smallest of their last words all batches are
+    complete: these words are added up and written, and the batch that ends there is replaced.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -78,7 +78,7 @@ def merge_words(paths: Sequence[Path], output: Path) -> None:
 
 
 def _sum(tables: Sequence[Any]) -> Any:
-    """Return the sum of lists of words, which are in the order of their spelling."""
+    """Return the sum of sorted lists of words."""
     import pyarrow as pa
 
     from qwem.cluster._kernels import add_sorted
@@ -93,7 +93,7 @@ def _sum(tables: Sequence[Any]) -> Any:
 
 
 def words_of(path: Path, least: int) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the words that occur at least so often, in the order of their spelling."""
+    """Return the words that occur at least `least` times, sorted, and their counts."""
     import pyarrow.compute as pc
 
     words: list[str] = []
@@ -106,7 +106,7 @@ def words_of(path: Path, least: int) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def totals_of(path: Path) -> tuple[int, int]:
-    """Return how many words a list has, and how often they occur together."""
+    """Return how many words a list has, and the sum of their counts."""
     different = total = 0
     for batch in _batches(path, ["count"]):
         different += batch.num_rows
@@ -120,7 +120,7 @@ def choose_from(path: Path, reading: Reading) -> tuple[Vocabulary, int]:
     for batch in _batches(path, ["count"]):
         numbers = np.minimum(batch["count"].to_numpy(), _HISTOGRAM)
         by_count += np.bincount(numbers, minlength=_HISTOGRAM + 1)
-    as_often = by_count[::-1].cumsum()[::-1]  # how many words occur at least so often
+    as_often = by_count[::-1].cumsum()[::-1]  # the number of words with at least this count
     min_count = min_count_of(lambda least: int(as_often[min(least, _HISTOGRAM)]), reading)
     least = min_count
     if reading.vocab_size is not None:
@@ -148,7 +148,7 @@ def _batches(path: Path, columns: list[str] | None = None) -> Iterator[Any]:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[Callable[[Any], None]]:
-    """Yield what appends a table to the list at `path`, which is there when the block has ended."""
+    """Yield a function that appends a table to the list at `path`, written when the block ends."""
     import pyarrow.parquet as pq
 
     schema = _schema()
@@ -166,7 +166,7 @@ def _schema() -> Any:
 
 
 def _packed(words: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the contiguous UTF-8 of the words of an Arrow array, and where each ends."""
+    """Return the words of an Arrow array as contiguous UTF-8, and the end of each."""
     _, offsets, text = words.buffers()
     if not len(words):
         return np.empty(0, np.uint8), np.empty(0, np.int64)
@@ -177,16 +177,16 @@ def _packed(words: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 _BETWEEN = "\n"
-"""What stands between the words of a pair in a list: no word that can be saved has it."""
+"""Separates the words of a pair in a list; no word that can be saved contains it."""
 
 
 def learn_phrases(
     client: Any, texts: Sequence[Path], place: Path, passes: int
 ) -> tuple[Phrases, list[Path]]:
-    """Return the phrases of encoded shards, and where the shards are with their phrases joined.
+    """Return the phrases of encoded shards, and the paths of the shards with phrases joined.
 
-    The phrases are those of `Phrases.learn` on the whole text: every pass adds up how often words,
-    and words that follow each other, occur in the shards.
+    The phrases are those of `Phrases.learn` on the whole text: every pass adds up the counts of
+    words and of successive words over the shards.
     """
     phrases = Phrases.empty(passes)
     ranked: list[str] = []
@@ -211,7 +211,7 @@ def _saved(phrases: Phrases, place: Path) -> Path:
 
 
 def _list_pairs(text: Path, phrases: Path, place: Path, key: str) -> tuple[Path, Path]:
-    """List the words of a shard, with the phrases so far joined, and those that follow them."""
+    """List the words and the pairs of successive words of a shard, with phrases so far joined."""
     words, pairs = place / f"words-{key}", place / f"pairs-{key}"
 
     def work() -> None:
@@ -225,16 +225,16 @@ def _list_pairs(text: Path, phrases: Path, place: Path, key: str) -> tuple[Path,
         ]
         save_words(pairs, spelled, counts)
 
-    once(pairs, work)  # which is written last
+    once(pairs, work)  # pairs are written last
     return words, pairs
 
 
 def _statistics(
     words: Path, pairs: Path, ranked: Sequence[str], phrases: Phrases
 ) -> tuple[list[str], PairStatistics]:
-    """Return the words that may be joined, best first, and what is known of them.
+    """Return the words that may be joined, and the statistics of their pairs.
 
-    `ranked` are all of these in the order in which one machine numbers them.
+    `ranked` has all of them, in the order in which a single machine numbers them.
     """
     least = phrases.settings["min_count"]
     frequent, frequencies = words_of(words, least)

@@ -1,4 +1,4 @@
-"""Clients of a Dask cluster: one that runs already, or one on this machine."""
+"""Clients of a Dask cluster: one that is already running, or one started on this machine."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ PATIENCE = 30.0
 LOG_AFTER = 2.0
 """Delay in seconds before logging what we wait for."""
 SILENCE = 120.0
-"""Seconds after which a worker on this machine that gives no sign of life is given up."""
+"""Seconds without a sign of life after which a local worker is given up."""
 LOSSES = 10
 """How often a worker may be lost during the same task."""
 _GIVEN_UP_AFTER = "distributed.scheduler.worker-ttl"
 _LOCAL = {
     "distributed.scheduler.allowed-failures": LOSSES,
-    # Dask has workers give every small part of memory back, which also keeps glibc from learning
-    # how large arrays are: each array would be fresh memory. So glibc is left to itself.
+    # Dask makes workers return freed memory at once. That also keeps glibc from adapting to the
+    # size of arrays, so each array would be fresh memory. None leaves glibc to its own rule.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
-    # The error of a task reaches the caller, who says it once; workers would print a traceback.
+    # The caller reports the error of a task once; workers would print a traceback too.
     "distributed.worker.preload": [
         "import logging\n"
         "logging.getLogger('distributed.worker').setLevel(logging.CRITICAL)\n"
@@ -49,9 +49,9 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
     Parameters
     ----------
     address
-        That of a scheduler, such as ``tcp://host:8786``.
+        The address of a scheduler, such as ``tcp://host:8786``.
     workers
-        Instead of an address: how many processes to start on this machine, of one thread each.
+        Instead of an address: the number of processes to start on this machine, of one thread each.
     """
     if (address is None) == (workers is None):
         raise SettingError("Give either the address of a cluster or a number of local workers.")
@@ -85,7 +85,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
 
 
 def _started(distributed: Any, workers: int, scratch: Path) -> Any:
-    """Return a cluster of processes on this machine, whose own files lie in `scratch`."""
+    """Start a cluster of processes on this machine, with its own files in `scratch`."""
     try:
         return distributed.LocalCluster(
             n_workers=workers,
@@ -93,7 +93,7 @@ def _started(distributed: Any, workers: int, scratch: Path) -> Any:
             dashboard_address=":0",
             local_directory=str(scratch),
         )
-    except (RuntimeError, OSError) as error:  # a nanny whose worker ends while it starts
+    except (RuntimeError, OSError) as error:  # a worker ended while it started
         raise ClusterError(
             f"The {workers:,} workers could not be started ({one_line(str(error))}); start "
             "fewer, or run the same command again."

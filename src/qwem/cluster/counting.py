@@ -1,4 +1,4 @@
-"""Text files to counts or to a model on a cluster, with the bits of a single machine."""
+"""From text files to counts or a model on a cluster, with the same bits as on one machine."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 
 SHARD_BYTES = 1 << 28
-"""Bytes of a shard. A worker that is lost costs one."""
+"""Bytes of a shard. The loss of a worker costs the reading of one shard."""
 TASKS = 1
-"""Tasks per thread in which the text is counted, unless it is longer than their tokens."""
+"""Counting tasks per thread; there are more if a task would exceed `TASK_TOKENS`."""
 TASK_TOKENS = 1 << 28
-"""Tokens that are counted in one task, or one shard that has more."""
+"""The most tokens that are counted in one task, unless a single shard has more."""
 
 _ADDED = ("text_bytes", "documents_read", "documents_kept", "words_read", "words_counted")
 
 
 class Counted(NamedTuple):
-    """The counts of text, and what they are of."""
+    """The counts of a text, and its corpus."""
 
     saved: Sequence[SavedRows]
     corpus: Corpus
@@ -88,11 +88,11 @@ def count_files(
     """Count the pairs of words of text files on a cluster.
 
     The counts are those of `Cooccurrence.count` of the same text on one machine, to the last bit.
-    The text is split into shards. Each is encoded once with all its words, the words of all shards
-    are added up to choose the vocabulary, then each shard is counted in these words, and the counts
-    are added in a tree. Every result is a file, and what tasks return are names of files; so a
-    worker that is lost costs its current task, and a run that was interrupted goes on from its
-    files.
+    The text is split into shards, and each is encoded once with all its words. The word counts of
+    all shards are added up, and the vocabulary is chosen from them. Then each shard is counted in
+    this vocabulary, and the counts are added in a tree. Every result is a file, and tasks return
+    names of files. So the loss of a worker costs its current task, and an interrupted run continues
+    from its files.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def count_files(
     paths
         Files, directories, patterns or URLs, by names that every worker knows.
     directory
-        Where the results of tasks are kept, which every worker can reach; `remove_results` removes
+        Where the results of tasks are kept; every worker must reach it. `remove_results` removes
         them afterwards.
     settings
-        Those of reading and counting are used; by default the practical ones.
+        Settings of reading and counting; by default the practical ones.
     shard_bytes
-        How large shards are.
+        The size of a shard.
     """
     settings = Settings() if settings is None else settings
     saved, corpus = count_text(client, paths, directory, settings, shard_bytes)
@@ -125,10 +125,10 @@ def fit_files(
 ) -> Model:
     """Learn word embeddings from text files on a cluster, as `qwem.fit` does on one machine.
 
-    Reading and counting, the target and products with it, and steps of polishing are done by
-    workers; what lies between is done here. This process never holds the pairs, only vectors. The
-    counts have the bits of one machine. So have the vectors, if all machines have the same kind of
-    processor and the target is sparse; where it is dense, BLAS adds in another order.
+    Workers read and count, build the target, multiply by it, and take the steps of polishing; the
+    rest is done in this process, which never holds the pairs, only vectors. The counts have the
+    same bits as on one machine. So do the vectors, if all machines have the same kind of processor
+    and the target is sparse; with a dense target, BLAS adds in another order.
 
     Parameters
     ----------
@@ -137,12 +137,12 @@ def fit_files(
     paths
         Files, directories, patterns or URLs, by names that every worker knows.
     directory
-        Where workers and this process exchange files, which all of them can reach; `remove_results`
+        Where workers and this process exchange files; all of them must reach it. `remove_results`
         removes them afterwards.
     settings
         All settings; by default the practical ones.
     shard_bytes
-        How large the shards of text are.
+        The size of a shard of text.
     """
     settings = Settings() if settings is None else settings
     watch = Stopwatch()
@@ -158,7 +158,7 @@ def fit_files(
 
 
 def _build_target(counts: Any, settings: ResolvedSettings) -> Target:
-    """Build the target of counts whose rows are on workers, as `build_target` does of others."""
+    """Build the target of counts whose rows are on workers; see `qwem.model.fitting`."""
     made, reweighting = target_settings(counts, settings)
     plan = TargetPlan.of(counts, formula_of(made), made, reweighting=reweighting)
     target: Target = counts.target(plan)
@@ -172,7 +172,7 @@ def count_text(
     settings: Settings,
     shard_bytes: int,
 ) -> Counted:
-    """Return the counts of text files, and what they are of; see `count_files`."""
+    """Count text files, and return the counts with their corpus; see `count_files`."""
     reading = Reading.of(**settings.reading)
     place = Path(directory).absolute()
     require_shared(client, place)
@@ -222,9 +222,10 @@ def count_text(
 def _summed(
     client: Any, counted: Sequence[Path], words: Vocabulary, window: int, place: Path
 ) -> list[SavedRows]:
-    """Return sums of counts, each of at most `FAN_IN` files.
+    """Add up counts until at most `FAN_IN` files are left.
 
-    If there are more, runs of rows are added in a tree each, so that no task holds all rows.
+    If there are more, each run of rows is added in a tree of its own, so that no task holds all
+    rows.
     """
     if len(counted) <= FAN_IN:
         return [SavedRows(0, len(words), counted)]
@@ -248,7 +249,7 @@ def _summed(
 def _description(
     read: Sequence[dict[str, Any]], reading: Reading, vocabulary: Vocabulary, min_count: int
 ) -> dict[str, Any]:
-    """Return how the text of all shards was read, as the settings of its corpus would say it."""
+    """Return how the text of all shards was read, as the settings of one corpus."""
     sums = {name: sum(each[name] for each in read) for name in _ADDED}
     # Formats may differ, and each has settings of its own.
     known = {name: value for each in read for name, value in each.items() if name not in _ADDED}
@@ -273,21 +274,23 @@ def _encode_all(
     reading: Reading,
     shard_bytes: int,
 ) -> list[tuple[Path, dict[str, Any]]]:
-    """Encode text in shards: where each is, and how it was read."""
+    """Encode text in shards; return the path of each, and how it was read."""
     if not isinstance(reading.phrases, Phrases):
-        reading = replace(reading, phrases=False)  # these are found when all words are known
+        reading = replace(reading, phrases=False)  # they are learned later, from all shards
     shards = split_files(paths, reading, shard_bytes)
     outputs = [place / f"shard-{key_of(shard, reading)}" for shard in shards]
     tasks = [(shard, reading, at) for shard, at in zip(shards, outputs, strict=True)]
     if finished := sum(output.exists() for output in outputs):
-        _LOGGER.warning("going on from %d of %d shards of text in %s", finished, len(tasks), place)
+        _LOGGER.warning(
+            "continuing from %d of %d shards of text in %s", finished, len(tasks), place
+        )
     shards_of = Counter(str(shard.path) for shard in shards)
     sizes = [shard.size // shards_of[str(shard.path)] for shard in shards]
     forecast = DiskForecast(
         place,
         sum(sizes),
         "Keeping the other shards of this text",
-        "free some space and run the same command again, which goes on from here",
+        "free some space and run the same command again, which continues from here",
     )
 
     def done(number: int) -> None:
@@ -297,13 +300,13 @@ def _encode_all(
     encoded: list[tuple[Path, dict[str, Any]]] = run_all(client, _encode, tasks, "reading", done)
     if not any(read["documents_kept"] for _, read in encoded):
         raise EmptyCorpusError(
-            f"No document is left: none of the text has {reading.min_tokens:,} words in a document."
+            f"No document is left: none has {reading.min_tokens:,} words; lower `min_tokens`."
         )
     return encoded
 
 
 def _encode(shard: InputFile, reading: Reading, output: Path) -> tuple[Path, dict[str, Any]]:
-    """Encode a shard with all its words; return where it is, and how it was read."""
+    """Encode a shard with all its words; return its path, and how it was read."""
     once(output, lambda: encode_shard(shard, reading, output))
     settings = artefact.read_metadata(output, "corpus")["settings"]
     return output, {**settings, "path": str(shard.path)}
@@ -325,9 +328,9 @@ def _groups(
 ) -> list[tuple[list[Path], int]]:
     """Return the shards that are counted together, and the number of their first document.
 
-    Adding and saving counts takes time in proportion to the different pairs, however little text
-    they are of; so that each task has as much text as is left for `TASKS` tasks per thread, and no
-    more than `TASK_TOKENS`.
+    Adding and saving counts takes time in proportion to the number of different pairs, however
+    little text was counted. So there are only `TASKS` tasks per thread, or more if a task would
+    exceed `TASK_TOKENS`.
     """
     tokens = np.cumsum([0, *(each["words_counted"] for each in read)])
     documents = np.cumsum([0, *(each["documents_kept"] for each in read)])
@@ -344,7 +347,7 @@ def _count(
     counting: dict[str, Any],
     output: Path,
 ) -> Path:
-    """Count shards in the words that were chosen; `first` is their first document's number."""
+    """Count shards in the chosen vocabulary; `first` is the number of their first document."""
 
     def work() -> None:
         words = Corpus.load(vocabulary).vocabulary
