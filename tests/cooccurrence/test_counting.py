@@ -199,7 +199,9 @@ def test_the_disk_for_parts_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
         count_pairs(corpus, [Slot((2, 1))], None, working_memory=50_000)
 
-    with pytest.raises(DiskLimitError, match=r"Counting \d+ words in .* more disk space in .*TMPDIR"):
+    with pytest.raises(
+        DiskLimitError, match=r"Counting \d+ words in .* more disk space in .*TMPDIR"
+    ):
         count_on_disk_of(max(taken) - 1)
     count_on_disk_of(2 * max(taken))
 

@@ -176,7 +176,7 @@ def test_an_unknown_word_is_met_with_close_spellings() -> None:
         (lambda e: e.similar_by_vector([1.0]), r"must have 2 numbers.*shape \(1, 1\)"),
         (lambda e: e.similar_by_vector([1.0, np.nan]), "not finite"),
         (lambda e: e.n_similarity([], ["a"]), "one of them is empty"),
-        (lambda e: e.doesnt_match([]), "was given none"),
+        (lambda e: e.doesnt_match([]), "needs at least one word"),
         (lambda e: e.restrict(3), "between 1 and 2"),
     ],
 )

@@ -172,5 +172,5 @@ def test_central_words_are_those_of_keyed_vectors(
 def test_words_have_counts_as_an_attribute() -> None:
     counted = Embedding(Vocabulary(("a", "b"), np.array([5, 2])), np.eye(2))
     assert counted.get_vecattr("b", "count") == counted.to_gensim().get_vecattr("b", "count") == 2
-    with pytest.raises(SettingError, match="none named 'sample_int'"):
+    with pytest.raises(SettingError, match="not 'sample_int'"):
         counted.get_vecattr("b", "sample_int")

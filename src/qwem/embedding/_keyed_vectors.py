@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from qwem.embedding.embedding import Embedding, Key, Neighbours, Term
 
 _COSMUL_OFFSET = 1e-6
-"""gensim's: keeps 3CosMul from dividing by zero."""
+"""Keeps 3CosMul from dividing by zero; the value is gensim's."""
 
 
 class KeyedVectorsMethods:
-    """Lookup, distances, means and benchmarks under the names that gensim gives them."""
+    """Lookup, distances, means and benchmarks, with the names of gensim's methods."""
 
     if TYPE_CHECKING:
 
@@ -47,7 +47,7 @@ class KeyedVectorsMethods:
         ) -> Neighbours: ...
 
     def get_index(self, word: str, default: int | None = None) -> int:
-        """Return the row of a word, or `default` for a word that is not here."""
+        """Return the row of a word, or `default` for an unknown word."""
         found = self.key_to_index.get(word, default)
         return self.vocabulary.index(word) if found is None else found
 
@@ -78,10 +78,10 @@ class KeyedVectorsMethods:
         pre_normalize, post_normalize
             Whether to scale the vector of each word, and the mean, to length one.
         ignore_missing
-            Whether words that are not here are passed over; otherwise they are an error.
+            Whether to skip unknown words; otherwise they are an error.
         """
         if not len(keys):
-            raise SettingError("A mean needs at least one word or vector, and was given none.")
+            raise SettingError("A mean needs at least one word or vector.")
         given = np.ones(len(keys)) if weights is None else np.asarray(weights, dtype=np.float64)
         if given.shape != (len(keys),):
             raise SettingError(
@@ -108,7 +108,7 @@ class KeyedVectorsMethods:
     def distances(
         self, word_or_vector: Key, other_words: Iterable[str] = ()
     ) -> NDArray[np.float64]:
-        """Return one minus the cosines of a word or vector with others; by default with all words.
+        """Return one minus the cosine of a word or vector with each other word, by default all.
 
         >>> from qwem import Embedding
         >>> Embedding(["a", "b", "c"], [[1, 0], [0, 1], [-1, 0]]).distances("a").tolist()
@@ -141,13 +141,13 @@ class KeyedVectorsMethods:
     def similar_by_word(
         self, word: str, topn: int = 10, restrict_vocab: int | None = None
     ) -> Neighbours:
-        """Return the neighbours of a word: `most_similar` of that word alone."""
+        """Return the neighbours of one word; see `most_similar`."""
         return self.most_similar(word, topn=topn, restrict_vocab=restrict_vocab)
 
     def similar_by_vector(
         self, vector: ArrayLike, topn: int = 10, restrict_vocab: int | None = None
     ) -> Neighbours:
-        """Return the words nearest to a vector: `most_similar` of that vector alone."""
+        """Return the words nearest to one vector; see `most_similar`."""
         return self.most_similar([np.asarray(vector)], topn=topn, restrict_vocab=restrict_vocab)
 
     similar_by_key = similar_by_word
@@ -165,15 +165,15 @@ class KeyedVectorsMethods:
         """Return words with their cosines to the mean of all of them, the most central first."""
         known = [word for word in words if word in self.key_to_index]
         if not known:
-            raise SettingError("None of the words has a vector here.")
+            raise SettingError("None of the words has a vector.")
         vectors = unit_rows(self[known]) if use_norm else self[known].astype(np.float64)
         cosines = vectors @ unit_rows(vectors.mean(axis=0)[None])[0]
         return sorted(zip(cosines.tolist(), known, strict=True), reverse=True)
 
     def get_vecattr(self, word: str, attr: str) -> int:
-        """Return the count of a word, the one attribute that words have here."""
+        """Return the count of a word, the only attribute that words have."""
         if attr != "count":
-            raise SettingError(f"Words have the attribute count here, and none named {attr!r}.")
+            raise SettingError(f"Words have only the attribute count, not {attr!r}.")
         return int(self.vocabulary.counts[self.get_index(word)])
 
     def most_similar_cosmul(
@@ -185,9 +185,9 @@ class KeyedVectorsMethods:
     ) -> Neighbours:
         """Return the words with the largest product of similarities (3CosMul).
 
-        The score of a word is the product of its similarities to `positive` words, divided by that
-        of its similarities to `negative` words (Levy and Goldberg 2014). Similarities are cosines
-        moved to between 0 and 1.
+        The score of a word is the product of its similarities to `positive` words, divided by the
+        product of its similarities to `negative` words (Levy and Goldberg 2014). The similarity for
+        a cosine c is (1 + c)/2, from 0 to 1.
 
         >>> from qwem import Embedding
         >>> words = ["man", "woman", "king", "queen"]
@@ -214,7 +214,7 @@ class KeyedVectorsMethods:
     def n_similarity(self, first: Sequence[str], second: Sequence[str]) -> float:
         """Return the cosine between the mean vectors of two sets of words."""
         if not len(first) or not len(second):
-            raise SettingError("n_similarity compares two sets of words, and one of them is empty.")
+            raise SettingError("n_similarity needs two sets of words, but one of them is empty.")
         means = np.stack([self[list(side)].mean(axis=0) for side in (first, second)])
         directions = unit_rows(means)
         return float(np.clip(directions[0] @ directions[1], -1.0, 1.0))
@@ -228,7 +228,7 @@ class KeyedVectorsMethods:
         'car'
         """
         if not len(words):
-            raise SettingError("doesnt_match needs at least one word, and was given none.")
+            raise SettingError("doesnt_match needs at least one word.")
         directions = unit_rows(self[list(words)])
         return words[int(np.argmin(directions @ directions.mean(axis=0)))]
 
@@ -237,8 +237,8 @@ class KeyedVectorsMethods:
     ) -> float:
         """Return the Word Mover's Distance between two documents (Kusner et al. 2015).
 
-        It is the least total distance that the words of one document travel to become the other's.
-        Words that are not here are passed over; without any, the distance is infinite.
+        It is the least mean distance that the words of one document must travel to become those of
+        the other. Unknown words are skipped; if a document has no others, the distance is infinite.
 
         Parameters
         ----------
@@ -270,8 +270,8 @@ class KeyedVectorsMethods:
     ) -> tuple[tuple[float, float], tuple[float, float], float]:
         """Correlate cosines with people's ratings, and return what gensim returns.
 
-        That is (Pearson's r, p), (Spearman's ρ, p), and the percentage of pairs with a word that is
-        not here. `qwem.evaluate` says more.
+        That is (Pearson's r, p), (Spearman's ρ, p), and the percentage of pairs with an unknown
+        word. `qwem.evaluate` returns more.
         """
         from scipy import stats
 
@@ -294,10 +294,10 @@ class KeyedVectorsMethods:
     def evaluate_word_analogies(
         self, analogies: str | os.PathLike[str]
     ) -> tuple[float, list[dict[str, Any]]]:
-        """Answer analogy questions by 3CosAdd, and return what gensim returns, in numbers.
+        """Answer analogy questions by 3CosAdd, and return what gensim returns.
 
-        That is the accuracy, and for each section its name and how many answers are correct and
-        incorrect. `qwem.evaluate` says more.
+        That is the accuracy, and for each section its name and the numbers of correct and incorrect
+        answers (gensim has the answers themselves). `qwem.evaluate` returns more.
         """
         from qwem.evaluation import evaluate_analogies
 
@@ -318,9 +318,10 @@ class KeyedVectorsMethods:
         return result.accuracy, [*sections, total]
 
     def vectors_for_all(self, words: Iterable[str]) -> Embedding:
-        """Return an embedding of just these words, in this order, by spelling where that is known.
+        """Return an embedding of just these words, in this order.
 
-        Words without a vector are left out.
+        Unknown words have vectors from their spelling if the embedding has any, and are left out
+        otherwise.
         """
         from qwem.embedding.embedding import Embedding
 
@@ -331,7 +332,7 @@ class KeyedVectorsMethods:
             except UnknownWordError:
                 continue
         if not found:
-            raise SettingError("None of the words has a vector here.")
+            raise SettingError("None of the words has a vector.")
         return Embedding(found, np.stack(list(found.values())))
 
     def save_word2vec_format(

@@ -1,4 +1,4 @@
-"""Vectors as NumPy files, safetensors, Parquet, and text with a column per dimension."""
+"""Files of vectors: NumPy, safetensors, Parquet, and text with a column per dimension."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _ZIP_MAGIC = b"PK"
 _BLOCK_BYTES = 1 << 26
-"""A row of a text table must fit into this."""
+"""The most bytes that a row of a text table may have."""
 
 
 def write_npz(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredType) -> None:
@@ -44,7 +44,7 @@ def write_npz(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredT
 def write_npy(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredType) -> None:
     """Write the vectors as a .npy file, and after them the words, one per line.
 
-    `numpy.load` reads the vectors and passes over what follows, so that one file holds both.
+    `numpy.load` reads the vectors and ignores what follows, so one file holds both.
     """
     check_words(embedding, "\n", "a list of one word per line")
     with writing_file(path) as file:
@@ -53,12 +53,12 @@ def write_npy(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredT
 
 
 def _one_array(embedding: Embedding, dtype: StoredType, file_format: str) -> NDArray[Any]:
-    """Return the vectors for a format that has no place for scales."""
+    """Return the vectors for a format that can't store scales."""
     arrays = stored_vectors(embedding.vectors, dtype)
     if len(arrays) > 1:
         raise SettingError(
-            f"The format {file_format} has no place for the scales of int8; write npz, "
-            "safetensors, qwem or hub."
+            f"The format {file_format} can't store the scales of int8; write npz, safetensors, "
+            "qwem or hub."
         )
     return arrays["vectors"]
 
@@ -119,9 +119,9 @@ def load_arrays(
     file: BinaryIO,
     names: tuple[str, ...] = ("words", "vectors", "vectors_scale"),
 ) -> NDArray[Any] | dict[str, NDArray[Any]]:
-    """Return the array of an open .npy file, or those arrays of a .npz file that have these names.
+    """Return the array of an open .npy file, or the arrays of a .npz file with these names.
 
-    An array that is larger than its file says, or than memory, is refused before it is read.
+    An array that is larger than its file or than memory is refused before it is read.
     """
     try:
         archive = file.read(2) == _ZIP_MAGIC
@@ -134,7 +134,7 @@ def load_arrays(
         array: NDArray[Any] = np.load(file, allow_pickle=False)
     except (QwemError, MemoryError, OSError):
         raise
-    except Exception as error:  # whatever NumPy and zipfile make of a damaged file
+    except Exception as error:  # NumPy and zipfile raise many kinds for a damaged file
         raise DataError(f"{path} is damaged or pickled ({error}); make it again.") from error
     return array
 
@@ -155,7 +155,7 @@ def _load_members(
 
 
 def _bytes_of_array(file: IO[bytes]) -> int:
-    """Return the size that the header of a .npy file states."""
+    """Return the size in bytes that the header of a .npy file states."""
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
@@ -201,7 +201,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> Embedding:
 
 
 def write_parquet(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredType) -> None:
-    """Write the columns ``word`` and ``vector``, and ``count`` where counts are known."""
+    """Write the columns ``word`` and ``vector``, and ``count`` if counts are known."""
     from pyarrow import parquet
 
     check_words(embedding, "", "a Parquet file")
@@ -235,7 +235,7 @@ def read_parquet(path: str | os.PathLike[str]) -> Embedding:
 
 
 def write_delimited(embedding: Embedding, path: str | os.PathLike[str], delimiter: str) -> None:
-    """Write a header and a line per word: the word, then its numbers, each in a column."""
+    """Write a header, and a line per word: the word, and its numbers in a column each."""
     from pyarrow import csv
 
     check_words(embedding, "\r\n", "a table with a line per word")
@@ -267,7 +267,7 @@ def read_delimited(path: str | os.PathLike[str], delimiter: str) -> Embedding:
         raise DataError(f"{path} can't be read: {error.strerror or error}.") from error
     except (pa.ArrowException, StopIteration) as error:
         raise DataError(
-            f"{path} needs a header, and on each line a word and as many numbers ({error})."
+            f"{path} needs a header, and a word and equally many numbers on each line ({error})."
         ) from error
     vectors = np.stack([np.asarray(column) for column in table.columns[1:]], axis=1)
     file_format = "tsv" if delimiter == "\t" else "csv"

@@ -45,13 +45,13 @@ class Embedding(KeyedVectorsMethods):
     Parameters
     ----------
     words
-        A `Vocabulary`, or the words in the order of the rows, whose counts are then zero.
+        A `Vocabulary`, or the words in the order of the rows; their counts are then zero.
     vectors
         One row per word, converted to float32. The embedding's view of them is read-only.
     provenance
         How the vectors were made, as JSON-compatible data, which is saved with them.
     spelling
-        Vectors of character n-grams, if words that are not here are to have vectors: see `spell`.
+        Vectors of character n-grams, which give unknown words vectors: see `spell`.
 
     >>> embedding = Embedding(["king", "queen", "car"], [[2, 1], [1, 1], [0, -1]])
     >>> embedding.most_similar("king", topn=1)[0][0]
@@ -73,7 +73,7 @@ class Embedding(KeyedVectorsMethods):
             rows = np.asarray(vectors, dtype=np.float32).view()
         if rows.ndim != 2 or len(rows) != len(words) or rows.size == 0:
             raise SettingError(
-                f"An embedding needs one vector per word, and was given {len(words):,} words and "
+                f"An embedding needs one vector per word, but was given {len(words):,} words and "
                 f"vectors of shape {rows.shape}."
             )
         rows.setflags(write=False)
@@ -113,7 +113,7 @@ class Embedding(KeyedVectorsMethods):
 
     @property
     def spelling(self) -> Spelling | None:
-        """Vectors of character n-grams, from which words that are not here have theirs."""
+        """Vectors of character n-grams, from which unknown words have vectors."""
         return self._spelling
 
     def __len__(self) -> int:
@@ -131,7 +131,7 @@ class Embedding(KeyedVectorsMethods):
         return f"Embedding({len(self):,} words × {self.vector_size}: {first}{more})"
 
     def _repr_html_(self) -> str:
-        """Return a table of the first words and their neighbours, for a notebook."""
+        """Return a table of some frequent words and their neighbours, for a notebook."""
         from qwem._internal.results import ShownTable
 
         shown = self.index_to_key[: min(len(self), 1_000) : max(1, min(len(self), 1_000) // 8)][:8]
@@ -166,9 +166,9 @@ class Embedding(KeyedVectorsMethods):
         return self.get_vector(words) if isinstance(words, str) else self._look_up(words)[1]
 
     def get_vector(self, word: str, norm: bool = False) -> NDArray[np.float32]:
-        """Return the vector of `word`: by its spelling, if it is not here and there is one.
+        """Return the vector of `word`, scaled to length one if `norm` is true.
 
-        It is scaled to length one if `norm` is true.
+        An unknown word has the vector of its spelling, if the embedding has `spelling`.
         """
         vector: NDArray[np.float32]
         if self.spelling is not None and word not in self.vocabulary:
@@ -195,7 +195,7 @@ class Embedding(KeyedVectorsMethods):
     ) -> Neighbours:
         """Return the words nearest to the sum of some words minus the sum of others.
 
-        Every word is first scaled to length one, and none of the words given is returned.
+        Every word is first scaled to length one, and the given words are not returned.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class Embedding(KeyedVectorsMethods):
         restrict_vocab
             Search only this many of the first words.
         indexer
-            Where to search instead of going through all words: see `NeighbourIndex`.
+            An index to search, instead of comparing with all words: see `NeighbourIndex`.
 
         >>> plane = Embedding(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
         >>> [word for word, _ in plane.most_similar("a")]
@@ -307,12 +307,12 @@ class Embedding(KeyedVectorsMethods):
         Parameters
         ----------
         texts
-            Texts, or lists of words. A text without any known word becomes zero.
+            Texts, or lists of words. A text without any known word gets the zero vector.
         tokenizer, phrases
             What a word is, as in `qwem.Corpus.from_documents`.
         smoothing
-            The a of SIF weights, a / (a + p) for a word of probability p, by which frequent words
-            count for less (Arora, Liang and Ma 2017). None weighs all words equally.
+            The a of SIF weights, a / (a + p) for a word of probability p, which give frequent words
+            less weight (Arora, Liang and Ma 2017). None weights all words equally.
 
         >>> from qwem import Vocabulary
         >>> plane = Embedding(Vocabulary(("the", "cat"), np.array([9, 1])), [[1, 0], [0, 1]])
@@ -379,7 +379,7 @@ class Embedding(KeyedVectorsMethods):
         return artefact.load(path, KIND, build)
 
     def _look_up(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the rows of words, −1 for those that only spelling knows, and their vectors."""
+        """Return the rows of words, −1 for those with a spelling only, and their vectors."""
         if self.spelling is None or all(word in self.vocabulary for word in words):
             rows = self.vocabulary.indices(words)
             return rows, self.vectors[rows]
@@ -446,8 +446,8 @@ def stored_vectors(
 ) -> dict[str, NDArray[Any]]:
     """Return the vectors in the number format `dtype`, as arrays by name.
 
-    For ``int8`` each row is divided by its own scale, which is an array beside it. The rows keep
-    their directions, up to rounding.
+    For ``int8`` each row is divided by its own scale; the scales are an array of their own. The
+    rows keep their directions, up to rounding.
 
     >>> kept = stored_vectors(np.array([[2.54, -1.0]], dtype=np.float32), "int8")
     >>> kept["vectors"], kept["vectors_scale"].round(4)
@@ -462,7 +462,7 @@ def stored_vectors(
     largest = float(np.abs(vectors).max())
     if dtype == "float16" and largest > float(np.finfo(np.float16).max):
         raise SettingError(
-            f"The vectors contain numbers up to {largest:.3g}, and float16 ends at 65504; scale "
+            f"The vectors contain numbers up to {largest:.3g}, but float16 ends at 65504; scale "
             "the vectors or save them in float32."
         )
     return {name: vectors.astype(dtype, copy=False)}

@@ -26,23 +26,23 @@ _SUFFIXES: dict[str, Format] = {
     ".tsv": "tsv",
     ".csv": "csv",
 }
-"""The formats that the name of a file tells."""
+"""Formats by the extension of a file."""
 _UNCOMPRESSED = tuple(dict.fromkeys(_SUFFIXES.values()))[1:]
 _DELIMITERS = {"tsv": "\t", "csv": ","}
 _PICKLES = (".kv", ".model", ".pkl", ".pickle")
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
-    """Return the format in which vectors are written to a file of this name.
+    """Return the format for a file of this name.
 
     >>> format_of("v.npz"), format_of("v.bin.gz"), format_of("v.txt")
     ('npz', 'word2vec-binary', 'word2vec')
     """
     if Path(path).suffix in _PICKLES:
         raise SettingError(
-            f"{path} would be a pickle, which can run code when it is loaded and is not written "
-            "here; write .bin, which gensim's KeyedVectors.load_word2vec_format reads, or save "
-            "what Embedding.to_gensim() returns."
+            f"{path} would be a pickle, which qwem neither reads nor writes, because loading one "
+            "can run code; write .bin, which gensim's KeyedVectors.load_word2vec_format reads, or "
+            "save what Embedding.to_gensim() returns."
         )
     return _SUFFIXES.get(Path(os.fspath(path).removesuffix(".gz")).suffix, "word2vec")
 
@@ -66,13 +66,13 @@ def write_vectors(
     format
         ``word2vec`` (text), ``word2vec-binary``, ``glove`` (text without a header), ``npz``
         (arrays ``words`` and ``vectors``), ``npy`` (the vectors, followed by the words, which NumPy
-        passes over), ``safetensors`` (the tensor ``vectors``, with the words in its metadata),
+        ignores), ``safetensors`` (the tensor ``vectors``, with the words in its metadata),
         ``parquet`` (columns ``word`` and ``vector``), or ``tsv`` and ``csv`` (a header, and a
-        column per dimension). If it is None, the name decides: see `format_of`.
+        column per dimension). By default the extension decides: see `format_of`.
     dtype
         The format of numbers. ``float32`` keeps the vectors exactly; ``float16`` halves the size
-        (npz, npy, safetensors, parquet); ``int8`` quarters it (npz, safetensors), with the array
-        ``vectors_scale`` that the rows of ``vectors`` are multiplied by.
+        (npz, npy, safetensors, parquet); ``int8`` quarters it (npz, safetensors): multiply the rows
+        of ``vectors`` by the array ``vectors_scale``.
 
     >>> import tempfile
     >>> file = tempfile.mkdtemp() + "/vectors.txt"
@@ -113,9 +113,9 @@ def read_vectors(
     Parameters
     ----------
     path
-        A file in one of the formats of `write_vectors`, compressed by gzip or not.
+        A file in one of the formats of `write_vectors`. Text and binary files may be gzipped.
     format
-        Its format. If it is None, the name and the first lines of the file decide.
+        Its format. By default the name and the first lines of the file decide.
     limit
         Read only this many of the first words.
     unicode_errors
@@ -154,7 +154,7 @@ def _limited(embedding: Embedding, limit: int | None) -> Embedding:
 
 
 def _guess(path: str | os.PathLike[str]) -> Format:
-    """Return the format of a file, judged by its name and its first two lines."""
+    """Guess the format of a file from its name and its first two lines."""
     named = format_of(path)
     if named in _UNCOMPRESSED:
         return named

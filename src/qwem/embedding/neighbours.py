@@ -1,4 +1,4 @@
-"""The nearest rows of a matrix by cosine: exactly, and through an index for very many rows."""
+"""The nearest rows of a matrix by cosine: exactly, or with an index for very many rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from qwem.embedding.embedding import Embedding
 
-# Size of the scores of one tile of queries: large enough for a matrix product at full speed.
+# Size of the scores of one block of queries: large enough for a matrix product at full speed.
 TILE_BYTES = 1 << 26
 
 # The error of a float32 product of unit vectors is far smaller than this. Rows this close to the
-# last place are compared in float64, so that rounding does not decide which rows are returned.
+# last one returned are compared in float64, so that rounding does not decide between them.
 SLACK = np.float32(1e-5)
 
 
@@ -40,8 +40,8 @@ def nearest_rows(
     for a zero query. If fewer than `topn` rows can be returned, the remaining indices are −1 and
     the cosines −inf.
 
-    Candidates are found by float32 matrix products, tile by tile, and ordered in float64. So the
-    result does not depend on the tiles, the number of queries or the number of threads.
+    Candidates are found by float32 matrix products, in blocks of queries, and ordered in float64.
+    So the result does not depend on the blocks, the number of queries or the number of threads.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def nearest_rows(
 def _ranked(
     query: NDArray[np.int64], row: NDArray[np.int64], cosine: NDArray[np.float64], topn: int
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
-    """Return where the best `topn` candidates of each query go (query and place), and which."""
+    """Return (query, rank) of the best `topn` candidates of each query, and their numbers."""
     # Rounded to twelve digits, so that cosines that differ by rounding alone count as equal.
     order = np.lexsort((row, -cosine.round(12), query))
     rank = np.arange(len(query)) - np.searchsorted(query[order], query[order])
@@ -117,18 +117,18 @@ def _exact_cosines(
 
 
 class NeighbourIndex:
-    """An index of words by direction, for the neighbours of very many words (usearch's HNSW).
+    """An index that finds neighbours quickly among very many words (usearch's HNSW).
 
-    Looking up a word takes a fraction of a millisecond however many words there are. The candidates
-    are found approximately and ordered by their exact cosines, so that what is returned is right
-    and a neighbour may be missing now and then.
+    The time of a query hardly grows with the number of words. Candidates are found approximately
+    and ordered by their exact cosines, so the cosines are right but a neighbour may sometimes be
+    missing.
 
     Parameters
     ----------
     embedding
-        The words to look up; those whose vectors are zero are left out.
+        The words to search; those with a zero vector are left out.
     breadth
-        How many words are looked at per query; more find more of the true neighbours.
+        How many candidates to keep per query; more find more of the true neighbours.
     path
         A file that `save` wrote for the same embedding, instead of building the index.
 
@@ -165,14 +165,14 @@ class NeighbourIndex:
             return
         try:
             self._index.load(str(path))
-        except Exception as error:  # usearch raises RuntimeError for whatever is wrong
+        except Exception as error:  # usearch raises RuntimeError for any fault
             raise DataError(
-                f"{path} can't be read as an index ({error}); build it anew."
+                f"{path} can't be read as an index ({error}); build it again."
             ) from error
         if (self._index.ndim, len(self._index)) != (embedding.vector_size, len(rows)):
             raise DataError(
                 f"{path} is an index of {len(self._index):,} words of dimension "
-                f"{self._index.ndim}, not of this embedding; build it anew."
+                f"{self._index.ndim}, not of this embedding; build it again."
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -196,7 +196,9 @@ class NeighbourIndex:
         seen = topn + (0 if exclude is None else exclude.shape[1])
         found = self._index.search(directions.astype(np.float32), max(seen, self.breadth))
         keys: NDArray[np.int64] = np.atleast_2d(found.keys).astype(np.int64)
-        counts: Any = getattr(found, "counts", np.array([keys.shape[1]]))  # a batch has them
+        counts: Any = getattr(
+            found, "counts", np.array([keys.shape[1]])
+        )  # only batches have counts
         usable = np.less(np.arange(keys.shape[1])[None], counts[:, None])
         usable &= np.any(directions, axis=1, keepdims=True)
         if exclude is not None:

@@ -1,4 +1,4 @@
-"""Words by their spelling: vectors of character n-grams, for rare words and for unseen ones."""
+"""Spelling: vectors of character n-grams, for rare and unseen words."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = NDArray[np.float32]
 
 NGRAM_LENGTHS = range(4, 7)
-"""Lengths of the n-grams, in characters. Those of three are in too many unrelated words."""
+"""Lengths of the n-grams, in characters. Shorter ones are in too many unrelated words."""
 
 WORDS_PER_NGRAM = 3
-"""The fewest words that an n-gram must be in; from fewer there is nothing to learn for others."""
+"""N-grams in fewer words than this are left out: they tell nothing about other words."""
 
 STEPS = 8
 """Steps of conjugate gradients; more change no score."""
@@ -83,14 +83,14 @@ def spell(
     evidence: float = 100.0,
     ridge: float = 10.0,
 ) -> Embedding:
-    """Return an embedding whose rare words lean on their spelling; unseen words have vectors too.
+    """Return an embedding that uses the spelling of rare words; unseen words have vectors too.
 
     Polished vectors are shrunk: a word seen n times has about n/(n + evidence) of the vector that
-    its text asks for, and zero for the rest. Here the rest comes from the word's spelling: to its
-    vector is added evidence/(n + evidence) of the vector that its n-grams predict. So frequent
-    words hardly move, and a word never seen (n = 0) has the prediction alone.
+    its text alone would give. The rest, evidence/(n + evidence), is added here from the vector that
+    its n-grams predict. So frequent words hardly move, and a word never seen (n = 0) has the
+    prediction alone.
 
-    The vectors b of the n-grams come from one ridge regression in closed form,
+    The vectors B of the n-grams come from one ridge regression in closed form,
 
         min_B Σ_i n_i/(n_i + evidence) |w_i (n_i + evidence)/n_i − x_i B|² + ridge |B|²,
 
@@ -116,7 +116,7 @@ def spell(
 
     counts = embedding.vocabulary.counts.astype(np.float64)
     if counts.min() < 1:
-        raise SettingError("spell needs word counts; these vectors came without, or with zeros.")
+        raise SettingError("spell needs word counts; these vectors have none, or some are zero.")
     for name, value in (("evidence", evidence), ("ridge", ridge)):
         if not (np.isfinite(value) and value > 0):
             raise SettingError(f"{name} must be a positive number, not {value}.")
@@ -193,9 +193,9 @@ class NgramRegression:
 
 
 def incidence_of(words: Iterable[str]) -> tuple[tuple[str, ...], sparse.csr_array[Any]]:
-    """Return the n-grams that are in enough words, sorted, and which word has which.
+    """Return the n-grams that are in enough words, sorted, and a matrix of words × n-grams.
 
-    Rows are words. A row's entries are equal, and their squares add up to one.
+    The entries of a row are equal for the n-grams of the word; their squares add up to one.
     """
     from scipy import sparse
 

@@ -1,4 +1,4 @@
-"""Vectors of sentences: SIF weights, and folders that model2vec and sentence-transformers read."""
+"""Vectors of texts: SIF weights, and folders that model2vec and sentence-transformers read."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def embed_texts(
     phrases: Any,
     smoothing: float | None,
 ) -> NDArray[np.float32]:
-    """Return one vector per text, as `Embedding.embed_texts` says."""
+    """Return one vector per text; see `Embedding.embed_texts`."""
     from scipy.sparse import csr_array
 
     refuse_one_string(texts)
@@ -114,7 +114,7 @@ def embed_texts(
 
 
 def refuse_one_string(texts: object) -> None:
-    """Refuse a text where a list of texts is expected."""
+    """Raise `SettingError` for a single string in place of a list of texts."""
     if isinstance(texts, str):
         raise SettingError("One string was given for the texts; pass a list of them.")
 
@@ -129,7 +129,7 @@ def write_hub(
     dtype: StoredType = "float32",
     provenance: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a folder that model2vec and sentence-transformers load as a model of sentences.
+    """Write a folder that model2vec and sentence-transformers load as a sentence model.
 
     The folder contains ``model.safetensors``, ``tokenizer.json``, ``config.json``,
     ``modules.json`` and a model card. A text is split into words by `tokenizer` and becomes the
@@ -143,17 +143,17 @@ def write_hub(
     path
         The folder, which is written whole or not at all.
     tokenizer
-        How texts are split into words: ``letters`` and ``ascii`` as in `qwem.fit`, or
+        How texts are split into words: ``words``, ``letters`` and ``ascii`` as in `qwem.fit`, or
         ``whitespace``, which splits at white space and changes nothing else.
     sif
         The a of SIF weights (`sif_weights`), such as 1e-3, by which the vectors are multiplied. By
-        default they are left as they are.
+        default they are left unchanged.
     normalize
         Whether the mean is scaled to length one.
     dtype
         ``float16`` halves the size of the vectors. In half precision sentence-transformers returns
         NaN for a text without any known word, which it can't normalize. ``int8`` quarters it, for
-        model2vec alone: each word has a scale, which model2vec knows as the word's weight.
+        model2vec alone: each word has a scale, which model2vec reads as the word's weight.
     provenance
         How the model was made, for the model card; by default that of the embedding.
 
@@ -167,8 +167,8 @@ def write_hub(
     """
     if tokenizer is None:
         raise SettingError(
-            "It is not known how the text of these vectors was split into words; pass `tokenizer` "
-            f"one of {', '.join(TOKENIZERS)}."
+            "It is not known how the text of these vectors was split into words; set `tokenizer` "
+            f"to one of {', '.join(TOKENIZERS)}."
         )
     words = embedding.index_to_key
     check_words(words, "", "tokenizer.json")
@@ -276,7 +276,7 @@ def tokenizer_json(words: Sequence[str], tokenizer: str, unknown: str) -> dict[s
 
 
 def _normalizers(tokenizer: str) -> list[dict[str, Any]]:
-    """Return the steps that leave the words of a text with spaces between them."""
+    """Return the steps that reduce a text to its words, separated by spaces."""
     if tokenizer == "letters":
         letters, final_sigma = _patterns("")
         return [
@@ -305,7 +305,7 @@ def _normalizers(tokenizer: str) -> list[dict[str, Any]]:
         # Characters at which Python's `str.split` splits, and `tokenizers` does not.
         return [_replace(r"[\x{1c}-\x{1f}]+", " ")]
     raise SettingError(
-        f"The tokenizer {tokenizer!r} can't be exported exactly; pass `tokenizer` one of "
+        f"The tokenizer {tokenizer!r} can't be exported exactly; set `tokenizer` to one of "
         f"{', '.join(TOKENIZERS)}."
     )
 
@@ -327,9 +327,9 @@ def _patterns(inner: str) -> tuple[str, str]:
 
     Words may have `inner` characters beside letters.
 
-    Both follow Python's own `str`, whatever version of Unicode it has. The letter Σ has two lower
-    cases, and `tokenizers` knows only one of them. Python writes ς after a cased letter and before
-    none, where letters that are "case-ignorable" are passed over.
+    Both follow Python's own `str` and its version of Unicode. The letter Σ has two lower cases, and
+    `tokenizers` knows only one of them. Python writes ς after a cased letter if none follows,
+    ignoring letters that are "case-ignorable".
     """
     letters = [c for c in map(chr, range(sys.maxunicode + 1)) if c.isalpha()]
     cased = [c for c in letters if f"{c}Σ".lower().endswith("ς")]

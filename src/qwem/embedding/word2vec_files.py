@@ -1,4 +1,4 @@
-"""The file formats of word2vec, text and binary, and of GloVe, which is text without a header."""
+"""The text and binary formats of word2vec, and GloVe's format: text without a header."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def assemble(
 ) -> Embedding:
     """Return the embedding of the words and vectors of a file.
 
-    `place` and `places` say where in the file each word is, for error messages: line 5, word 7. A
-    word that occurs twice keeps its first vector, as in gensim, and a warning is logged.
+    `place` and `places` name the position of each word in error messages, such as line 5. A word
+    that occurs twice keeps its first vector, as in gensim, and a warning is logged.
     """
     where = range(1, len(words) + 1) if places is None else places
     finite = np.isfinite(vectors).all(axis=1)
@@ -123,14 +123,14 @@ def assemble(
 
 
 def check_for_text(embedding: Embedding) -> None:
-    """Refuse words that a file of words and numbers could not be split at."""
+    """Raise `SettingError` for words that a text format can't hold."""
     check_words(embedding, WHITESPACE, "a word2vec or GloVe file, which ends words at white space")
     if "" in embedding:
         raise SettingError("The empty word can't be part of a word2vec or GloVe file; drop it.")
 
 
 def write_text(embedding: Embedding, path: str | os.PathLike[str], *, header: bool) -> None:
-    """Write one word per line with its numbers, as short as they read back to the same float32."""
+    """Write one word per line, and its numbers as the shortest text of the same float32."""
     check_for_text(embedding)
     words, vectors = embedding.index_to_key, embedding.vectors
     with writing(path) as file, progress("write", total=len(words), unit="word") as bar:
@@ -186,7 +186,7 @@ def _line_blocks(
 ) -> Iterator[list[tuple[int, bytes]]]:
     """Yield blocks of (line number, line) without blank lines, `limit` lines in total.
 
-    Memory is bounded whatever the file is: blank lines cost none, and a line has a largest length.
+    Memory is bounded for any file: blank lines take none, and the length of a line is limited.
     """
     left = limit
     rest = b""
@@ -232,7 +232,7 @@ def _split(path: Any, place: int, line: bytes, dim: int) -> tuple[bytes, bytes]:
 
 
 def is_number(field: str | bytes) -> bool:
-    """Say whether a field reads as a number."""
+    """Return whether a field is a number."""
     try:
         float(field)
     except ValueError:
@@ -341,7 +341,7 @@ def _fill(
                 offset += start
                 buffer, start = buffer[start:] + chunk, 0
                 continue
-            # The C tool writes a newline after each vector, so before the next word.
+            # The C tool writes a newline after each vector, that is, before the next word.
             word = buffer[start:space].lstrip(b"\n")
             try:
                 words.append(word.decode("utf-8", unicode_errors))
