@@ -183,5 +183,5 @@ def test_strings_that_name_files_are_paths(tmp_path: Path, monkeypatch: pytest.M
     expected = qwem.fit(documents, dim=1).embedding().vectors
     for paths in (["a.txt", "b.txt"], ("a.txt", "b.txt"), [tmp_path / "a.txt", tmp_path / "b.txt"]):
         np.testing.assert_array_equal(qwem.fit(paths, dim=1).embedding().vectors, expected)
-    with pytest.raises(CorpusError, match=r"c\.txt does not exist, and all the strings given look"):
+    with pytest.raises(CorpusError, match=r"c\.txt does not exist, and all strings given look"):
         qwem.fit(["a.txt", "c.txt"])
