@@ -168,7 +168,9 @@ def test_features_keep_their_signs(model: Model) -> None:
     assert found.median < 0.1
     assert len(found.words) == 3
     assert "features are the same" in found.to_text()
-    assert found.to_dict()["words"][0]["word"] == found.words[0].word
+    shown = found.to_dict()
+    assert shown["words"][0]["word"] == found.words[0].word
+    assert shown["provenance"]["settings"]["after"]["dim"] == DIM
 
 
 def test_a_model_that_is_compared_with_itself_has_not_moved(model: Model) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from qwem._internal.arrays import unit_rows
 from qwem._internal.resources import progress
-from qwem._internal.results import Chart, Result, ShownTable, listed
+from qwem._internal.results import Chart, Provenance, Result, ShownTable, listed
 from qwem._internal.settings import require_whole
 from qwem.comparison.axes import axis
 from qwem.comparison.replicates import rotation
@@ -448,4 +448,12 @@ def diff_models(before: Model, after: Model, *, topn: int = 10, least_count: int
         ),
         words=tuple(words),
         median=float(np.median(distances)),
+        provenance=Provenance(
+            {
+                "before": before.settings,
+                "after": after.settings,
+                "topn": topn,
+                "least_count": least_count,
+            }
+        ),
     )
