@@ -139,12 +139,14 @@ def test_many_half_requests_don_t_keep_others_out(
             for _ in range(20)
         ]
         for half in halves:
-            half.sendall(b"GET / HTTP/1.1\r\nHost: ")
+            with suppress(OSError):  # the first may be ended before the last begins
+                half.sendall(b"GET / HTTP/1.1\r\nHost: ")
         with closing(http.client.HTTPConnection(HOST, port)) as connection:
             headers = {"Authorization": f"Bearer {TOKEN}"}
             connection.request("GET", "/data/0/words", headers=headers)
             assert connection.getresponse().status == 200
-        assert halves[0].recv(100) == b""  # the one that waited longest was ended
+        with suppress(ConnectionResetError):  # the one that waited longest was ended
+            assert halves[0].recv(100) == b""
 
 
 def test_a_connection_can_be_used_again_after_a_while(
