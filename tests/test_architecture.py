@@ -35,8 +35,8 @@ SIDE_ROOMS = {
 TOP = {"cli"}  # import everything, and nothing imports them
 FOREIGN = re.compile(r"cluster|elsewhere|dask", re.IGNORECASE)
 EVERYWHERE = {"_internal", "errors", "__init__"}
-MOST_FILES_WALKED = 41
-"""The files with functions that `qwem fit` calls, for whoever wants to follow it; not kernels."""
+MOST_FILES_WALKED = 40
+"""The files, beside kernels, with functions that `qwem fit` calls: what one reads to follow it."""
 WALK = """
 import sys, threading
 from pathlib import Path
@@ -166,6 +166,7 @@ def test_a_fit_can_be_followed_in_a_bounded_number_of_files(tmp_path: Path) -> N
     text.write_text("\n".join(small_wiki(60)), encoding="utf-8")
     program = [sys.executable, "-c", WALK, str(text), str(tmp_path / "model")]
     run = subprocess.run(program, capture_output=True, text=True, check=True)
-    walked = run.stderr.splitlines()
+    # A kernel that is compiled first runs Python of its file, and one from the cache does not.
+    walked = [file for file in run.stderr.splitlines() if not file.endswith("kernels.py")]
     assert len(walked) > 30, "the fit was not looked at"
     assert len(walked) <= MOST_FILES_WALKED, "\n".join(walked)
