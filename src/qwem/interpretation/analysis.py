@@ -243,7 +243,7 @@ class TaskAnalysis(Result):
     """The mean of that cosine divided by the largest one between ŵ and a word outside the
     question (the appendix, on why accuracy stays high)."""
     localization: Array
-    """The share of each feature in the mean task vector's squared length."""
+    """How much each feature contributes to the squared length of the mean task vector."""
 
     def __repr__(self) -> str:
         best = int(np.argmax(self.snr))

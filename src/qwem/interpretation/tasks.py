@@ -260,7 +260,7 @@ def signal_in_mean(gram: Array, largest: float) -> float:
 
 
 def localization(vectors: Array) -> Array:
-    """Return the share of each dimension in the mean task vector's squared length.
+    """Return how much each dimension contributes to the squared length of the mean task vector.
 
     The dimensions of a closed-form embedding are the eigen-features.
 

@@ -39,7 +39,7 @@ class Question(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         raise NotImplementedError
 
 
-class Dialled(Question, kw_only=True):
+class VectorQuestion(Question, kw_only=True):
     """Question about vectors at a chosen dimension and time."""
 
     space: SpaceName | None = None
@@ -47,7 +47,7 @@ class Dialled(Question, kw_only=True):
     t: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
 
 
-class Vectors(Dialled, kw_only=True):
+class Vectors(VectorQuestion, kw_only=True):
     """The vectors of some words."""
 
     words: Annotated[list[Word], msgspec.Meta(min_length=1, max_length=500)]
@@ -58,7 +58,7 @@ class Vectors(Dialled, kw_only=True):
         return space.vectors(space.vocabulary.indices(self.words), space.dials(self.d, self.t))
 
 
-class Nearest(Dialled, kw_only=True):
+class Nearest(VectorQuestion, kw_only=True):
     """The words whose vectors are nearest to a direction."""
 
     vector: Annotated[list[float], msgspec.Meta(min_length=1, max_length=100_000)]

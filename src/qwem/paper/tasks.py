@@ -113,7 +113,7 @@ def categories(analyses: Sequence[TaskAnalysis], dims: Sequence[int]) -> Figure:
 
 
 def draw_localization(axes: Axes, analysis: TaskAnalysis, shown: int) -> None:
-    """Draw the share of each of the first features in the mean task vector."""
+    """Draw how much each of the first features contributes to the mean task vector."""
     shares = np.asarray(analysis.localization)[:shown]
     axes.bar(np.arange(1, len(shares) + 1), shares, color=COLOURS["QWEM"], width=0.9)
     half = int(np.searchsorted(np.cumsum(np.sort(analysis.localization)[::-1]), 0.5)) + 1
@@ -288,7 +288,7 @@ def draw_against_dim(
 
 
 def _draw_named_localization(axes: Axes, analysis: TaskAnalysis, table: FeatureTable) -> None:
-    """Draw the share of each feature in the mean task vector, the largest with their words."""
+    """Draw how much each feature contributes to the mean task vector, with words of the largest."""
     shown = np.asarray(analysis.localization)[:_FEATURES_SHOWN]
     ranks = np.arange(1, len(shown) + 1)
     axes.bar(ranks, shown, color="0.75", width=0.8)
