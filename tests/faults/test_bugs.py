@@ -231,7 +231,7 @@ def test_a_bug_is_found(name: str, tmp_path: Path, tally: Callable[[str, int, st
     file.write_text(code.replace(bug.before, bug.after), encoding="utf-8")
     files = [str(TESTS / each) if each.endswith(".py") else each for each in bug.tests]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],
+        [sys.executable, "-m", "pytest", "-qxm", "not release", "-p", "no:cacheprovider", *files],
         cwd=TESTS.parent,
         env={**os.environ, "PYTHONPATH": str(tmp_path), "QWEM_FAULTS": ""},
         capture_output=True,
