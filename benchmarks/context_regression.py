@@ -92,7 +92,7 @@ def main() -> None:
             for party, gender, nominate in zip(*covariates.values(), strict=True)
         ]
         for kind in options.clusters:
-            clusters = speakers if kind == "speakers" else kind
+            groups = {"speakers": speakers, "documents": None}.get(kind, kind)
             labels = np.arange(len(contexts.documents))
             if kind != "occurrences":
                 each = range(len(corpus)) if kind == "documents" else speakers
@@ -111,7 +111,7 @@ def main() -> None:
             start = time.process_time()
             found = context_regression(
                 corpus, options.word, covariates, embedding=space, transform=transform,
-                clusters=clusters, permutations=PERMUTATIONS, window=WINDOW, weights="flat",
+                groups=groups, permutations=PERMUTATIONS, window=WINDOW, weights="flat",
             )  # fmt: skip
             seconds = time.process_time() - start
             print(f"clusters: {kind}, {found.clusters}")

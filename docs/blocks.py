@@ -88,7 +88,8 @@ def write_files(directory: Path) -> None:
     for number, text in enumerate(small_wiki(50, seed=1)):
         (speeches / f"{number}.txt").write_text(text.replace(". ", ".\n"))
     with (directory / "posts.jsonl").open("w") as file:
-        file.writelines(json.dumps({"body": text}) + "\n" for text in small_wiki(80, seed=2))
+        for number, text in enumerate(small_wiki(80, seed=2)):
+            file.write(json.dumps({"body": text, "author": f"author {number % 20}"}) + "\n")
     columns = {
         "text": [f"Immigration. {text}" for text in texts],
         "party": ["D", "R"] * (len(texts) // 2),

@@ -52,13 +52,13 @@ class Fits:
         self._fit = qwem.fit
         self._models: dict[str, Any] = {}
 
-    def fit(self, text: Any, *given: Any, **settings: Any) -> Any:
+    def fit(self, source: Any, *given: Any, **settings: Any) -> Any:
         """Do what `qwem.fit` does."""
-        key = repr((text, sorted(settings.items())))
-        if given or not self._is_given(text):
-            return self._fit(text, *given, **settings)
+        key = repr((source, sorted(settings.items())))
+        if given or not self._is_given(source):
+            return self._fit(source, *given, **settings)
         if key not in self._models:
-            self._models[key] = self._fit(text, **settings)
+            self._models[key] = self._fit(source, **settings)
         return self._models[key]
 
     def run(self, arguments: list[str]) -> int:

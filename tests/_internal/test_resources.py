@@ -7,7 +7,8 @@ import platform
 import subprocess
 import sys
 import types
-from typing import ClassVar
+from contextlib import suppress
+from typing import Any, ClassVar
 
 import pytest
 
@@ -114,3 +115,42 @@ def test_bars_are_switched_off_as_those_of_tqdm_are() -> None:
             env={**os.environ, "TQDM_DISABLE": switch} if switch == "1" else None,
         )
         assert ("count" in done.stderr) == shown, done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+def test_a_terminal_is_never_silent() -> None:
+    import pty
+    import termios
+
+    program = (
+        "import time; from qwem._internal.resources import Stopwatch, progress\n"
+        "with Stopwatch().stage('target'):\n"
+        "    time.sleep(1.5)\n"
+        "    with progress('counting', total=2) as bar: time.sleep(2.5)\n"
+        "time.sleep(1.5)"
+    )
+    terminal, other_end = pty.openpty()
+    termios.tcsetwinsize(other_end, (24, 80))
+    with subprocess.Popen([sys.executable, "-c", program], stderr=other_end) as process:
+        os.close(other_end)
+        shown = b""
+        with suppress(OSError):  # the end of a terminal is an error on Linux
+            while some := os.read(terminal, 1024):
+                shown += some
+    os.close(terminal)
+    assert process.returncode == 0
+    assert shown.count(b"target: 00:0") >= 1
+    assert b"00:01<?" in shown
+    assert shown.endswith(b"\r")
+
+
+def test_what_was_compiled_before_the_first_step_says_nothing_about_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with resources.progress("polish", total=100) as bar:
+        shown: Any = bar
+        shown.start_t -= 1000
+        shown.last_print_t -= 1000
+        bar.update()
+        assert shown.format_dict["elapsed"] < 100

@@ -93,6 +93,6 @@ def test_one_text_is_divided_by_a_column(
     assert found["changes"] == json.loads(json.dumps(expected.to_dict()["changes"]))
     assert found["methods"] == expected.methods()
     assert found["documents"] == {"1990": 60, "2000": 60, "2010": 60}
-    grouped = ["--group-column", "author", "--permutations", "0"]
+    grouped = ["--groups", "author", "--permutations", "0"]
     assert main(["compare", *arguments[:-2], *grouped, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["groups"]["1990"] == 30

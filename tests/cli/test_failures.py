@@ -125,12 +125,12 @@ def test_other_errors_are_not_hidden() -> None:
     ("message", "expected"),
     [
         ("pass `vocab_size=None` to keep them all", "pass --vocab-size all to keep them all"),
-        ("name the text by `text_column`.", "name the text by --text-column."),
+        ("name the text by `text`.", "name the text by --text."),
         ("or fit with `polish=False`.", "or fit with --no-polish."),
         ("pass `errors='replace'` to", "pass --errors replace to"),
         ("the window of the target", "the window of the target"),
         ("`vocabulary` gives them", "`vocabulary` gives them"),
-        ("it has 'text_column'", "it has 'text_column'"),
+        ("it has 'text'", "it has 'text'"),
     ],
 )
 def test_settings_are_written_as_options(message: str, expected: str) -> None:

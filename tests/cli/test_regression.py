@@ -49,15 +49,19 @@ def column(name: str) -> list[Any]:
 
 
 def test_covariates_are_columns_of_the_text(speeches: str, capsys: Capture) -> None:
-    asked = ["--words", "wa,wb", "--covariates", "party", "year", "--clusters", "speaker"]
+    asked = ["--words", "wa,wb", "--covariates", "party", "year", "--groups", "speaker"]
     found = json_of(capsys, "regression", speeches, *asked, *OPTIONS)
     expected = context_regression(
+        ROWS, ["wa", "wb"], ["party", "year"], groups="speaker", **SETTINGS
+    )
+    labels = context_regression(
         column("text"),
         ["wa", "wb"],
         {"party": column("party"), "year": column("year")},
-        clusters=column("speaker"),
+        groups=column("speaker"),
         **SETTINGS,
     )
+    assert labels.coefficients == expected.coefficients
     assert found == json.loads(json.dumps(plain(expected)))
     assert main(["regression", speeches, *asked, *OPTIONS]) == 0
     assert capsys.readouterr().out == expected.to_text()
@@ -83,7 +87,7 @@ def test_an_encoded_corpus_has_its_columns_elsewhere(
     )
     assert found == json_of(capsys, "regression", speeches, *asked, *OPTIONS)
     assert main(["regression", corpus, *asked]) == 2
-    assert "by --table" in capsys.readouterr().err
+    assert "give the table that it was made from" in capsys.readouterr().err
 
 
 def test_the_coefficients_can_be_drawn(speeches: str, tmp_path: Path, capsys: Capture) -> None:

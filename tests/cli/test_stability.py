@@ -127,12 +127,12 @@ def test_documents_of_one_author_stay_together(tmp_path: Path, capsys: Capture) 
     )
     arguments = ["fit", str(file), "--folds", "3", "--dim", "2", "--no-polish"]
     arguments += ["-o", str(tmp_path / "stable")]
-    assert main([*arguments, "--group-column", "author"]) == 0
+    assert main([*arguments, "--groups", "author"]) == 0
     labels = [-1 if author is None else author for author in authors]
     expected = stability(texts, folds=3, dim=2, polish=False, groups=labels)
     loaded = Stability.load(tmp_path / "stable")
     for one, other in zip(loaded.replicates, expected.replicates, strict=True):
         assert np.allclose(one.vectors, other.vectors, atol=2e-3)
     capsys.readouterr()
-    assert main([*arguments, "--group-column", "editor"]) == 2
+    assert main([*arguments, "--groups", "editor"]) == 2
     assert "editor" in capsys.readouterr().err

@@ -383,11 +383,11 @@ def test_clusters_of_authors_and_of_occurrences() -> None:
     authors = [number % 20 for number in range(80)]  # of one place each
     settings: Any = {"dim": 4, "polish": False, "permutations": 49}
     places = {"place": covariates["place"]}
-    found = context_regression(texts, "bank", places, clusters=authors, **settings)
+    found = context_regression(texts, "bank", places, groups=authors, **settings)
     assert found.clusters == 20
-    mixed = context_regression(texts, "bank", covariates, clusters=authors, **settings)
+    mixed = context_regression(texts, "bank", covariates, groups=authors, **settings)
     assert mixed["place=town"].p_value == 1 / 50
-    single = context_regression(texts, ["bank", "the"], places, clusters="occurrences", **settings)
+    single = context_regression(texts, ["bank", "the"], places, groups="occurrences", **settings)
     assert single.clusters == single.occurrences > single.documents
 
 
@@ -429,7 +429,7 @@ def _longer(covariates: dict[str, list[Any]]) -> dict[str, list[Any]]:
         ("bank", {"n": [1, 2]}, "has 2 values, and there are 80 documents"),
         ("bank", {"n": "abc"}, "must be a list"),
         ("bank", {}, "no column"),
-        ("bank", [1] * 80, "must be a mapping"),
+        ("bank", [1] * 80, "only tables"),
         (
             "bank",
             {"a": list(range(80)), "b": [1 - 2 * i for i in range(80)]},
@@ -471,8 +471,10 @@ def test_many_unknown_words_are_refused_at_once(monkeypatch: pytest.MonkeyPatch)
 
 def test_other_settings_that_make_no_sense(regression: Any) -> None:
     texts, covariates = planted()
-    with pytest.raises(SettingError, match="clusters must be 'documents'"):
-        context_regression(texts, "bank", covariates, clusters="authors", dim=2)
+    with pytest.raises(SettingError, match="'authors' can't be read, since only tables"):
+        context_regression(texts, "bank", covariates, groups="authors", dim=2)
+    with pytest.raises(SettingError, match="encoded corpus has no columns"):
+        context_regression(CORPUS, "bank", "year", dim=2)
     with pytest.raises(SettingError, match="a whole number from 0 to 1,000,000"):
         context_regression(texts, "bank", covariates, permutations=10**12)
     with pytest.raises(SettingError, match="at least one word"):

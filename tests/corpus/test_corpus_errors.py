@@ -100,7 +100,7 @@ def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("{", "Line 5 of .*a.jsonl is not valid JSON"),
         ('{"text": ' + 100_000 * "[", "Line 5 of .*a.jsonl is not valid JSON"),
         ("[1]", "Line 5 of .*a.jsonl is not a JSON object"),
-        ('{"body": "a"}', "Line 5 of .*a.jsonl has no 'text'; it has 'body'"),
+        ('{"body": "a"}', "Line 5 of .*a.jsonl has no column 'text'; it has 'body'"),
         ('{"text": 3}', "The 'text' in line 5 of .*a.jsonl is an int, not text"),
         (r'{"text": "\ud800"}', "Document 2 of .*a.jsonl has half a surrogate pair"),
     ]:
@@ -117,7 +117,7 @@ def test_bad_parquet(tmp_path: Path) -> None:
         Corpus.from_files(file)
     for column, kind in (("number", "int64"), ("lists", "list<"), ("structs", "struct<")):
         with expect_refusal(f"The column '{column}' of .*a.parquet holds {kind}.*, not text"):
-            Corpus.from_files(file, text_column=column)
+            Corpus.from_files(file, text=column)
     file.write_bytes(file.read_bytes()[:-10])
     with expect_refusal("a.parquet can't be read as Parquet"):
         Corpus.from_files(file)
@@ -178,7 +178,7 @@ def test_what_are_no_documents(documents: Any, message: str) -> None:
         (["a", ["b"]], "Document 1 is a list of words after"),
         ([["a"], "b"], "Document 1 is a text after"),
         ([["a", b"b"]], "Document 0 has b'b' among its words"),
-        ([{"body": "a"}], "Document 0 has no 'text'; it has 'body'"),
+        ([{"body": "a"}], "Document 0 has no column 'text'; it has 'body'"),
         (["a", "b\udc00"], "Document 1 has half a surrogate pair"),
         (pa.table({"body": ["a"], "n": [1]}), "table has no column 'text'; it has 'body', 'n'"),
         (pa.table({"text": [1]}), "'text' of the table holds int64, not text"),

@@ -106,7 +106,7 @@ def test_the_text_may_have_another_name_or_arrow_type(tmp_path: Path) -> None:
     column = pa.array(["a b", "c"])
     for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
         pq.write_table(pa.table({"body": column.cast(kind)}), tmp_path / "a.parquet")
-        corpus = Corpus.from_files(tmp_path / "a.parquet", vocab_size=3, text_column="body")
+        corpus = Corpus.from_files(tmp_path / "a.parquet", vocab_size=3, text="body")
         assert corpus.vocabulary.words == ("a", "b", "c")
 
 

@@ -55,9 +55,9 @@ def test_the_named_column_is_the_text(tmp_path: Path, ending: str, compress: Any
         table = io.StringIO(newline="")
         csv.writer(table, delimiter=delimiter).writerows(rows)
         file.write_bytes(compress(table.getvalue().encode()))
-        corpus = Corpus.from_files(file, text_column="body", min_count=1)
+        corpus = Corpus.from_files(file, text="body", min_count=1)
         assert words_of(corpus) == expected
-        assert corpus.settings["text_column"] == "body"
+        assert corpus.settings["text"] == "body"
 
 
 def test_columns_have_one_value_for_each_document(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_tables_that_are_empty_or_damaged(tmp_path: Path, monkeypatch: pytest.Mo
     assert "café" in Corpus.from_files(file, encoding="latin-1").vocabulary
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(TABLE.encode() * 1000)[:-20])
     with pytest.raises(CorpusError, match=r"b.csv.gz is damaged or cut short"):
-        Corpus.from_files(tmp_path / "b.csv.gz", text_column="body")
+        Corpus.from_files(tmp_path / "b.csv.gz", text="body")
     monkeypatch.setattr(_batches, "BATCH_BYTES", 100)
     file.write_text('text,year\n"' + 1000 * "the king " + '",1\n' + 100 * "a,1\n")
     with pytest.raises(CorpusError, match=r"a row of more than .* or a quotation mark"):

@@ -26,7 +26,7 @@ def test_a_fit_from_text_records_what_was_read() -> None:
     assert settings["vocab_size"] == 50
     assert settings["window"] == 7
     assert "documents" not in settings  # no file, no line
-    assert "text_column" not in settings
+    assert "text" not in settings
 
 
 def test_a_corpus_speaks_for_itself(corpus: Corpus) -> None:

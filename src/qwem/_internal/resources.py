@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakSet
 
 from qwem.errors import DiskLimitError, MemoryLimitError, SettingError
 
@@ -192,7 +194,15 @@ def progress(description: str, total: float | None = None, unit: str = "it") -> 
         from tqdm import tqdm
 
         shown = {} if sys.stderr.isatty() else {"disable": True}
-    bar: Progress = tqdm(
+
+    class Bar(tqdm):  # type: ignore[misc]
+        def update(self, amount: float = 1) -> Any:
+            if not self.n:
+                self.unpause()  # compiling before the first step says nothing about the others
+            return super().update(amount)
+
+    _HEARTBEAT.close_line()
+    bar: Progress = Bar(
         desc=description,
         total=total,
         unit=unit,
@@ -201,7 +211,74 @@ def progress(description: str, total: float | None = None, unit: str = "it") -> 
         dynamic_ncols=True,
         **shown,
     )
+    _HEARTBEAT.add(bar)
     return bar
+
+
+class _Heartbeat:
+    """Shows on a terminal, every second, that something is at work.
+
+    Bars are drawn again, since their clocks go on while a step takes long; without a bar, there is
+    a line with the name of the stage.
+    """
+
+    def __init__(self) -> None:
+        self._bars: WeakSet[Any] = WeakSet()
+        self._stages: list[str] = []
+        self._line: Any = None
+        self._end = threading.Event()
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def during(self, stage: str) -> Iterator[None]:
+        """Show a stage while the block runs, if it shows nothing itself."""
+        self._stages.append(stage)
+        if len(self._stages) == 1 and sys.stderr.isatty() and not _in_notebook():
+            self._end = threading.Event()
+            threading.Thread(target=self._beat, args=[self._end], daemon=True).start()
+        try:
+            yield
+        finally:
+            self._stages.remove(stage)
+            if not self._stages:
+                self.end()
+
+    def add(self, bar: Any) -> None:
+        """Draw this bar every second until it is closed."""
+        with self._lock:
+            self._bars.add(bar)
+
+    def end(self) -> None:
+        """Show nothing more, until another stage begins after all others have ended."""
+        self._end.set()
+        self.close_line()
+
+    def close_line(self) -> None:
+        """Remove the line with the name of the stage."""
+        with self._lock:
+            if self._line is not None:
+                self._line.close()
+                self._line = None
+
+    def _beat(self, end: threading.Event) -> None:
+        from tqdm import tqdm
+
+        while not end.wait(1):
+            with self._lock, tqdm.get_lock():
+                shown = [bar for bar in self._bars if not bar.disable]
+                if shown or end.is_set():
+                    for bar in shown:
+                        bar.refresh(nolock=True)
+                elif self._stages:
+                    stage = self._stages[-1]
+                    if self._line is None:
+                        self._line = tqdm(desc=stage, bar_format="{desc}: {elapsed}", leave=False)
+                    self._line.set_description_str(stage, refresh=False)
+                    self._line.refresh(nolock=True)
+
+
+_HEARTBEAT = _Heartbeat()
+during, end_heartbeat = _HEARTBEAT.during, _HEARTBEAT.end
 
 
 def announce(sentence: str) -> None:
@@ -230,6 +307,7 @@ class Stopwatch:
         STAGES.info(name)
         start = time.perf_counter()
         try:
-            yield
+            with during(name):
+                yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start

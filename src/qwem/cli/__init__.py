@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from qwem import __version__
-from qwem._internal.resources import threads
+from qwem._internal.resources import during, end_heartbeat, threads
 from qwem._internal.results import printable
 from qwem.cli import ask, demo, learn, share, testing
 from qwem.cli.options import SHELLS, Command, Parser, PrintCompletion, option_names, short_usage
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     def run() -> None:
-        with threads(getattr(options, "threads", None)):
+        with during("working"), threads(getattr(options, "threads", None)):
             options.run(options)
 
     return run_command(run, lambda: option_names(build_parser()))
@@ -237,5 +237,6 @@ def _discard_output() -> None:
 
 
 def _say(sentence: str, status: int) -> int:
+    end_heartbeat()
     sys.stderr.write(printable(f"qwem: {sentence}\n", sys.stderr.encoding))
     return status

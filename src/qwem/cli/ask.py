@@ -62,7 +62,7 @@ ENDS = {
     topn=topn("words", None),
     dim=DIM,
     figure=figure("the words and their intervals (for a model with replicates)"),
-    **setting_options("read", names=("documents", "text_column", "encoding")),
+    **setting_options("read", names=("documents", "text", "encoding")),
     threads=THREADS,
 )  # fmt: skip
 def similar(options: argparse.Namespace) -> None:
@@ -129,7 +129,7 @@ def _similar_to_new(options: argparse.Namespace, count: int) -> None:
     found = Model.load(options.model).embed(
         options.words[0],
         text_paths(options.contexts),
-        **passed(options, ("documents", "text_column", "encoding")),
+        **passed(options, ("documents", "text", "encoding")),
     )
     neighbours = found.most_similar(topn=count)
     numbers = [round(float(number), 6) for number in found.vector]

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwem._internal.files import is_url
-from qwem._internal.resources import peak_memory
+from qwem._internal.resources import end_heartbeat, peak_memory
 from qwem._internal.results import as_plain, printable, text_table
-from qwem.cli.options import passed
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -58,24 +57,6 @@ def text_paths(inputs: list[str]) -> list[str | Path]:
     return [
         item if is_url(item) else Path("/dev/stdin" if item == "-" else item) for item in inputs
     ]
-
-
-def column_of(inputs: list[str], column: str, options: argparse.Namespace) -> list[Any]:
-    """Return each document's value in a column of the files."""
-    from qwem.corpus import read_columns
-
-    how = passed(options, ["encoding", "query"])
-    return read_columns(text_paths(inputs), [column], **how)[column]
-
-
-def groups_of(
-    inputs: list[str], column: str | None, options: argparse.Namespace
-) -> list[Any] | None:
-    """Return each document's label in a column; one without a label is a group by itself."""
-    if column is None:
-        return None
-    labels = column_of(inputs, column, options)
-    return [("alone", number) if label is None else label for number, label in enumerate(labels)]
 
 
 def load_embedding(options: argparse.Namespace) -> Embedding:
@@ -169,6 +150,7 @@ def emit(
         text = json.dumps(report, ensure_ascii=False) + "\n"
     else:
         text = shown if isinstance(shown, str) else text_table(shown)
+    end_heartbeat()
     taken = getattr(options, "output", None) in ("-", "/dev/stdout")
     stream = sys.stderr if taken else sys.stdout
     stream.write(printable(text, stream.encoding))

@@ -10,7 +10,6 @@ from qwem.cli.io import (
     costs,
     emit,
     emit_run,
-    groups_of,
     on_cluster,
     plain,
     program,
@@ -22,7 +21,7 @@ from qwem.cli.io import (
 )
 from qwem.cli.options import (
     CLUSTER,
-    GROUP_COLUMN,
+    GROUPS,
     INPUTS,
     THREADS,
     Option,
@@ -68,7 +67,7 @@ FOLDS = {
     output=output("MODEL"),
     keep_counts=Option(bool, "keep the counts, so that the model can be updated (default: no)"),
     **FOLDS,
-    group_column=GROUP_COLUMN,
+    groups=GROUPS,
     **CLUSTER,
 )  # fmt: skip
 def fit(options: argparse.Namespace) -> None:
@@ -80,11 +79,11 @@ def fit(options: argparse.Namespace) -> None:
 
         qwem fit wiki.parquet -o model
         qwem fit speeches/ -o model --documents file --dim 100
-        qwem fit posts.jsonl -o model --text-column body --folds 20
+        qwem fit posts.jsonl -o model --text body --folds 20
     """
     from qwem._internal.artefact import require_replaceable
 
-    dealt = [name for name in ("method", "replicates", "group_column") if getattr(options, name)]
+    dealt = [name for name in ("method", "replicates", "groups") if getattr(options, name)]
     if options.folds is None and dealt:
         raise SettingError(f"`{dealt[0]}` is for replicates; add `folds=20`.")
     require_replaceable(options.output, "model" if options.folds is None else "stability")
@@ -134,7 +133,7 @@ def _fit_folds(options: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
     found = stability(
         text_of(options.inputs, "to deal into folds"),
         preset=options.preset,
-        groups=groups_of(options.inputs, options.group_column, options),
+        groups=options.groups,
         **passed(options, FOLDS),
         **passed_settings(options),
     )
@@ -162,7 +161,7 @@ def _fit_on_cluster(options: argparse.Namespace) -> Model:
     remove=Option(str, "text to remove, or its counts", "INPUT", nargs="+"),
     output=output("MODEL", "directory to write (default: the model itself)", required=False),
     topn=topn("words that changed most"),
-    **setting_options("read", names=("documents", "text_column", "encoding", "errors")),
+    **setting_options("read", names=("documents", "text", "encoding", "errors")),
     threads=THREADS,
 )
 def update(options: argparse.Namespace) -> None:

@@ -161,7 +161,7 @@ class PrintCompletion(argparse.Action):
         parser.exit()
 
 
-GROUPS = {
+STAGES = {
     "read": "reading",
     "count": "counting",
     "target": "target",
@@ -222,7 +222,7 @@ def command(
     A group of options is the name of a stage, for its settings, or a title with options.
     """
     titled = dict(
-        (GROUPS[group], setting_options(group)) if isinstance(group, str) else group
+        (STAGES[group], setting_options(group)) if isinstance(group, str) else group
         for group in groups
     )
     if any(isinstance(group, str) for group in groups):
@@ -367,8 +367,11 @@ PRESET = Option(
 )
 THREADS = Option(Whole(1, MOST_THREADS), "number of threads (default: all cores)", "N")
 METHODS = Option(bool, "add a paragraph on methods for a paper, with references (default: no)")
-GROUP_COLUMN = Option(
-    str, "keep documents together that have the same value in this column, such as author", "NAME"
+GROUPS = Option(
+    str,
+    "documents with the same value in this column, such as author, depend on each other and stay "
+    "together",
+    "COLUMN",
 )
 CLUSTER = {
     "cluster": Option(

@@ -30,7 +30,9 @@ SOURCES = {
         str, "counts of the first model's text (qwem count), for words that occur together", "F"
     ),
     "trace": Option(str, "training run (qwem train) to lay over the first model's theory", "RUN"),
-    "text": Option(str, "the first model's text, for sentences with a word", "F", several=True),
+    "sentences": Option(
+        str, "the first model's text, to show sentences with a word", "F", several=True
+    ),
     "corpus": Option(
         str, "the encoded corpus that was counted, for a model fitted to counts", "CORPUS"
     ),

@@ -9,21 +9,20 @@ from qwem._internal.settings import Whole
 from qwem.cli.ask import ENDS
 from qwem.cli.io import (
     check_figure,
-    column_of,
     draw,
     emit,
     emit_result,
-    groups_of,
     load_embedding,
     load_spectrum,
     load_stability,
     load_vectors,
     source_of,
     text_of,
+    text_paths,
 )
 from qwem.cli.options import (
     DIM,
-    GROUP_COLUMN,
+    GROUPS,
     METHODS,
     MODEL,
     REPEATS,
@@ -297,7 +296,7 @@ VECTOR_FILES = (".bin", ".npz", ".npy", ".safetensors", ".vec", ".kv")
     by=Option(
         str, "divide one text by the values of this column, such as decade, instead", "COLUMN"
     ),
-    group_column=GROUP_COLUMN,
+    groups=GROUPS,
     strata=Option(
         str, "compare only documents with the same value in this column, such as topic", "COLUMN"
     ),
@@ -333,14 +332,8 @@ def compare(options: argparse.Namespace) -> None:
     check_figure(options)
     if options.path and options.permutations is None:
         options.permutations = 0  # no p-value is shown
-    columns: dict[str, Any] = {"groups": options.group_column, "strata": options.strata}
     if options.by:
         source: Any = text_of(options.inputs, "to divide")
-        labels = column_of(options.inputs, options.by, options)
-        columns = {
-            name: _labels(name, column, options.inputs, options) for name, column in columns.items()
-        }
-        columns["by"] = labels
     else:
         names = [Path(item).stem for item in options.inputs]
         if len(set(names)) < len(names):
@@ -349,16 +342,12 @@ def compare(options: argparse.Namespace) -> None:
             raise SettingError(
                 "compare needs two different texts or more, or one text and --by COLUMN."
             )
-        texts = dict(zip(names, options.inputs, strict=True))
-        source = {name: source_of([item]) for name, item in texts.items()}
-        columns = {
-            name: column
-            and {text: _labels(name, column, [item], options) for text, item in texts.items()}
-            for name, column in columns.items()
-        }
+        source = {name: source_of([item]) for name, item in zip(names, options.inputs, strict=True)}
     found = compare_corpora(
         source,
-        **columns,
+        by=options.by,
+        groups=options.groups,
+        strata=options.strata,
         between=options.between and tuple(options.between),
         preset=options.preset,
         **passed(options, COMPARING),
@@ -370,15 +359,6 @@ def compare(options: argparse.Namespace) -> None:
         draw(options, path, *(", ".join(words) for words in ends))
         return
     emit_result(options, found, found.shown(options.topn))
-
-
-def _labels(
-    name: str, column: str | None, inputs: list[str], options: argparse.Namespace
-) -> list[Any] | None:
-    """Return each document's value of a column; documents without a value are one stratum."""
-    if name == "groups" or column is None:
-        return groups_of(inputs, column, options)
-    return [str(value) for value in column_of(inputs, column, options)]
 
 
 def _holds_vectors(path: str) -> bool:
@@ -450,11 +430,7 @@ REGRESSION = {
         word_list, "a word or phrase, or several that are taken together", "WORDS", required=True
     ),
     covariates=Option(str, "columns to regress on", "COLUMN", nargs="+", required=True),
-    clusters=Option(
-        str,
-        "column that groups dependent documents, such as speaker (default: none)",
-        "COLUMN",
-    ),
+    groups=GROUPS,
     table=Option(
         str, "Parquet, JSON or CSV files with the columns, one row per document (default: INPUT)",
         "FILE", nargs="+",
@@ -474,17 +450,18 @@ def regression(options: argparse.Namespace) -> None:
         qwem regression debates.parquet --words immigration --covariates party year
     """
     from qwem.comparison import context_regression
-    from qwem.corpus import Corpus, read_columns
+    from qwem.corpus import read_columns
     from qwem.model.settings import PRESETS
 
     check_figure(options)
-    source = text_of(options.inputs, "to compare")
-    if isinstance(source, Corpus) and options.table is None:
-        raise SettingError(
-            "An encoded corpus has no columns; name files that have them by --table."
+    covariates, groups = options.covariates, options.groups
+    if options.table is not None:
+        names = [*covariates, *([groups] if groups else [])]
+        columns = read_columns(
+            text_paths(options.table), names, **passed(options, ["encoding", "query"])
         )
-    names = [*options.covariates, *([options.clusters] if options.clusters else [])]
-    columns = read_columns(options.table or source, names, **passed(options, ["encoding", "query"]))
+        groups = groups and columns[groups]
+        covariates = {name: columns[name] for name in covariates}
     changes: dict[str, Any] = {
         **(PRESETS[options.preset] if options.preset else {}),
         **passed(options, REGRESSION),
@@ -492,13 +469,7 @@ def regression(options: argparse.Namespace) -> None:
     }
     if options.model:
         changes["embedding"] = load_vectors(options.model)
-    if options.clusters:
-        changes["clusters"] = columns[options.clusters]
-    found = context_regression(
-        source,
-        options.words,
-        {name: columns[name] for name in options.covariates},
-        **changes,
-    )
+    source = text_of(options.inputs, "to compare")
+    found = context_regression(source, options.words, covariates, groups=groups, **changes)
     emit_result(options, found)
     draw(options, found)

@@ -10,7 +10,7 @@ from qwem._internal.results import Provenance, listed
 from qwem._internal.settings import require_choice, require_whole
 from qwem.comparison.changes import SURE, CorpusComparison, WordChange, cosine_distances
 from qwem.comparison.contexts import FoldTest, fold_statistics
-from qwem.comparison.folds import LARGEST_TEST, arrange, slices_of
+from qwem.comparison.folds import LARGEST_TEST, arrange, labels_of, slices_of
 from qwem.comparison.permutation import assignments, pooled_p_values
 from qwem.comparison.replicates import aligned
 from qwem.comparison.results import q_values, student_quantile
@@ -42,11 +42,11 @@ MOST_SLICES, MOST_FOLDS, MOST_PERMUTATIONS = 50, 100, 100_000
 def compare_corpora(
     corpora: Any,
     *,
-    by: Sequence[Any] | None = None,
+    by: str | Sequence[Any] | None = None,
     between: tuple[str, str] | None = None,
     folds: int = 10,
-    groups: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
-    strata: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+    groups: str | Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+    strata: str | Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
     permutations: int = 199,
     alignment: Alignment = "compass",
     preset: Preset | None = None,
@@ -73,15 +73,16 @@ def compare_corpora(
         Text, documents or a `Corpus` by name, such as ``{"1990": …, "2000": …}``. Or one text whose
         documents are divided by the labels `by`.
     by
-        A label for each document of one text, such as its decade; slices are in the order of
-        labels.
+        A label for each document of one text, such as its decade, or the column that has it;
+        slices are in the order of labels.
     between
         The two corpora to list differences of; by default the first and the last.
     folds
         Number of folds of a corpus, on average over the two.
     groups
         A label for each document, such as its author, for each corpus: documents that are not
-        independent of each other stay in one fold. With `by`, one list for all documents.
+        independent of each other stay in one fold, and one without a label is a group by itself.
+        With `by`, one list for all documents. Or the column that has it.
     strata
         A label for each document, such as its topic, given as `groups` are. Folds are exchanged
         within strata only, and changes are computed for equal compositions, so that words don't
@@ -112,12 +113,20 @@ def compare_corpora(
     chosen = chosen.changed(polish=chosen.polish is True, ngrams=False)
     if by is not None:
         reject_fixed_settings(corpora, changes)
+        by, groups, strata = (labels_of(corpora, each, chosen) for each in (by, groups, strata))
         corpus = corpora if isinstance(corpora, Corpus) else read(corpora, chosen)
         corpora, (groups, strata) = _divided(corpus, by, groups, strata)
     elif not hasattr(corpora, "keys"):
         raise SettingError(
             "corpora must be a mapping from names to texts, or one text with a label for each of "
             "its documents: by=…"
+        )
+    else:
+        groups, strata = (
+            {name: labels_of(source, each, chosen) for name, source in corpora.items()}
+            if isinstance(each, str)
+            else each
+            for each in (groups, strata)
         )
     if len(corpora) < 2:
         raise SettingError("compare_corpora needs two corpora or more.")

@@ -89,11 +89,6 @@ class Design:
 
 def columns_of(covariates: Any, documents: int) -> dict[str, list[Any]]:
     """Return covariates as lists by name, one value for each document and None where missing."""
-    if not hasattr(covariates, "keys"):
-        raise SettingError(
-            "covariates must be a mapping from names to one value for each document, or a data "
-            f"frame, not {type(covariates).__name__}."
-        )
     found = {str(name): column_of(name, covariates[name], documents) for name in covariates.keys()}  # noqa: SIM118
     if not found:
         raise SettingError("covariates has no column; give at least one.")

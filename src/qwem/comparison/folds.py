@@ -13,7 +13,7 @@ from qwem._internal.resources import require_memory
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.corpus import Corpus, Vocabulary
+from qwem.corpus import Corpus, Vocabulary, read_columns
 from qwem.errors import CorpusError, CountError, SettingError
 from qwem.model.fitting import count, read
 from qwem.model.settings import resolve_auto
@@ -86,7 +86,7 @@ def deal(
 
 
 def group_numbers(name: str, labels: Sequence[Any] | None, documents: int) -> Labels:
-    """Return the label of each document as a number from 0; without labels each has its own."""
+    """Return the label of each document as a number from 0; one without a label has its own."""
     if labels is None:
         return np.arange(documents)
     if len(labels) != documents:
@@ -94,7 +94,22 @@ def group_numbers(name: str, labels: Sequence[Any] | None, documents: int) -> La
             f"{name} needs one label for each of the {documents:,} documents, and has "
             f"{len(labels):,}."
         )
-    return numbered(labels)
+    return numbered([(None, i) if label is None else label for i, label in enumerate(labels)])
+
+
+def labels_of(source: Any, labels: Any, settings: Settings) -> Any:
+    """Return labels of documents: as given, or the values in the column of `source` so named."""
+    return columns_in(source, labels, settings)[labels] if isinstance(labels, str) else labels
+
+
+def columns_in(source: Any, names: Any, settings: Settings) -> dict[str, list[Any]]:
+    """Return columns of the table that a text is read from."""
+    if isinstance(source, Corpus):
+        raise SettingError(
+            "An encoded corpus has no columns; give the table that it was made from, or a value "
+            "for each document."
+        )
+    return read_columns(source, names, encoding=settings.encoding, query=settings.query)
 
 
 def numbered(labels: Sequence[Any]) -> Labels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from qwem._internal.resources import progress
 from qwem._internal.results import Chart, Provenance, Result, as_cell, listed
 from qwem._internal.settings import require_whole
 from qwem.comparison.contexts import context_transform, contexts_of, documents_with
-from qwem.comparison.covariates import Design, column_of, columns_of, design_of
-from qwem.comparison.folds import numbered
+from qwem.comparison.covariates import Design, columns_of, design_of
+from qwem.comparison.folds import columns_in, group_numbers, labels_of, numbered
 from qwem.comparison.least_squares import fit_clusters
 from qwem.comparison.permutation import MOST_DRAWS
 from qwem.comparison.results import Estimates, paragraph
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float64]
 
-Clusters = Literal["documents", "occurrences"]
-
+OCCURRENCES = "occurrences"
 FEW_CLUSTERS = 8
 """Below this effective number of clusters the result warns that a p-value is rough."""
 
@@ -265,7 +264,7 @@ def context_regression(
     *,
     embedding: Embedding | None = None,
     transform: ArrayLike | None = None,
-    clusters: Clusters | Sequence[Any] = "documents",
+    groups: str | Sequence[Any] | None = None,
     categories: Sequence[str] = (),
     interactions: Sequence[tuple[str, str]] = (),
     drop_missing: bool = False,
@@ -287,16 +286,18 @@ def context_regression(
         A word or phrase, or several that are taken together, such as ``["immigrant",
         "immigrants"]``.
     covariates
-        A mapping from names to one value for each document, or a data frame; see also
-        `qwem.corpus.read_columns`. Numbers enter as they are; text is taken as categories, of which
-        the first in order of spelling is the base.
+        Names of columns of `source`, or a mapping from names to one value for each document, such
+        as a data frame. Numbers enter as they are; text is taken as categories, of which the first
+        in order of spelling is the base.
     embedding
         The vectors of words; by default those that are fitted to this text.
     transform
         The matrix from mean contexts to words; by default `context_transform` of this text.
-    clusters
-        The units that are independent of each other: documents by default, every occurrence, or a
-        label for each document, such as its author. All clusters have the same weight.
+    groups
+        A label for each document, such as its author, or the column of `source` that has it:
+        documents that are not independent of each other are one cluster. A document without a label
+        is a group by itself. ``"occurrences"`` takes even the occurrences in one document as
+        independent. All clusters have the same weight.
     categories
         Covariates that are categories although they are numbers, or text that looks like numbers
         or has many values.
@@ -322,9 +323,13 @@ def context_regression(
     require_whole("permutations", permutations, least=0, most=MOST_DRAWS)
     settings = Settings.of(**changes)
     reject_fixed_settings(source, changes)
+    if not hasattr(covariates, "keys"):
+        covariates = columns_in(source, covariates, settings)
+    apart = isinstance(groups, str) and groups == OCCURRENCES
+    labels = None if apart else labels_of(source, groups, settings)
     corpus = source if isinstance(source, Corpus) else read(source, settings)
     columns = columns_of(covariates, len(corpus))
-    labels = _labels(clusters, len(corpus))
+    units = group_numbers("groups", labels, len(corpus))
     asked = (words,) if isinstance(words, str) else tuple(words)
     if not asked:
         raise SettingError("words needs at least one word, and has none.")
@@ -342,7 +347,7 @@ def context_regression(
         return design_of(values, categories=categories, interactions=interactions)
 
     # Raise before the fit if the design is invalid.
-    design_in(present[_complete(columns, labels, present, asked, drop_missing)])
+    design_in(present[_complete(columns, present, asked, drop_missing)])
     resolved = resolve_auto(settings, corpus.vocabulary)
     weights = window_weights(resolved.window, resolved.weights)
     if embedding is None:
@@ -359,14 +364,12 @@ def context_regression(
             f"transform must be a matrix of {embedding.vector_size} × {embedding.vector_size}, as "
             f"vectors have that many numbers, not {matrix.shape}."
         )
-    kept = _complete(columns, labels, contexts.documents, asked, drop_missing)
+    kept = _complete(columns, contexts.documents, asked, drop_missing)
     documents = contexts.documents[kept]
     design = design_in(documents)
     scale = _scale(design.matrix)
-    grouped = range(len(documents)) if labels is None else [labels[d] for d in documents]
-    fitted = fit_clusters(
-        design.matrix @ scale, contexts.vectors[kept] @ matrix.T, numbered(grouped)
-    )
+    clusters = np.arange(len(documents)) if apart else numbered(units[documents].tolist())
+    fitted = fit_clusters(design.matrix @ scale, contexts.vectors[kept] @ matrix.T, clusters)
     _require_clusters(fitted, design)
     places = list(range(1, len(design.names)))
     lengths = np.diagonal(scale)[1:] ** 2
@@ -388,7 +391,11 @@ def context_regression(
                 "words": list(asked),
                 "covariates": list(columns),
                 "groups": design.sizes,
-                "clusters": clusters if isinstance(clusters, str) else "labels",
+                "clusters": groups
+                if isinstance(groups, str)
+                else "labels"
+                if groups
+                else "documents",
                 "interactions": [list(pair) for pair in interactions],
                 "window": resolved.window,
                 "weights": list(weights),
@@ -459,29 +466,15 @@ def _phrases(words: tuple[str, ...], corpus: Corpus) -> list[list[str]]:
     return [split[word] for word in words]
 
 
-def _labels(clusters: Clusters | Sequence[Any], documents: int) -> list[Any] | None:
-    """Return the cluster of each document, or None if every occurrence is a cluster."""
-    if isinstance(clusters, str):
-        if clusters not in ("documents", "occurrences"):
-            raise SettingError(
-                "clusters must be 'documents', 'occurrences' or a label for each document, not "
-                f"{clusters!r}."
-            )
-        return None if clusters == "occurrences" else list(range(documents))
-    return column_of("clusters", clusters, documents)
-
-
 def _complete(
     columns: Mapping[str, list[Any]],
-    labels: list[Any] | None,
     documents: NDArray[np.int64],
     words: tuple[str, ...],
     drop_missing: bool,
 ) -> NDArray[np.bool_]:
     """Return which occurrences have all covariates; raise if one has not, unless `drop_missing`."""
     kept = np.ones(len(documents), dtype=bool)
-    everything = {**columns, **({} if labels is None else {"clusters": labels})}
-    for name, values in everything.items():
+    for name, values in columns.items():
         missing = np.array([values[document] is None for document in documents])
         if missing.any() and not drop_missing:
             lacking = np.unique(documents[missing])

@@ -15,7 +15,7 @@ from qwem._internal.resources import progress
 from qwem._internal.results import Provenance
 from qwem._internal.settings import require_choice, require_whole
 from qwem.comparison.axes import axis
-from qwem.comparison.folds import FoldCounts, deal
+from qwem.comparison.folds import FoldCounts, deal, labels_of
 from qwem.comparison.replicates import Replicates
 from qwem.comparison.results import Estimates, Method
 from qwem.cooccurrence import Cooccurrence
@@ -266,7 +266,7 @@ def stability(
     source: Any,
     *,
     folds: int = 20,
-    groups: Sequence[Any] | None = None,
+    groups: str | Sequence[Any] | None = None,
     method: Method = "jackknife",
     replicates: int = 50,
     sweeps: int = SWEEPS,
@@ -288,8 +288,9 @@ def stability(
     folds
         Number of folds, and with the jackknife also of replicates.
     groups
-        A label for each document, such as its author: documents that are not independent of each
-        other stay in one fold.
+        A label for each document, such as its author, or the column of `source` that has it:
+        documents that are not independent of each other stay in one fold. A document without a
+        label is a group by itself.
     method
         ``"jackknife"``: a replicate leaves out one fold. ``"bootstrap"``: in a replicate each fold
         counts a random number of times, from Poisson's distribution with mean 1.
@@ -324,9 +325,10 @@ def stability(
         resolved = resolve_auto(chosen, counts.total.vocabulary)
         model = fit(counts.total, resolved)
     else:
+        labels = labels_of(source, groups, chosen)
         corpus = source if isinstance(source, Corpus) else read(source, chosen)
         resolved = resolve_auto(chosen, corpus.vocabulary)
-        dealt = deal(corpus, folds, groups, resolved.seed)
+        dealt = deal(corpus, folds, labels, resolved.seed)
         model = fit(dealt.corpus, resolved, keep_counts=True)
         whole = None if model.update_state is None else model.update_state.counts
         counts = FoldCounts(dealt, resolved, whole)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from qwem._internal.kernels import GOLDEN, mix, njit, prefetch
+from qwem._internal.kernels import GOLDEN, lower_bound, mix, njit, prefetch
 
 AHEAD = 8
 """The number of positions to prefetch ahead. Windows are scattered over the stream, and waiting for
@@ -49,7 +49,7 @@ def fill_stream(
     The words that are kept are counted in `occurrences`. Every token is written, and overwritten by
     the next if it is not kept, because an unpredictable branch would be slower.
     """
-    document = np.searchsorted(offsets, start, side="right") - 1
+    document = lower_bound(offsets, 0, offsets.size, start + 1) - 1
     while start < stop:
         end = min(stop, offsets[document + 1])
         draw_key = document_key(key, first_document + document)
@@ -88,7 +88,7 @@ def fill_margins(
         stream[i] = gap
         stream[length - 1 - i] = gap
 
-    document = np.searchsorted(offsets, start, side="right") - 1
+    document = lower_bound(offsets, 0, offsets.size, start + 1) - 1
     draw_key = document_key(key, first_document + document)
     t, at = start - 1, window - 1
     while t >= offsets[document] and at >= 0:
@@ -98,7 +98,7 @@ def fill_margins(
             at -= 1
         t -= 1
 
-    document = np.searchsorted(offsets, stop, side="left") - 1
+    document = lower_bound(offsets, 0, offsets.size, stop) - 1
     draw_key = document_key(key, first_document + document)
     t, at = stop, length - window
     while t < offsets[document + 1] and at < length:
@@ -293,8 +293,8 @@ def gather_columns(
 ) -> None:  # fmt: skip
     """Write columns `first` to `last` of a CSR matrix as rows; row j starts at ``free[j]``."""
     for i in range(len(indptr) - 1):
-        k, stop = indptr[i], indptr[i + 1]
-        k += np.searchsorted(indices[k:stop], first)
+        stop = indptr[i + 1]
+        k = lower_bound(indices, indptr[i], stop, first)
         while k < stop and indices[k] < last:
             j = indices[k] - first
             columns[free[j]] = i
@@ -349,8 +349,8 @@ def place_columns(
     It is called for one block of columns at a time, so that the ends of its rows fit in the cache.
     """
     for r in range(len(row_starts)):
-        k, stop = row_starts[r], row_starts[r] + row_lengths[r]
-        k += np.searchsorted(below[k:stop], first * channels)
+        stop = row_starts[r] + row_lengths[r]
+        k = lower_bound(below, row_starts[r], stop, first * channels)
         while k < stop and below[k] < last * channels:
             j = below[k] // channels
             if below[k] - j * channels == before and j != head + r:

@@ -239,6 +239,16 @@ def names_of(names: Iterable[object]) -> str:
     return ", ".join(map(repr, names)) or "none"
 
 
+def require_columns(place: str, known: Sequence[str], names: Iterable[str]) -> None:
+    """Raise `CorpusError` for the first name that is not a column of `place`."""
+    for name in names:
+        if name not in known:
+            raise CorpusError(
+                f"{place} has no column {name!r}; it has {names_of(known)}: name one of these, the "
+                "one with the text by `text`."
+            )
+
+
 def kind_of_value(value: object) -> str:
     """Return the name of a value's type with its article: an int, a list."""
     name = type(value).__name__

@@ -19,6 +19,7 @@ from qwem.corpus._batches import (
     gather,
     kind_of_value,
     names_of,
+    require_columns,
     valid_array,
     without_nan,
 )
@@ -39,12 +40,9 @@ def open_documents(documents: Any, reading: Reading) -> Source:
     """
     if (kind := _kind_of_table(documents)) is not None:
         batches = gather(_read_table(documents, kind, reading))
-        description = {"input": kind, "text_column": reading.text_column}
-        return Source.of_text(batches, reading, description)
+        return Source.of_text(batches, reading, {"input": kind, "text": reading.text})
     _require_documents(documents)
-    contents: Iterator[Any] = (
-        _content(item, i, reading.text_column) for i, item in enumerate(documents)
-    )
+    contents: Iterator[Any] = (_content(item, i, reading.text) for i, item in enumerate(documents))
     first = next(contents, None)
     if first is not None:
         contents = chain([first], contents)
@@ -95,10 +93,10 @@ def _read_table(table: Any, kind: str, reading: Reading) -> Iterator[TextBatch]:
     """Yield the documents of a table in memory or a dataset, through Arrow."""
     import pyarrow as pa
 
-    column, row = reading.text_column, 0
-    arrays = _frame_arrays if kind == "table" else _dataset_arrays
+    column, row = reading.text, 0
     try:
-        for array in arrays(table, column):
+        for records in _records(table, kind, [column]):
+            array = records.column(0)
             place = f"{column!r} of the {kind}"
             batch = from_arrow(valid_array(array, reading.errors, place, row))
             yield TextBatch(batch.text, batch.ends, batch.text.size)
@@ -108,46 +106,58 @@ def _read_table(table: Any, kind: str, reading: Reading) -> Iterator[TextBatch]:
         raise CorpusError(f"The column {column!r} of the {kind} is not text: {reason}.") from error
 
 
-def _frame_arrays(frame: Any, column: str) -> Iterator[Any]:
+def _records(table: Any, kind: str, names: list[str]) -> Iterator[Any]:
+    """Yield columns of a table in memory or a dataset as Arrow record batches."""
     import pyarrow as pa
 
-    schema = getattr(frame, "schema", None)
-    if isinstance(schema, pa.Schema):
-        _require_column("table", column, schema.names)
-    else:  # pandas or Polars: convert this column only
-        _require_column("table", column, list(frame.columns))
-        frame = frame[[column]]
-    if hasattr(frame, "__arrow_c_stream__"):
-        batches = pa.RecordBatchReader.from_stream(frame)
+    if kind == "dataset":
+        if table.column_names is not None:
+            require_columns("The dataset", table.column_names, names)
+        columns = table.select_columns(names).with_format("arrow")
+        for part in columns.iter(batch_size=_DATASET_ROWS):
+            yield from part.select(names).to_batches()
+        return
+    schema = getattr(table, "schema", None)
+    known = schema.names if isinstance(schema, pa.Schema) else list(table.columns)
+    require_columns("The table", known, names)
+    if not isinstance(schema, pa.Schema):  # pandas or Polars: convert these columns only
+        table = table[names]
+    if hasattr(table, "__arrow_c_stream__"):
+        batches = pa.RecordBatchReader.from_stream(table)
     else:  # pandas before 2.2
-        batches = pa.Table.from_pandas(frame, preserve_index=False).to_reader()
-    return (records.column(column) for records in batches)
+        batches = pa.Table.from_pandas(table, preserve_index=False).to_reader()
+    yield from (records.select(names) for records in batches)
 
 
-def _dataset_arrays(dataset: Any, column: str) -> Iterator[Any]:
-    if dataset.column_names is not None:
-        _require_column("dataset", column, dataset.column_names)
-    tables = dataset.select_columns([column]).with_format("arrow").iter(batch_size=_DATASET_ROWS)
-    return (array for table in tables for array in table.column(column).chunks)
+def document_columns(documents: Any, names: list[str]) -> dict[str, list[Any]]:
+    """Return columns of a data frame, a dataset or a list of mappings; see `read_columns`."""
+    import pyarrow as pa
 
-
-def _require_column(kind: str, column: str, known: list[str]) -> None:
-    if column not in known:
-        raise CorpusError(
-            f"The {kind} has no column {column!r}; it has {names_of(known)}; name the text by "
-            "`text_column`."
+    if (kind := _kind_of_table(documents)) is not None:
+        found: dict[str, list[Any]] = {name: [] for name in names}
+        try:
+            for records in _records(documents, kind, names):
+                for name in names:
+                    found[name] += records.column(name).to_pylist()
+        except pa.ArrowException as error:
+            reason = one_line(str(error))
+            raise CorpusError(f"Columns of the {kind} can't be read: {reason}.") from error
+        return found
+    if not isinstance(documents, list | tuple) or not all(
+        isinstance(item, Mapping) for item in documents
+    ):
+        raise SettingError(
+            f"{names_of(names)} can't be read, since only tables, mappings and files of these have "
+            "columns; give a value for each document instead."
         )
+    return {name: [without_nan(item.get(name)) for item in documents] for name in names}
 
 
-def _content(item: Any, number: int, text_column: str) -> str | list[str]:
+def _content(item: Any, number: int, column: str) -> str | list[str]:
     """Return a document as text or as a list of words; None is an empty document."""
     if isinstance(item, Mapping):
-        if text_column not in item:
-            raise CorpusError(
-                f"Document {number} has no {text_column!r}; it has {names_of(item)}; name the text "
-                "by `text_column`."
-            )
-        item = item[text_column]
+        require_columns(f"Document {number}", list(item), [column])
+        item = item[column]
     item = without_nan(item)
     if item is None:
         return ""

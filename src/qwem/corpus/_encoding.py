@@ -395,9 +395,9 @@ class Interner:
             token_ends,
             state,
         ):
-            self._grow(int(state[kernels.WORDS]))
-        self._words = int(state[kernels.WORDS])
-        return self._ids[: state[kernels.TOKENS]], token_ends
+            self._grow(int(state[_word_table.WORDS]))
+        self._words = int(state[_word_table.WORDS])
+        return self._ids[: state[_word_table.TOKENS]], token_ends
 
     def intern(
         self, text: NDArray[np.uint8], ends: NDArray[np.int64], amount: int = 1
@@ -412,8 +412,8 @@ class Interner:
         while not _word_table.intern(
             text, ends, amount, self._table, self._entries, self._arena, self._ids, state
         ):
-            self._grow(int(state[kernels.WORDS]))
-        self._words = int(state[kernels.WORDS])
+            self._grow(int(state[_word_table.WORDS]))
+        self._words = int(state[_word_table.WORDS])
         return self._ids[: ends.size]
 
     def look_up(

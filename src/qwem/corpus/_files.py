@@ -9,6 +9,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -37,6 +38,8 @@ _FORMATS = {
 }  # fmt: skip
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 _LONGEST_NAME = 4096
+_FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
+"""No space, and the extension of a text file."""
 _WRAPPED_LINES = 10  # the fewest lines in which wrapping is recognized
 _WIDTHS = 40, 132  # the smallest and largest width of wrapped lines
 _SENTENCE_ENDS = '.!?…:;"”»'
@@ -119,6 +122,23 @@ class InputFile:
         if suffixes and suffixes[-1] in _COMPRESSED:
             suffixes.pop()
         return _FORMATS.get(suffixes[-1], "text") if suffixes else "text"
+
+
+def are_paths(source: Any) -> bool:
+    """Return whether `source` is a path or a list of paths; strings are paths if all exist."""
+    if isinstance(source, str | os.PathLike):
+        return True
+    if not isinstance(source, list | tuple) or not source:
+        return False
+    if not all(isinstance(item, str) for item in source):
+        return all(isinstance(item, os.PathLike) for item in source)
+    missing = next((item for item in source if not (is_url(item) or os.path.exists(item))), None)
+    if missing is not None and all(map(_FILE_NAME.fullmatch, source)):
+        raise CorpusError(
+            f"{missing} does not exist, and all strings given look like file names; give paths "
+            "that exist, or documents of more than one word."
+        )
+    return missing is None
 
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:

@@ -28,11 +28,13 @@ from qwem.corpus._batches import (
     gather,
     kind_of_value,
     names_of,
+    require_columns,
     valid_array,
     valid_bytes,
     without_nan,
 )
-from qwem.corpus._files import documents_of, find_files, open_parquet, open_text
+from qwem.corpus._documents import document_columns
+from qwem.corpus._files import are_paths, documents_of, find_files, open_parquet, open_text
 from qwem.corpus.tokenizer import resolve
 from qwem.errors import CorpusError, SettingError
 
@@ -70,7 +72,7 @@ def open_files(files: Sequence[InputFile], reading: Reading) -> Source:
     if "text" in formats:
         description["documents"] = reading.documents
     if formats - {"text"}:
-        description["text_column"] = reading.text_column
+        description["text"] = reading.text
     if reading.encoding != "utf-8":
         description["encoding"] = reading.encoding
     if reading.query is not None:
@@ -147,7 +149,7 @@ def _document_ends(text: NDArray[np.uint8], unit: str) -> NDArray[np.int64]:
 
 
 def _read_json_lines(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
-    path, column, errors = file.path, reading.text_column, reading.errors
+    path, column, errors = file.path, reading.text, reading.errors
     line_number = 0
     documents = 0
     with open_text(path, reading.encoding, errors) as stream:
@@ -170,11 +172,7 @@ def _document_name(path: Path | RemoteFile, first: int, index: int) -> str:
 
 def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -> str | None:
     fields = _json_object(line, path, number)
-    if column not in fields:
-        raise CorpusError(
-            f"Line {number} of {path} has no {column!r}; it has {names_of(fields)}: "
-            "name the one with the text by `text_column`."
-        )
+    require_columns(f"Line {number} of {path}", list(fields), [column])
     text = fields[column]
     if not isinstance(text, str | None) and (text := without_nan(text)) is not None:
         raise CorpusError(
@@ -197,9 +195,9 @@ def _json_object(line: bytes, path: Path | RemoteFile, number: int) -> dict[str,
 
 
 def _read_parquet(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
-    path, column = file.path, reading.text_column
+    path, column = file.path, reading.text
     with open_parquet(path) as table:
-        _require_columns(path, table.schema_arrow.names, [column])
+        require_columns(str(path), table.schema_arrow.names, [column])
         groups = range(*(file.part or (0, table.num_row_groups)))
         rows = sum(table.metadata.row_group(group).num_rows for group in groups)
         bytes_per_row = file.size / max(rows, 1)
@@ -213,7 +211,7 @@ def _read_parquet(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
 
 
 def _read_csv(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
-    column, path = reading.text_column, file.path
+    column, path = reading.text, file.path
     row = 0
     with open_text(path, reading.encoding, reading.errors) as stream:
         for records in _csv_records(file, stream, [column]):
@@ -225,7 +223,7 @@ def _read_csv(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
 
 
 def _read_sqlite(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
-    path, column, done = file.path, reading.text_column, 0
+    path, column, done = file.path, reading.text, 0
     for rows in _sqlite_rows(file, [column], reading.query):
         texts = [row[0] for row in rows]
         bad = next((i for i, text in enumerate(texts) if not isinstance(text, str | None)), None)
@@ -259,7 +257,7 @@ def _sqlite_rows(
                 raise CorpusError(_ask_for_query(file.path, base))
             cursor = base.execute(query)
             known = [column[0] for column in cursor.description or ()]
-            _require_columns(file.path, known, names)
+            require_columns(str(file.path), known, names)
             places = [known.index(name) for name in names]
             while rows := cursor.fetchmany(_SQLITE_ROWS):
                 yield [tuple(row[place] for place in places) for row in rows]
@@ -287,7 +285,7 @@ def _csv_records(file: InputFile, stream: TextStream, names: list[str]) -> Itera
     if not stream.head:
         return
     delimiter, known = _csv_header(stream.head, file.format)
-    _require_columns(file.path, known, names)
+    require_columns(str(file.path), known, names)
     block_bytes = _BLOCK_BATCHES * _batches.BATCH_BYTES
     try:
         with arrow_csv.open_csv(
@@ -368,30 +366,22 @@ def _byte_batches(
         yield position, rest
 
 
-def _require_columns(path: Path | RemoteFile, known: list[str], names: list[str]) -> None:
-    absent = [name for name in names if name not in known]
-    if absent:
-        raise CorpusError(
-            f"{path} has no column {absent[0]!r}; it has {names_of(known)}: name one of these, the "
-            "one with the text by `text_column`."
-        )
-
-
 def read_columns(
-    paths: PathLike | Iterable[PathLike],
-    columns: Iterable[str],
+    source: Any,
+    columns: str | Iterable[str],
     *,
     encoding: str = "utf-8",
     query: str | None = None,
 ) -> dict[str, list[Any]]:
-    r"""Return columns of Parquet, JSON or CSV files or databases, with one value per document.
+    r"""Return columns of a table that has the text, with one value per document.
 
     A missing value is None. The values of a CSV column are numbers if all of them can be.
 
     Parameters
     ----------
-    paths
-        The files that `Corpus.from_files` read. Plain text has no columns.
+    source
+        What `qwem.fit` takes: Parquet, JSON or CSV files, databases, a data frame, a dataset or
+        mappings. Plain text has no columns.
     columns
         Names of the columns.
     encoding, query
@@ -403,9 +393,22 @@ def read_columns(
     >>> read_columns(file, ["year"])
     {'year': [1990, None]}
     """
-    names = list(dict.fromkeys(columns))
+    names = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))
     if not names:
         raise SettingError("read_columns needs the name of at least one column.")
+    if are_paths(source):
+        found = _file_columns(source, names, encoding, query)
+    else:
+        found = document_columns(source, names)
+    for name, values in found.items():
+        if all(value is None for value in values):
+            raise CorpusError(f"No document has a value for {name!r}; check the column's name.")
+    return found
+
+
+def _file_columns(
+    paths: PathLike | Iterable[PathLike], names: list[str], encoding: str, query: str | None
+) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {name: [] for name in names}
     untyped: list[slice] = []  # values of CSV, which has no types
     for file in find_files(paths):
@@ -419,12 +422,10 @@ def read_columns(
                 found[name].append(value)
         if file.format in ("csv", "tsv"):
             untyped.append(slice(before, len(found[names[0]])))
-    for name, values in found.items():
+    for values in found.values():
         read = iter(_values_of_csv([value for part in untyped for value in values[part]]))
         for part in untyped:
             values[part] = itertools.islice(read, part.stop - part.start)
-        if all(value is None for value in values):
-            raise CorpusError(f"No document has a value for {name!r}; check the column's name.")
     return found
 
 
@@ -436,7 +437,7 @@ def _rows(
         return
     if file.format == "parquet":
         with open_parquet(file.path) as table:
-            _require_columns(file.path, table.schema_arrow.names, names)
+            require_columns(str(file.path), table.schema_arrow.names, names)
             for records in table.iter_batches(columns=names):
                 yield from zip(*(records.column(name).to_pylist() for name in names), strict=True)
         return

@@ -187,10 +187,25 @@ def fold_word(text, position, end, letters, arena, tail):
         if letter & CODE_POINT:
             at = _encode(letter & CODE_POINT, arena, at)
         if code_point == DOTTED_CAPITAL_I:
-            at = _encode(_DOT_ABOVE, arena, at)
+            at = _encode(np.int64(_DOT_ABOVE), arena, at)
     if sigma >= 0:
         arena[sigma + 1] = _FINAL_SIGMA_BYTE
     return position, at
+
+
+# Entries of `state`, with which a call continues one that stopped early.
+WORDS, DOCUMENT, POSITION, TOKENS = range(4)
+
+
+@njit(nogil=True, cache=True)
+def keep_state(state, words, document, position, tokens):
+    """Write all entries of `state`; assigning them at once takes two seconds to compile."""
+    state[WORDS], state[DOCUMENT], state[POSITION], state[TOKENS] = (
+        words,
+        document,
+        position,
+        tokens,
+    )
 
 
 # Columns of `entries`.
@@ -302,7 +317,7 @@ def find_block(table, entries, arena, words, block, size, ids, tokens):
             entries[number, COUNT] += np.uint64(1)
         else:
             length = np.int64(block[i, LENGTH])
-            number = find(table, entries, arena, words, key, rest, length, 1)
+            number = find(table, entries, arena, words, key, rest, length, np.int64(1))
             words += number == words
         ids[tokens + i] = number
     return words
@@ -326,7 +341,7 @@ def intern(
     words, _, position, tokens = state
     while tokens < ends.size:
         if words >= entries.shape[0]:
-            state[:] = words, 0, position, tokens
+            keep_state(state, words, np.int64(0), position, tokens)
             return False
         length = ends[tokens] - position
         tail = np.int64(entries[words - 1, END]) if words else 0
@@ -338,7 +353,7 @@ def intern(
         ids[tokens] = number
         tokens += 1
         position += length
-    state[:] = words, 0, position, tokens
+    keep_state(state, words, np.int64(0), position, tokens)
     return True
 
 

@@ -122,7 +122,7 @@ class Corpus:
             afterwards.
         options
             Any field of `Reading`: ``vocab_size``, ``min_count``, ``min_tokens``, ``tokenizer``,
-            ``documents``, ``text_column``, ``query``, ``encoding``, ``oov``, ``errors``,
+            ``documents``, ``text``, ``query``, ``encoding``, ``oov``, ``errors``,
             ``phrases``.
 
         >>> import tempfile, pathlib
@@ -152,9 +152,9 @@ class Corpus:
         """Encode documents: texts, lists of words, mappings, a data frame or a dataset.
 
         Any iterable is accepted, including a generator, and is read once. Lists of words are taken
-        as they are; None and NaN are empty documents. `text_column` names the texts in mappings, in
-        a pandas, Polars or Arrow table, and in a Hugging Face `Dataset` or `IterableDataset`. The
-        other parameters are those of `from_files`.
+        as they are; None and NaN are empty documents. `text` is the column of texts in a pandas,
+        Polars or Arrow table, in a Hugging Face `Dataset` or `IterableDataset`, and in mappings.
+        The other parameters are those of `from_files`.
 
         >>> Corpus.from_documents([["New York", "is", "big"], ["is", "it"]], min_count=2).vocabulary
         Vocabulary(1 words: is)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.kernels import njit
+from qwem._internal.kernels import lower_bound, njit
 from qwem.corpus._word_table import (
     CASE_BITS,
     END,
@@ -27,6 +27,7 @@ from qwem.corpus._word_table import (
     first_byte,
     fold_word,
     head,
+    keep_state,
     keys,
     leading_letters,
     load8_within,
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from qwem.corpus._word_table import Bytes, Integers
 
 Array = np.ndarray[Any, Any]
-
-# Entries of `state`, with which a call continues one that stopped early.
-WORDS, DOCUMENT, POSITION, TOKENS = range(4)
 
 DROPPED = 0xFFFFFFFF  # the new number of a word that is left out
 APOSTROPHE = ord("'")
@@ -72,7 +70,7 @@ def tokenize(
     beyond_ascii = HIGH_BITS if letters.size else np.uint64(0)
     apostrophes = letters.size > APOSTROPHE and letters[APOSTROPHE] != 0
     block = np.empty((BLOCK, 4), np.uint64)
-    size = 0
+    size = np.int64(0)  # a plain 0 would be a type of its own to the compiler
     while document <= ends.size:
         end = ends[document] if document < ends.size else text.size
         while position < end:
@@ -81,7 +79,7 @@ def tokenize(
             if position >= end:
                 break
             if size == 0 and words >= limit:
-                state[:] = words, document, position, tokens
+                keep_state(state, words, document, position, tokens)
                 return False
 
             eight = load8_within(text, position)
@@ -132,7 +130,7 @@ def tokenize(
                     continue
             words = find_block(table, entries, arena, words, block, size, ids, tokens)
             tokens += size
-            size = 0
+            size = np.int64(0)
             if length <= SHORT and not folding:
                 continue
 
@@ -147,7 +145,7 @@ def tokenize(
                     arena[tail + i] = text[position + i] | 0x20
                 position += length
             key, rest = keys(arena, tail, length)
-            number = find(table, entries, arena, words, key, rest, length, 1)
+            number = find(table, entries, arena, words, key, rest, length, np.int64(1))
             words += number == words
             ids[tokens] = number
             tokens += 1
@@ -156,7 +154,7 @@ def tokenize(
             token_ends[document] = tokens + size
         document += 1
     words = find_block(table, entries, arena, words, block, size, ids, tokens)
-    state[:] = words, document, position, tokens + size
+    keep_state(state, words, document, position, tokens + size)
     return True
 
 
@@ -295,16 +293,10 @@ def join_pairs(
             word = tokens[t]
             token = np.int64(word)
             if t + 1 < end:
-                low, high = indptr[word], indptr[word + 1]
-                last, following = high, tokens[t + 1]
-                while low < high:
-                    middle = (low + high) // 2
-                    if seconds[middle] < following:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low < last and seconds[low] == following:
-                    token = joined[low]
+                following, last = tokens[t + 1], indptr[word + 1]
+                pair = lower_bound(seconds, indptr[word], last, following)
+                if pair < last and seconds[pair] == following:
+                    token = joined[pair]
                     t += 1
             out[written] = token
             written += 1

@@ -89,11 +89,11 @@ class Reading(BaseSettings):
         ("line", "paragraph", "file"), stage="read",
         auto=Auto("line, or paragraph in files whose lines are wrapped at some width"),
     )  # fmt: skip
-    text_column: str = setting(
+    text: str = setting(
         "text",
-        "name of the text in Parquet, JSON and CSV files, mappings, data frames and datasets. Null "
-        "is an empty document.",
-        Text(), stage="read", metavar="NAME",
+        "column of the text in Parquet, JSON and CSV files, data frames, datasets and mappings. "
+        "Null is an empty document.",
+        Text(), stage="read", metavar="COLUMN",
     )  # fmt: skip
     query: str | None = setting(
         None,
@@ -125,6 +125,6 @@ class Reading(BaseSettings):
     )  # fmt: skip
 
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {
-        "max_final_vocab": "vocab_size", "text": "text_column", "column": "text_column",
+        "max_final_vocab": "vocab_size", "text_column": "text", "column": "text",
     }  # fmt: skip
     """Names of these settings in other programs."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.files import is_url
 from qwem._internal.resources import Stopwatch, available_memory, blas_threads
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.contexts import Usage
 from qwem.corpus import Corpus
+from qwem.corpus._files import are_paths
 from qwem.corpus.reading import AUTO_MIN_COUNT
 from qwem.errors import CorpusError
 from qwem.model.model import ClosedForm, Model
@@ -51,8 +49,6 @@ _PAIR_BYTES, _VECTOR_BYTES = 32, 64
 # Distinct pairs per word of text and unit of window, measured on two million words; fewer in longer
 # text.
 _PAIRS_PER_STEP, _MEASURED_WORDS, _PAIR_GROWTH = 0.7, 2e6, 0.8
-# No space, and the extension of a text file.
-_FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
 
 
 def fit(
@@ -176,7 +172,7 @@ def assemble(
 
 def read(source: Any, settings: Settings) -> Corpus:
     """Encode text: paths to files, or documents."""
-    if _are_paths(source):
+    if are_paths(source):
         return Corpus.from_files(source, **settings.reading)
     return Corpus.from_documents(source, **settings.reading)
 
@@ -202,23 +198,6 @@ def _with_counts(
     from qwem.model.updating import UpdateState
 
     return replace(model, update_state=UpdateState.of(counts, corpus, least))
-
-
-def _are_paths(source: Any) -> bool:
-    """Return whether `source` is a path or a list of paths; strings are paths if all exist."""
-    if isinstance(source, str | os.PathLike):
-        return True
-    if not isinstance(source, list | tuple) or not source:
-        return False
-    if not all(isinstance(item, str) for item in source):
-        return all(isinstance(item, os.PathLike) for item in source)
-    missing = next((item for item in source if not (is_url(item) or os.path.exists(item))), None)
-    if missing is not None and all(map(_FILE_NAME.fullmatch, source)):
-        raise CorpusError(
-            f"{missing} does not exist, and all strings given look like file names; give paths "
-            "that exist, or documents of more than one word."
-        )
-    return missing is None
 
 
 def learn(

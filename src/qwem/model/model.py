@@ -335,7 +335,7 @@ class Model:
         *,
         tokenizer: Any = None,
         documents: Documents | None = None,
-        text_column: str = "text",
+        text: str = "text",
         encoding: str = "utf-8",
         draws: int = 10,
     ) -> NewWord:
@@ -355,7 +355,7 @@ class Model:
             What a word is; by default, what it was in the text of the model.
         documents
             What a document of plain text is; by default, what it was in the text of the model.
-        text_column, encoding
+        text, encoding
             As in `qwem.Settings`.
         draws
             Number of subsamples to average over, if the model subsamples frequent words.
@@ -368,7 +368,7 @@ class Model:
         """
         from qwem.model.new_words import embed
 
-        reading = self._reading(tokenizer, documents, text_column=text_column, encoding=encoding)
+        reading = self._reading(tokenizer, documents, text=text, encoding=encoding)
         return embed(self, word, contexts, reading, draws)
 
     def update(
@@ -378,7 +378,7 @@ class Model:
         remove: Any = None,
         tokenizer: Any = None,
         documents: Documents | None = None,
-        text_column: str = "text",
+        text: str = "text",
         encoding: str = "utf-8",
         errors: Errors = "strict",
     ) -> Model:
@@ -404,7 +404,7 @@ class Model:
             What a word is; by default, what it was in the text of the model.
         documents
             What a document of plain text is; by default, what it was in the text of the model.
-        text_column, encoding, errors
+        text, encoding, errors
             As in `qwem.Settings`.
 
         >>> import qwem
@@ -420,7 +420,7 @@ class Model:
             documents,
             min_tokens=self.settings.get("min_tokens", 0),
             phrases=self.phrases or False,
-            text_column=text_column,
+            text=text,
             encoding=encoding,
             errors=errors,
         )

@@ -48,11 +48,11 @@ class Concordance:
     def read(
         cls,
         paths: Sequence[str | os.PathLike[str]],
-        text_column: str = "text",
+        text: str = "text",
         encoding: str = "utf-8",
     ) -> Concordance:
         """Read the documents of files, in any format that a corpus can have."""
-        reading = Reading(text_column=text_column, encoding=encoding, errors="replace")
+        reading = Reading(text=text, encoding=encoding, errors="replace")
         return cls(text.strip() for text in read_texts(paths, reading))
 
     def find(self, word: str, near: str | None = None, most: int = 30) -> list[dict[str, str]]:

@@ -175,7 +175,7 @@ def load_models(
     *,
     counts: str | os.PathLike[str] | None = None,
     trace: str | os.PathLike[str] | None = None,
-    text: Sequence[str | os.PathLike[str]] = (),
+    sentences: Sequence[str | os.PathLike[str]] = (),
     corpus: str | os.PathLike[str] | None = None,
     init_scale: float = 1e-6,
 ) -> list[PageModel]:
@@ -190,7 +190,7 @@ def load_models(
         with the model.
     trace
         A saved training run, to compare with the first model's theory.
-    text
+    sentences
         The first model's text, for the sentences in which a word occurs.
     corpus
         The encoded corpus of the first model, if it was fitted to counts, for facts about its text.
@@ -217,10 +217,10 @@ def load_models(
                 "A trace is compared with the closed form, which this model does not have."
             )
         first.trace = Trace.load(trace)
-    if text:
+    if sentences:
         settings = {} if first.model is None else first.model.settings
-        given = {name: settings[name] for name in ("text_column", "encoding") if name in settings}
-        first.concordance = Concordance.read(text, **given)
+        given = {name: settings[name] for name in ("text", "encoding") if name in settings}
+        first.concordance = Concordance.read(sentences, **given)
     if corpus is not None:
         from qwem.corpus import Corpus
 

@@ -100,7 +100,7 @@ class Passages(Question, kw_only=True):
         """Return the text before, the word and the text after, for each passage."""
         model = self.of(data)
         if model.concordance is None:
-            raise DataError(f"The text of {model.name} was not given; give it with --text.")
+            raise DataError(f"The text of {model.name} was not given; give it with --sentences.")
         return model.concordance.find(self.word, self.near, self.count)
 
 

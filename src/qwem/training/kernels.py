@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from qwem._internal.kernels import GOLDEN, exp_of_negative, log_of_one_plus, mix, njit
+from qwem._internal.kernels import (
+    GOLDEN,
+    exp_of_negative,
+    log_of_one_plus,
+    lower_bound,
+    mix,
+    njit,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -54,7 +61,7 @@ def lay_out(
     Returns the range in `out` of the tokens from number `start` up to `stop`.
     """
     place = begin = end = 0
-    document = np.searchsorted(offsets, first, side="right")
+    document = lower_bound(offsets, 0, offsets.size, first + 1)
     for k in range(tokens.size + 1):
         if first + k == stop:
             end = place

@@ -327,7 +327,7 @@ export function wordView(element, app) {
   function showSentences() {
     if (!model.sentences) {
       return sentences.replaceChildren(
-        note("To see sentences with this word, give the text to qwem explore or qwem report with --text."),
+        note("To see sentences with this word, give the text to qwem explore or qwem report with --sentences."),
       );
     }
     return useSentences(
