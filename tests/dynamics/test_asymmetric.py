@@ -15,7 +15,7 @@ from qwem.spectrum import singular_triplets
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qwem.spectrum.triplets import Triplets
+    from qwem.spectrum import Spectrum
 
     Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def target() -> Array:
     return np.asarray((left * VALUES) @ right.T)
 
 
-def triplets() -> Triplets:
+def triplets() -> Spectrum:
     words, contexts = (
         [f"{side}{i}" for i in range(n)] for side, n in (("w", ROWS), ("c", COLUMNS))
     )
@@ -118,7 +118,7 @@ def test_word2vecs_own_negatives_are_learned_along_the_same_curves() -> None:
     matrix = asymmetric_mstar(counts, reweighting, dtype=np.float64)
     modes = singular_triplets(matrix, 2, words=counts.vocabulary, tol=1e-9)
     theory = closed_form(modes, initial_singular_values=[1e-3, 1e-3])
-    rate = 0.1 / float(modes.singular_values[0])
+    rate = 0.1 / float(modes.eigenvalues[0])
     trainer = population(
         counts, QUARTIC, reweighting, dim=2, rate=rate, method="rk4", tied=False, dtype=np.float64
     )

@@ -10,9 +10,8 @@ from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
 from qwem.corpus import Vocabulary
-from qwem.errors import ArtefactError, RankError, SettingError
+from qwem.errors import RankError, SettingError
 from qwem.spectrum import Spectrum, singular_triplets, triplets
-from qwem.spectrum.triplets import Triplets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,8 +41,8 @@ def test_triplets_are_those_of_a_dense_svd(
     )
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
     assert found.converged
-    np.testing.assert_allclose(found.singular_values, values[:dim], rtol=1e-6)
-    np.testing.assert_allclose(np.abs(np.sum(found.left_vectors * left[:, :dim], axis=0)), 1, 1e-6)
+    np.testing.assert_allclose(found.eigenvalues, values[:dim], rtol=1e-6)
+    np.testing.assert_allclose(np.abs(np.sum(found.eigenvectors * left[:, :dim], axis=0)), 1, 1e-6)
     np.testing.assert_allclose(
         np.abs(np.sum(found.right_vectors * right[:dim].T, axis=0)), 1, rtol=1e-6
     )
@@ -58,7 +57,7 @@ def test_a_symmetric_matrix_has_its_signed_eigenpairs() -> None:
     square = square + square.T
     found = singular_triplets(square, 5, words=named("w", 50))
     sizes = np.sort(np.abs(np.linalg.eigvalsh(square)))[::-1]
-    np.testing.assert_allclose(found.singular_values, sizes[:5])
+    np.testing.assert_allclose(found.eigenvalues, sizes[:5])
 
 
 def test_the_unconverged_is_said() -> None:
@@ -73,16 +72,14 @@ def test_save_and_load(tmp_path: Path) -> None:
         matrix_of(30, 20, rank=10), 4, words=words, contexts=named("c", 20), tol=1e-5
     )
     found.save(tmp_path / "triplets")
-    loaded = Triplets.load(tmp_path / "triplets")
-    for name in ("singular_values", "left_vectors", "right_vectors", "residuals"):
+    loaded = Spectrum.load(tmp_path / "triplets")
+    for name in ("eigenvalues", "eigenvectors", "right_vectors", "residuals"):
         before, after = getattr(found, name), getattr(loaded, name)
         assert before.dtype == after.dtype
         np.testing.assert_array_equal(before, after)
     assert loaded.vocabulary == words
     assert loaded.contexts == found.contexts
     assert loaded.tol == 1e-5
-    with pytest.raises(ArtefactError, match="holds a decomposition, not a spectrum"):
-        Spectrum.load(tmp_path / "triplets")
 
 
 def test_wrong_input_is_refused() -> None:

@@ -10,16 +10,11 @@ import numpy as np
 
 from qwem.dynamics.initial import (
     Initial,
-    bases_of,
-    is_untied,
-    row_scale_of,
-    sizes_of,
     typical_values,
     values_of_start,
 )
 from qwem.dynamics.modes import checked_times, damping
 from qwem.errors import RankError, SettingError
-from qwem.spectrum.triplets import Triplets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -43,7 +38,7 @@ class ClosedFormDynamics:
     array([1.5 , 4.61])
     """
 
-    spectrum: Spectrum | Triplets
+    spectrum: Spectrum
     initial_singular_values: NDArray[np.float64]
     """s_k(0), or r_k(0) if the start is random: the value from which each mode grows."""
 
@@ -60,7 +55,7 @@ class ClosedFormDynamics:
     @cached_property
     def rates(self) -> NDArray[np.float64]:
         """The initial growth rate of s_k²: λ_k, or |λ_k|/2 in the untied model."""
-        return self._sizes / 2 if is_untied(self.spectrum) else self._sizes
+        return self._sizes / 2 if self.spectrum.signed else self._sizes
 
     @cached_property
     def learning_times(self) -> NDArray[np.float64]:
@@ -122,14 +117,14 @@ class ClosedFormDynamics:
         A model trained at the smaller dimension would have another random start: for that one,
         restrict the spectrum.
         """
-        return self._vectors(t, dim, 0)
+        return self._vectors(t, dim, "word")
 
     def context_vectors(self, t: float, dim: int | None = None) -> NDArray[np.float64]:
         """Return W′(t) = V* sign(Λ) S(t) of the untied model; the tied one has W′ = W.
 
         For singular triplets it is VS(t), with a row for each context.
         """
-        return self._vectors(t, dim, 1)
+        return self._vectors(t, dim, "context")
 
     def embedding(self, t: float, dim: int | None = None) -> Embedding:
         """Return the word vectors W(t) with their words; at t = ∞ those of the spectrum."""
@@ -141,7 +136,7 @@ class ClosedFormDynamics:
 
     @property
     def _sizes(self) -> Array:
-        return sizes_of(self.spectrum)
+        return np.abs(self.spectrum.eigenvalues)
 
     @property
     def _unit(self) -> float:
@@ -153,12 +148,12 @@ class ClosedFormDynamics:
             )
         return first
 
-    def _vectors(self, t: float, dim: int | None, side: int) -> Array:
+    def _vectors(self, t: float, dim: int | None, role: str) -> Array:
         part = self.spectrum if dim is None else self.spectrum.restrict(dim)
         weights = self.singular_values(float(t))[: part.dim]
-        vectors = np.multiply(bases_of(part)[side], weights, dtype=np.float64)
-        scale = row_scale_of(part)
-        return vectors if scale is None else vectors * scale[:, None]
+        directions = part.context_vectors if role == "context" else part.eigenvectors
+        vectors = np.multiply(directions, weights, dtype=np.float64)
+        return vectors if part.row_scale is None else vectors * part.row_scale[:, None]
 
     def _embedding(self, t: float, vectors: Array, role: str) -> Embedding:
         from qwem.embedding import Embedding
@@ -167,17 +162,17 @@ class ClosedFormDynamics:
             "role": role,
             "time": str(float(t)),  # JSON has no infinity
             "initial_singular_values": self.initial_singular_values.tolist(),
+            "signed": self.spectrum.signed,
+            "target": dict(self.spectrum.target_settings),
         }
-        spectrum = self.spectrum
-        if isinstance(spectrum, Triplets):
-            words = spectrum.vocabulary if role == "word" else spectrum.contexts
-            return Embedding(words, vectors, provenance=provenance)
-        provenance |= {"signed": spectrum.signed, "target": dict(spectrum.target_settings)}
-        return Embedding(spectrum.vocabulary, vectors, provenance=provenance)
+        words = self.spectrum.vocabulary
+        if role == "context":
+            words = self.spectrum.contexts or words
+        return Embedding(words, vectors, provenance=provenance)
 
 
 def closed_form(
-    spectrum: Spectrum | Triplets,
+    spectrum: Spectrum,
     *,
     init_scale: float | None = None,
     initial_singular_values: ArrayLike | None = None,
@@ -251,9 +246,7 @@ def closed_form(
     return ClosedFormDynamics(spectrum, start)
 
 
-def _check_spectrum(spectrum: Spectrum | Triplets) -> None:
-    if isinstance(spectrum, Triplets):
-        return  # singular values are positive
+def _check_spectrum(spectrum: Spectrum) -> None:
     values = np.abs(spectrum.eigenvalues) if spectrum.signed else spectrum.eigenvalues
     wrong = np.flatnonzero(~(values > 0))
     if wrong.size:

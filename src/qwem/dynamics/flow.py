@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qwem.dynamics.initial import sizes_of
 from qwem.dynamics.modes import checked_times
 from qwem.errors import SettingError
 
@@ -138,7 +137,7 @@ def descent_values(
     counts = np.asarray(steps)
     if not np.issubdtype(counts.dtype, np.integer) or np.any(counts < 0):
         raise SettingError("steps must be non-negative whole numbers.")
-    sizes = sizes_of(run.spectrum)
+    sizes = np.abs(run.spectrum.eigenvalues)
     gain = time_step / 2 * run.rates / sizes
     values = np.array(run.initial_singular_values)
     wanted, places = np.unique(counts.ravel(), return_inverse=True)

@@ -8,7 +8,6 @@ import numpy as np
 
 from qwem.dynamics.modes import triangular_factor
 from qwem.errors import SettingError
-from qwem.spectrum.triplets import Triplets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -51,33 +50,7 @@ def entry_scale(
     return float(init_scale / np.sqrt({"entry": 1, "vector": dim, "mode": words}[scale_of]))
 
 
-def is_untied(spectrum: Spectrum | Triplets) -> bool:
-    """Return whether the modes are those of an untied model."""
-    return isinstance(spectrum, Triplets) or spectrum.signed
-
-
-def sizes_of(spectrum: Spectrum | Triplets) -> NDArray[np.float64]:
-    """Return |λ_k|, or the singular values of triplets."""
-    if isinstance(spectrum, Triplets):
-        return spectrum.singular_values
-    return np.abs(spectrum.eigenvalues)
-
-
-def bases_of(spectrum: Spectrum | Triplets) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the directions of W and of W′: V* and V* sign(Λ), or U and V of triplets."""
-    if isinstance(spectrum, Triplets):
-        return spectrum.left_vectors, spectrum.right_vectors
-    return spectrum.eigenvectors, spectrum.eigenvectors * np.sign(spectrum.eigenvalues)
-
-
-def row_scale_of(spectrum: Spectrum | Triplets) -> NDArray[np.float64] | None:
-    """Return the diagonal of Γ⁻¹ under a rank-one coupling, otherwise None."""
-    return None if isinstance(spectrum, Triplets) else spectrum.row_scale
-
-
-def typical_values(
-    spectrum: Spectrum | Triplets, init_scale: float, initial: Initial
-) -> NDArray[np.float64]:
+def typical_values(spectrum: Spectrum, init_scale: float, initial: Initial) -> NDArray[np.float64]:
     """Return the typical initial value of each mode if W(0) has independent entries N(0, σ²).
 
     W(0)ᵀV* is then a d × d matrix of such entries, so R_kk(0)/σ is χ-distributed with d − k + 1
@@ -90,19 +63,19 @@ def typical_values(
     """
     if not (np.isfinite(init_scale) and init_scale > 0):
         raise SettingError(f"init_scale must be a positive number, not {init_scale}.")
-    left, right = bases_of(spectrum)
-    dim = left.shape[1]
+    dim = spectrum.dim
     if initial == "svd":
-        return np.full(dim, init_scale * np.sqrt((len(left) + len(right)) / 2))
+        rows = len(spectrum.vocabulary) + len(spectrum.contexts or spectrum.vocabulary)
+        return np.full(dim, init_scale * np.sqrt(rows / 2))
     from scipy.special import digamma
 
-    scale = init_scale / np.sqrt(2) if is_untied(spectrum) else init_scale
+    scale = init_scale / np.sqrt(2) if spectrum.signed else init_scale
     freedom = np.arange(dim, 0, -1)
     return scale * np.sqrt(2) * np.exp(digamma(freedom / 2) / 2)
 
 
 def values_of_start(
-    spectrum: Spectrum | Triplets,
+    spectrum: Spectrum,
     vectors: ArrayLike,
     context: ArrayLike | None,
     initial: Initial,
@@ -114,15 +87,14 @@ def values_of_start(
     tied ones with the matrix (0 M*; M* 0), whose eigenvectors for |λ_k| are
     (v_k; sign(λ_k) v_k)/√2; a small random start is balanced to the order of σ².
     """
-    if (context is None) == is_untied(spectrum):
+    if (context is None) == spectrum.signed:
         raise SettingError(
             "Give initial_context_vectors for an untied model (a signed spectrum or singular "
             "triplets), and leave them out for a tied one."
         )
-    bases = bases_of(spectrum)[: 1 if context is None else 2]
-    scale = row_scale_of(spectrum)
+    bases = [spectrum.eigenvectors, *([] if context is None else [spectrum.context_vectors])]
     sides = [
-        _checked(given, basis, scale, name)
+        _checked(given, basis, spectrum.row_scale, name)
         for given, basis, name in zip((vectors, context), bases, _STARTS, strict=False)
     ]
     if initial == "svd":

@@ -39,7 +39,6 @@ __getattr__, __dir__ = lazy_names(
 _LOADERS = {
     "cooccurrence": "cooccurrence:Cooccurrence.load",
     "corpus": "corpus:Corpus.load",
-    "decomposition": "spectrum.triplets:Triplets.load",
     "embedding": "embedding:Embedding.load",
     "hub": "embedding.texts:read_hub",
     "model": "model:Model.load",

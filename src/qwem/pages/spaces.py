@@ -11,7 +11,6 @@ import numpy as np
 
 from qwem._internal.arrays import blocks, principal_axes
 from qwem.dynamics import ClosedFormDynamics, closed_form
-from qwem.dynamics.initial import row_scale_of
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.spectrum.spectrum import fix_signs
@@ -94,7 +93,7 @@ class Space:
     @property
     def row_scale(self) -> Array | None:
         """The diagonal of Γ⁻¹, which multiplies the rows, or None."""
-        return None if self.run is None else row_scale_of(self.run.spectrum)
+        return None if self.run is None else self.run.spectrum.row_scale
 
     @cached_property
     def unit(self) -> float | None:

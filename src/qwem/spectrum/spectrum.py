@@ -112,7 +112,7 @@ def fix_signs(eigenvectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 KIND = "spectrum"
-_ARRAYS, _WORDS = "spectrum.safetensors", "words.txt"
+_ARRAYS, _WORDS, _CONTEXTS = "spectrum.safetensors", "words.txt", "contexts.txt"
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +123,9 @@ class Spectrum:
     tied weights can use (Theorem 3.2). If it is true they are the largest in magnitude, of either
     sign, which an untied model uses. The signs of the eigenvectors are fixed by rule. All smaller
     models are prefixes of this one.
+
+    The singular triplets of an asymmetric target are a signed spectrum too: `eigenvalues` are its
+    singular values, `eigenvectors` the left singular vectors, and `right_vectors` the others.
 
     >>> from qwem.spectrum import factorize
     >>> spectrum = factorize(np.array([[2.0, 1.0], [1.0, 2.0]]), dim=1, words=["a", "b"])
@@ -150,6 +153,10 @@ class Spectrum:
     """How many vectors were multiplied by the target."""
     target_name: str = ""
     target_settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    right_vectors: NDArray[Any] | None = field(default=None, repr=False)
+    """The right singular vectors of an asymmetric target, one row for each context."""
+    contexts: Vocabulary | None = field(default=None, repr=False)
+    """What the columns of an asymmetric target are; otherwise they are the words."""
 
     def __repr__(self) -> str:
         first, last = self.eigenvalues[0], self.eigenvalues[-1]
@@ -187,6 +194,13 @@ class Spectrum:
         largest = np.abs(self.eigenvalues).max(initial=0.0)
         return bool(np.all(self.residuals <= self.tol * largest))
 
+    @property
+    def context_vectors(self) -> NDArray[Any]:
+        """The directions of the contexts: V sign(Λ), or the right singular vectors."""
+        if self.right_vectors is not None:
+            return self.right_vectors
+        return self.eigenvectors * np.sign(self.eigenvalues)
+
     def restrict(self, dim: int) -> Spectrum:
         """Return the first `dim` eigenpairs."""
         if not 0 < dim <= self.dim:
@@ -199,6 +213,7 @@ class Spectrum:
             eigenvalues=self.eigenvalues[:dim],
             eigenvectors=self.eigenvectors[:, :dim],
             residuals=self.residuals[:dim],
+            right_vectors=None if self.right_vectors is None else self.right_vectors[:, :dim],
         )
 
     def embedding(self, dim: int | None = None, exponent: float = 0.5) -> Embedding:
@@ -213,15 +228,16 @@ class Spectrum:
         >>> bool(np.allclose(W @ W.T, [[2, 1], [1, 2]]))
         True
         """
-        return self._embedding(dim, exponent, np.ones(self.dim), "word")
+        return self._embedding(dim, exponent, "word")
 
     def context_embedding(self, dim: int | None = None, exponent: float = 0.5) -> Embedding:
         """Return the context vectors W′ = Γ⁻¹ V sign(Λ) |Λ|^exponent of an untied model.
 
         W W′ᵀ is then the best approximation of the target of its rank, negative eigenvalues
-        included. If all eigenvalues are positive, the context vectors are the word vectors.
+        included. If all eigenvalues are positive, the context vectors are the word vectors; those
+        of an asymmetric target have a row for each of its contexts.
         """
-        return self._embedding(dim, exponent, np.sign(self.eigenvalues), "context")
+        return self._embedding(dim, exponent, "context")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the spectrum to a directory."""
@@ -233,10 +249,17 @@ class Spectrum:
         }
         if self.row_scale is not None:
             arrays["row_scale"] = self.row_scale
+        if self.right_vectors is not None and self.contexts is not None:
+            arrays |= {
+                "right_vectors": self.right_vectors,
+                "context_counts": self.contexts.counts,
+            }
         fields = {name: getattr(self, name) for name in _PLAIN_FIELDS}
         with artefact.writing(path, KIND) as directory:
             artefact.write_arrays(directory / _ARRAYS, arrays)
             artefact.write_words(directory / _WORDS, self.vocabulary.words)
+            if self.contexts is not None:
+                artefact.write_words(directory / _CONTEXTS, self.contexts.words)
             artefact.write_metadata(directory, KIND, fields)
 
     @classmethod
@@ -246,25 +269,33 @@ class Spectrum:
         def build(saved: artefact.Saved) -> Spectrum:
             arrays = saved.arrays(_ARRAYS)
             artefact.require_shapes(arrays, vocabulary_counts="w", row_scale="w")
+            contexts = None
+            if "right_vectors" in arrays:
+                artefact.require_shapes(
+                    arrays, right_vectors="cd", context_counts="c", eigenvalues="d"
+                )
+                contexts = Vocabulary(saved.words(_CONTEXTS), arrays["context_counts"])
             return cls(
                 eigenvalues=arrays["eigenvalues"],
                 eigenvectors=arrays["eigenvectors"],
                 residuals=arrays["residuals"],
                 vocabulary=Vocabulary(saved.words(_WORDS), arrays["vocabulary_counts"]),
                 row_scale=arrays.get("row_scale"),
+                right_vectors=arrays.get("right_vectors"),
+                contexts=contexts,
                 **{name: saved.metadata[name] for name in _PLAIN_FIELDS},
             )
 
         return artefact.load(path, KIND, build)
 
-    def _embedding(
-        self, dim: int | None, exponent: float, signs: NDArray[Any], role: str
-    ) -> Embedding:
+    def _embedding(self, dim: int | None, exponent: float, role: str) -> Embedding:
         from qwem.embedding import Embedding
 
         part = self if dim is None else self.restrict(dim)
-        weights = signs[: part.dim] * np.abs(part.eigenvalues) ** exponent
-        vectors = part.eigenvectors * weights
+        words, directions = part.vocabulary, part.eigenvectors
+        if role == "context":
+            words, directions = part.contexts or words, part.context_vectors
+        vectors = directions * np.abs(part.eigenvalues) ** exponent
         if part.row_scale is not None:
             vectors *= part.row_scale[:, None]
         provenance = {
@@ -273,7 +304,7 @@ class Spectrum:
             "signed": part.signed,
             "target": dict(part.target_settings),
         }
-        return Embedding(part.vocabulary, vectors, provenance=provenance)
+        return Embedding(words, vectors, provenance=provenance)
 
 
 _PLAIN_FIELDS = (
