@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qwem._internal import lazy_names
+from qwem._internal.resources import lazy_names
 
 __version__ = "0.1.0.dev0"
 

@@ -62,13 +62,13 @@ def test_a_replaced_artefact_is_never_missing(tmp_path: Path) -> None:
         looks += 1
     writer.join()
     assert looks > 0
-    assert artefact.read_metadata(path, "note")["content"] == "49"
+    assert artefact.opened(path).metadata["content"] == "49"
 
 
 def test_kinds_are_told_apart(tmp_path: Path) -> None:
     write(tmp_path / "note", "text")
     with pytest.raises(ArtefactError, match="holds a note, not a letter"):
-        artefact.read_metadata(tmp_path / "note", "letter")
+        artefact.load(tmp_path / "note", "letter", lambda saved: saved)
     with (
         pytest.raises(ArtefactError, match="holds a note, not a letter; choose another path"),
         artefact.writing(tmp_path / "note", "letter"),
@@ -191,7 +191,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
     write(tmp_path / "note", "text")
     with artefact.writing(tmp_path / "named", "note") as directory:
         artefact.write_metadata(directory, "note", {"file": "\udcff.txt"})
-    assert artefact.read_metadata(tmp_path / "named", "note")["file"] == "\udcff.txt"
+    assert artefact.opened(tmp_path / "named").metadata["file"] == "\udcff.txt"
 
 
 def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:

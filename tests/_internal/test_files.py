@@ -147,7 +147,7 @@ def test_what_is_locked_is_kept_whoever_made_it(tmp_path: Path) -> None:
     left = files.temporary_name(tmp_path / "model")
     foreign = left.with_name(left.name.replace(f"-{os.getpid()}-", "-999999999-"))
     foreign.mkdir()
-    with files.claimed(foreign):
+    with files.locked(foreign):
         files.remove_abandoned(tmp_path / "model")
         assert foreign.exists()
     files.remove_abandoned(tmp_path / "model")

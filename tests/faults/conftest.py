@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from faults.effort import EFFORT
-from qwem._internal.results import text_table
+from qwem._internal.resources import text_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

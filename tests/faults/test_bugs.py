@@ -204,10 +204,10 @@ BUGS = {
     ),
     "terminal": Bug(
         "control characters of words are escaped",
-        "_internal/results.py",
+        "_internal/resources.py",
         '    text = _UNSAFE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)\n',
         "",
-        ("_internal/test_results.py", "cli/test_failures.py"),
+        ("_internal/test_resources.py", "cli/test_failures.py"),
     ),
 }
 ALWAYS = ("your files", "one version")

@@ -1,4 +1,4 @@
-"""Arrays: blocks of rows on several threads, lengths of vectors, principal axes, checks."""
+"""Arrays: blocks of rows on several threads, lengths and cosines, principal axes, checks."""
 
 from __future__ import annotations
 
@@ -126,6 +126,101 @@ def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
     wide = np.asarray(vectors, dtype=np.float64)
     lengths = row_norms(wide)[:, None]
     return np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
+
+
+# Size of the scores of one block of queries: large enough for a matrix product at full speed.
+_SCORE_BYTES = 1 << 26
+
+# The error of a float32 product of unit vectors is far smaller than this. Rows this close to the
+# last one returned are compared in float64, so that rounding does not decide between them.
+_SLACK = np.float32(1e-5)
+
+
+def nearest_rows(
+    queries: NDArray[np.floating],
+    vectors: NDArray[np.float32],
+    norms: NDArray[np.float64],
+    topn: int,
+    exclude: NDArray[np.integer] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the indices and cosines of the `topn` rows nearest to each query, best first.
+
+    Rows with equal cosines keep their order. Zero rows are never returned, and nothing is returned
+    for a zero query. If fewer than `topn` rows can be returned, the remaining indices are −1 and
+    the cosines −inf.
+
+    Candidates are found by float32 matrix products, in blocks of queries, and ordered in float64.
+    So the result does not depend on the blocks, the number of queries or the number of threads.
+
+    Parameters
+    ----------
+    queries
+        One query per row, of any length.
+    vectors, norms
+        The rows to search and their Euclidean norms.
+    topn
+        How many rows to return for each query; at most all of them.
+    exclude
+        One line per query: the indices of rows that may not be returned (−1 for none).
+    """
+    topn = min(topn, len(vectors))
+    directions = unit_rows(queries)
+    indices = np.empty((len(queries), topn), dtype=np.int64)
+    cosines = np.empty((len(queries), topn))
+    zero = np.flatnonzero(norms == 0)
+    inverse_norms = np.zeros(len(vectors), dtype=np.float32)
+    np.divide(1.0, norms, out=inverse_norms, where=norms > 0, casting="same_kind")
+
+    for some in blocks(len(queries), 4 * len(vectors), most=_SCORE_BYTES):
+        scores = directions[some].astype(np.float32) @ vectors.T
+        scores *= inverse_norms
+        scores[:, zero] = -np.inf
+        scores[~directions[some].any(axis=1)] = -np.inf
+        if exclude is not None:
+            query, place = np.nonzero(exclude[some] >= 0)
+            scores[query, exclude[some][query, place]] = -np.inf
+        indices[some], cosines[some] = best_rows(
+            directions[some], vectors, norms, *_candidates(scores, topn), topn
+        )
+    return indices, cosines
+
+
+def best_rows(
+    directions: NDArray[np.float64],
+    vectors: NDArray[np.float32],
+    norms: NDArray[np.float64],
+    query: NDArray[np.int64],
+    row: NDArray[np.int64],
+    topn: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return what `nearest_rows` does, given candidates: pairs of a query and a row."""
+    cosine = np.empty(len(query))
+    for part in blocks(len(query), 16 * vectors.shape[1], most=_SCORE_BYTES):
+        rows = vectors[row[part]].astype(np.float64)
+        cosine[part] = np.einsum("ij,ij->i", directions[query[part]], rows) / norms[row[part]]
+    # Rounded to twelve digits, so that cosines that differ by rounding alone count as equal.
+    order = np.lexsort((row, -cosine.round(12), query))
+    query, row, cosine = query[order], row[order], cosine[order]
+    rank = np.arange(len(query)) - np.searchsorted(query, query)
+    best = rank < topn
+    indices = np.full((len(directions), topn), -1, dtype=np.int64)
+    cosines = np.full((len(directions), topn), -np.inf)
+    indices[query[best], rank[best]] = row[best]
+    cosines[query[best], rank[best]] = np.clip(cosine[best], -1.0, 1.0)
+    return indices, cosines
+
+
+def _candidates(
+    scores: NDArray[np.float32], topn: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (query, row) pairs that include the `topn` best rows of each query, and few others."""
+    width = scores.shape[1]
+    if topn == 1:
+        last = scores.max(axis=1)
+    else:
+        last = np.partition(scores, width - topn, axis=1)[:, width - topn]
+    threshold = np.maximum(last - _SLACK, np.finfo(np.float32).min)
+    return np.divmod(np.flatnonzero(scores >= threshold[:, None]), width)
 
 
 def principal_axes(

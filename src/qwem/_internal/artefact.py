@@ -15,7 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from qwem._internal.files import is_being_written, require_writable, writing_directory
+from qwem._internal.files import (
+    is_being_written,
+    locked,
+    require_writable,
+    writing_directory,
+)
+from qwem._internal.resources import is_encodable
 from qwem._internal.results import one_line, with_article
 from qwem.errors import ArtefactError, MemoryLimitError, QwemError
 
@@ -40,46 +46,46 @@ class Description(NamedTuple):
     version: tuple[int, int]
 
 
-def read_description(directory: Path, kind: str, *, wait: bool = False) -> Description:
-    """Return the description of an artefact.
+def find_description(directory: Path, *, wait: bool = False) -> Description | None:
+    """Return the description of an artefact, or None if there is none.
 
-    On systems that can't swap two directories in one step, an artefact is missing for a moment
-    while it is replaced. With `wait`, that moment is waited out.
+    It must be a regular file of a plausible size: reading a pipe might wait forever, and a device
+    might never end. On systems that can't swap two directories in one step, an artefact is missing
+    for a moment while it is replaced. With `wait`, that moment is waited out.
     """
-    attempts = _PATIENCE if wait else 0
     path = directory / METADATA_FILE
-    while True:
+    for _ in range(_PATIENCE):
         try:
-            return read_bytes(path)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            if attempts and (is_being_written(directory) or path.exists()):
-                attempts -= 1
-                time.sleep(_PAUSE)
-                continue
-            if not directory.exists():
-                raise ArtefactError(f"There is no saved {kind} at {directory}.") from error
-            raise ArtefactError(
-                f"{directory} is not a saved {kind}: it has no {METADATA_FILE}."
-            ) from error
+            with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+                state = os.fstat(file.fileno())
+                _require_regular(path, state)
+                if state.st_size > _LARGEST_DESCRIPTION:
+                    raise ArtefactError(
+                        f"{path} has {state.st_size:,} bytes, more than any description of an "
+                        "artefact; make the artefact again."
+                    )
+                return Description(file.read(), (state.st_ino, state.st_mtime_ns))
+        except (FileNotFoundError, NotADirectoryError):
+            if not wait or not (is_being_written(directory) or path.exists()):
+                return None
+            time.sleep(_PAUSE)
         except OSError as error:
             raise unreadable(path, error) from error
+    return None
 
 
-def read_bytes(path: Path) -> Description:
-    """Read a description, which must be a regular file of a plausible size.
+def read_description(directory: Path, kind: str, *, wait: bool = False) -> Description:
+    """Return the description of an artefact, which must be there; see `find_description`."""
+    if (found := find_description(directory, wait=wait)) is not None:
+        return found
+    if not directory.exists():
+        raise ArtefactError(f"There is no saved {kind} at {directory}.")
+    raise ArtefactError(f"{directory} is not a saved {kind}: it has no {METADATA_FILE}.")
 
-    Reading a pipe might wait forever, and a device might never end.
-    """
-    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-        state = os.fstat(file.fileno())
-        if not stat.S_ISREG(state.st_mode):
-            raise ArtefactError(f"{path} is not a regular file; make the artefact again.")
-        if state.st_size > _LARGEST_DESCRIPTION:
-            raise ArtefactError(
-                f"{path} has {state.st_size:,} bytes, more than any description of an artefact; "
-                "make the artefact again."
-            )
-        return Description(file.read(), (state.st_ino, state.st_mtime_ns))
+
+def _require_regular(path: Path, state: os.stat_result) -> None:
+    if not stat.S_ISREG(state.st_mode):
+        raise ArtefactError(f"{path} is not a regular file; make the artefact again.")
 
 
 def parse_json(directory: Path, description: bytes) -> dict[str, Any]:
@@ -207,33 +213,18 @@ def updating(path: str | os.PathLike[str], *, wait: bool = False) -> Iterator[No
     """Lock an artefact against other updates while it is read, changed and written again.
 
     A second update is refused, or waits for the first: if both began from the same version, one
-    would be lost. Reading and replacing are not locked out. Systems without `flock` have no such
-    protection.
+    would be lost. Reading and replacing are not locked out.
     """
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system
+    directory = Path(path)
+    if not os.access(directory, os.R_OK):  # reading it gives a better error
         yield
         return
-    directory = Path(path)
-    while True:
-        try:
-            held = os.open(directory, os.O_RDONLY)
-        except OSError:  # there is nothing to update; reading it gives a better error
-            yield
-            return
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            if os.path.samestat(os.fstat(held), os.stat(directory)):
-                yield
-                return
-            # It was replaced while we waited, so the lock is on the old version.
-        except BlockingIOError as error:
+    with locked(directory, wait=wait) as free:
+        if not free:
             raise ArtefactError(
                 f"{directory} is being updated by another process; try again when that is done."
-            ) from error
-        finally:
-            os.close(held)
+            )
+        yield
 
 
 def require_replaceable(path: str | os.PathLike[str], kind: str) -> None:
@@ -279,7 +270,7 @@ def write_words(file: Path, words: tuple[str, ...]) -> None:
     try:
         file.write_bytes(text.encode("utf-8"))
     except UnicodeEncodeError as error:
-        word = next(word for word in words if not _is_utf8(word))
+        word = next(word for word in words if not is_encodable(word, "utf-8"))
         raise ArtefactError(
             f"The word {word!r} can't be saved: it has half of a surrogate pair, which is not "
             "Unicode text; leave it out of the vocabulary."
@@ -297,10 +288,7 @@ class Saved:
                 state = (directory / name).stat()
             except OSError as error:
                 raise unreadable(directory / name, error) from error
-            if not stat.S_ISREG(state.st_mode):
-                raise ArtefactError(
-                    f"{directory / name} is not a regular file; make the artefact again."
-                )
+            _require_regular(directory / name, state)
             if (found := state.st_size) != size:
                 raise ArtefactError(
                     f"{directory / name} is damaged: it has {found:,} bytes where {size:,} were "
@@ -449,22 +437,12 @@ def opened(path: str | os.PathLike[str]) -> Saved:
     return Saved(directory, parse(directory, description.text, None))
 
 
-def read_metadata(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
-    """Return the description of the artefact at `path`, which must be of this `kind`."""
-    directory = Path(path)
-    return parse(directory, read_description(directory, kind).text, kind)
-
-
 def kind_of(path: str | os.PathLike[str]) -> str | None:
     """Return the kind of artefact saved at `path`, or None if there is none."""
     directory = Path(path)
-    try:
-        description = read_bytes(directory / METADATA_FILE).text
-    except (FileNotFoundError, NotADirectoryError):
+    if (description := find_description(directory)) is None:
         return None
-    except OSError as error:
-        raise unreadable(directory / METADATA_FILE, error) from error
-    fields = parse_json(directory, description)
+    fields = parse_json(directory, description.text)
     return str(fields["kind"]) if "kind" in fields else None
 
 
@@ -475,23 +453,16 @@ def _check_replaceable(path: Path, given: Path, kind: str) -> None:
     is examined again.
     """
     for _ in range(_ATTEMPTS):
-        before = _state_of(path)
+        before = find_description(path)
         try:
             obstacle = _obstacle(path, given, kind)
         except FileNotFoundError:
             continue
         if obstacle is None:
             return
-        if _state_of(path) == before:
+        if find_description(path) == before:
             raise ArtefactError(obstacle)
     raise ArtefactError(f"{given} is being replaced over and over; choose another path.")
-
-
-def _state_of(path: Path) -> object:
-    try:
-        return read_description(path, "artefact")
-    except ArtefactError:
-        return None
 
 
 def _obstacle(path: Path, given: Path, kind: str) -> str | None:
@@ -531,11 +502,3 @@ def _own_files(directory: Path, prefix: str = "") -> set[str]:
         if inside and last == METADATA_FILE and (directory / name).is_file():
             own |= _own_files(directory / inside, f"{prefix}{inside}/")
     return own
-
-
-def _is_utf8(word: str) -> bool:
-    try:
-        word.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from qwem._internal import require
 from qwem._internal.files import writing_file
+from qwem._internal.resources import require
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ def writing_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         final.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(final)
         try:
-            with partial.open("xb") as file, claimed(partial):
+            with partial.open("xb") as file, locked(partial):
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -103,7 +103,7 @@ def writing_directory(
         remove_abandoned(final)
         partial.mkdir()
         try:
-            with claimed(partial):
+            with locked(partial):
                 yield partial
                 for entry in [*partial.rglob("*"), partial]:
                     _flush_to_disk(entry)
@@ -206,7 +206,7 @@ def temporary_directory(name: str) -> Iterator[Path]:
     with naming(place.parent, directory):
         directory.mkdir(mode=0o700)
         try:
-            with claimed(directory):
+            with locked(directory):
                 yield directory
         finally:
             # Windows can't remove a memory-mapped file.
@@ -219,14 +219,33 @@ def temporary_name(final: Path) -> Path:
 
 
 @contextmanager
-def claimed(path: Path) -> Iterator[None]:
-    """Lock a temporary file or directory in the block, to show that a process uses it.
+def locked(path: Path, *, wait: bool = False) -> Iterator[bool]:
+    """Lock a file or directory in the block; yield False if another process has locked it.
 
-    The system releases the lock however the process ends. On systems without locks, only the
-    process number in the name shows it.
+    With `wait` the other process is waited for. If the path is replaced meanwhile, the new one is
+    locked. The system releases the lock however a process ends. Systems and file systems without
+    locks yield True.
     """
-    with _lock(path):
-        yield
+    try:
+        import fcntl
+    except ImportError:
+        yield True
+        return
+    while True:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                free = True
+            except BlockingIOError:
+                free = False
+            except OSError:
+                free = True  # a file system without locks
+            if not free or os.path.samestat(os.fstat(descriptor), path.stat()):
+                yield free
+                return
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -290,7 +309,7 @@ def _is_used(path: Path, owner: int) -> bool:
     """Return whether the process that made a temporary path still uses it."""
     import psutil
 
-    with _lock(path) as free:
+    with locked(path) as free:
         if not free:
             return True
     try:
@@ -299,28 +318,6 @@ def _is_used(path: Path, owner: int) -> bool:
         return False
     # A process younger than the file is another one that was given the same number.
     return bool(born < path.stat().st_mtime + _CLOCK_ERROR)
-
-
-@contextmanager
-def _lock(path: Path) -> Iterator[bool]:
-    """Lock a file or directory; yield False if another process has locked it."""
-    try:
-        import fcntl
-    except ImportError:
-        yield True
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            free = True
-        except BlockingIOError:
-            free = False
-        except OSError:
-            free = True  # a file system without locks
-        yield free
-    finally:
-        os.close(descriptor)
 
 
 def read_lines(file: Path) -> Iterator[tuple[int, str]]:

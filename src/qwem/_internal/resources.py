@@ -1,12 +1,13 @@
-"""What a run uses and shows: threads, memory, disk, progress bars and the time of its stages."""
+"""What a run uses and shows: imports, threads, memory, disk, progress bars, text on a terminal."""
 
 from __future__ import annotations
 
+import importlib
+import json
 import logging
 import os
-import shutil
+import re
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -17,13 +18,54 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
-from qwem.errors import DiskLimitError, MemoryLimitError, SettingError
+from qwem.errors import DiskLimitError, MemoryLimitError, MissingExtraError, SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 _LOGGER = logging.getLogger(__name__)
+
+
+def require(module: str, extra: str) -> Any:
+    """Import `module`, or say which extra of qwem installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtraError(
+            f"This needs {package}, which is not installed: pip install 'qwem[{extra}]'."
+        ) from error
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, Iterable[str]], subpackages: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package that imports these names on first use.
+
+    >>> get, listed = lazy_names("json", {"decoder": ["JSONDecodeError"]}, ["tool"])
+    >>> get("JSONDecodeError").__name__, get("tool").__name__, "tool" in listed()
+    ('JSONDecodeError', 'json.tool', True)
+    """
+    home = {name: module for module, names in modules.items() for name in names}
+    children = set(subpackages)
+
+    def get(name: str) -> Any:
+        if name in home:
+            return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
+        if name in children:
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def listed() -> list[str]:
+        own = vars(sys.modules[package])
+        return sorted({*home, *children, *own.get("__all__", ()), *filter(_is_special, own)})
+
+    return get, listed
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__")
 
 
 MOST_THREADS = 1_000_000
@@ -129,6 +171,8 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
 
 def require_disk(needed: int, directory: Path, what: str, remedy: str) -> None:
     """Raise `DiskLimitError` unless `needed` more bytes fit on the disk of `directory`."""
+    import shutil
+
     free = shutil.disk_usage(directory).free
     if needed > free:
         raise DiskLimitError(
@@ -139,6 +183,8 @@ def require_disk(needed: int, directory: Path, what: str, remedy: str) -> None:
 
 def require_temporary_disk(needed: int, what: str) -> None:
     """Raise `DiskLimitError` unless temporary files of `needed` bytes fit on their disk."""
+    import tempfile
+
     remedy = "free some space, or choose another disk for temporary files (TMPDIR)"
     require_disk(needed, Path(tempfile.gettempdir()), what, remedy)
 
@@ -293,6 +339,47 @@ def _in_notebook() -> bool:
     """Return whether this process is a Jupyter kernel."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and "IPKernelApp" in getattr(shell, "config", {})
+
+
+def text_table(rows: Sequence[Sequence[str]]) -> str:
+    r"""Return aligned columns, one line per row.
+
+    >>> text_table([["king", "0.71"], ["a", "0.5"]])
+    'king  0.71\na     0.5\n'
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "".join(f"{line}\n" for line in lines)
+
+
+_UNSAFE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters except line feeds and tabs, line and paragraph separators, characters that
+change the direction of writing, and halves of surrogate pairs."""
+
+
+def printable(text: str, encoding: str | None) -> str:
+    r"""Escape, as ``\u`` and a number, characters that are unsafe or can't be encoded.
+
+    Valid JSON stays valid and means the same.
+
+    >>> print(printable("a red \x1b[31mword, an é", "ascii"))
+    a red \u001b[31mword, an \u00e9
+    """
+    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    encoding = encoding or "utf-8"
+    if not is_encodable(text, encoding):
+        unknown = {ord(c): json.dumps(c)[1:-1] for c in set(text) if not is_encodable(c, encoding)}
+        text = text.translate(unknown)
+    return text
+
+
+def is_encodable(text: str, encoding: str) -> bool:
+    """Return whether an encoding has all characters of a text."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class Stopwatch:

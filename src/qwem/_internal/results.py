@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 import math
 import re
 from abc import ABC, abstractmethod
@@ -12,30 +10,13 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from qwem._internal import require
+from qwem._internal.resources import require, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~&])")
-
-
-class Markup(str):
-    """A cell that is already HTML, and is not escaped."""
-
-    __slots__ = ()
-
-
-def text_table(rows: Sequence[Sequence[str]]) -> str:
-    r"""Return aligned columns, one line per row.
-
-    >>> text_table([["king", "0.71"], ["a", "0.5"]])
-    'king  0.71\na     0.5\n'
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return "".join(f"{line}\n" for line in lines)
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -51,24 +32,12 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def html_table(
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    style: str = "",
-    row_headers: bool = False,
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, row_headers: bool = False
 ) -> str:
-    """Return an HTML table; cells are escaped, except `Markup`.
+    """Return an HTML table, with all cells escaped.
 
-    Parameters
-    ----------
-    header
-        The names of the columns; may be empty.
-    rows
-        The cells of each row.
-    style
-        The table's CSS class.
-    row_headers
-        Whether the first cell of each row names the row.
+    `header` has the names of the columns, or nothing. With `row_headers` the first cell of each row
+    names the row.
 
     >>> print(html_table(["word"], [["a <b>"]]), end="")
     <table>
@@ -78,11 +47,10 @@ def html_table(
     </tbody>
     </table>
     """
-    head = "".join(f'<th scope="col">{_escaped(cell)}</th>' for cell in header)
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
     body = "".join(f"<tr>{_cells(row, row_headers)}</tr>\n" for row in rows)
-    opening = f'<table class="{style}">' if style else "<table>"
     named = f"<thead><tr>{head}</tr></thead>\n" if header else ""
-    return f"{opening}\n{named}<tbody>\n{body}</tbody>\n</table>\n"
+    return f"<table>\n{named}<tbody>\n{body}</tbody>\n</table>\n"
 
 
 def with_article(noun: str) -> str:
@@ -101,45 +69,10 @@ def one_line(text: str) -> str:
 
 
 def _cells(row: Sequence[str], named: bool) -> str:
-    cells = [f"<td>{_escaped(cell)}</td>" for cell in row]
+    cells = [f"<td>{escape(cell)}</td>" for cell in row]
     if named:
-        cells[0] = f'<th scope="row">{_escaped(row[0])}</th>'
+        cells[0] = f'<th scope="row">{escape(row[0])}</th>'
     return "".join(cells)
-
-
-def _escaped(cell: str) -> str:
-    return cell if isinstance(cell, Markup) else html.escape(cell)
-
-
-_UNSAFE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters except line feeds and tabs, line and paragraph separators, characters that
-change the direction of writing, and halves of surrogate pairs."""
-
-
-def printable(text: str, encoding: str | None) -> str:
-    r"""Escape, as ``\u`` and a number, characters that are unsafe or can't be encoded.
-
-    Valid JSON stays valid and means the same.
-
-    >>> print(printable("a red \x1b[31mword, an é", "ascii"))
-    a red \u001b[31mword, an \u00e9
-    """
-    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    encoding = encoding or "utf-8"
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        unknown = {ord(c): json.dumps(c)[1:-1] for c in set(text) if not _is_known(c, encoding)}
-        text = text.translate(unknown)
-    return text
-
-
-def _is_known(character: str, encoding: str) -> bool:
-    try:
-        character.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 Chart: TypeAlias = Literal["", "intervals", "paths"]

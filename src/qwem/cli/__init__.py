@@ -12,8 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from qwem import __version__
-from qwem._internal.resources import during, end_heartbeat, threads
-from qwem._internal.results import printable
+from qwem._internal.resources import during, end_heartbeat, printable, threads
 from qwem.cli import ask, demo, learn, share, testing
 from qwem.cli.options import SHELLS, Command, Parser, PrintCompletion, option_names, short_usage
 from qwem.errors import QwemError

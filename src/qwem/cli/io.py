@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qwem._internal.files import is_url
-from qwem._internal.resources import end_heartbeat, peak_memory
-from qwem._internal.results import as_plain, printable, text_table
+from qwem._internal.resources import end_heartbeat, peak_memory, printable, text_table
+from qwem._internal.results import as_plain
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -237,8 +237,8 @@ def check_figure(options: argparse.Namespace, *replicates: object) -> None:
             "--figure draws intervals over documents, which need a model with replicates; make one "
             "with qwem fit --folds."
         )
-    from qwem._internal import require
     from qwem._internal.files import require_writable_file
+    from qwem._internal.resources import require
 
     if Path(options.figure).suffix.lower() not in _FORMATS:
         raise SettingError(

@@ -173,7 +173,7 @@ def update(options: argparse.Namespace) -> None:
         qwem update model new-speeches.txt
     """
     from qwem._internal.artefact import require_replaceable, updating
-    from qwem._internal.results import text_table
+    from qwem._internal.resources import text_table
     from qwem.comparison import diff_models
     from qwem.model import Model
 

@@ -7,8 +7,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal import require
 from qwem._internal.files import temporary_directory
+from qwem._internal.resources import require
 from qwem._internal.results import one_line
 from qwem._internal.settings import require_whole
 from qwem.errors import ClusterError, SettingError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qwem._internal import lazy_names
+from qwem._internal.resources import lazy_names
 
 if TYPE_CHECKING:
     from qwem.corpus._formats import read_columns

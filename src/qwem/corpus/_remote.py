@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
-from qwem._internal import require
 from qwem._internal.files import without_secrets
+from qwem._internal.resources import require
 from qwem._internal.results import one_line
 from qwem.errors import CorpusError, MissingExtraError, QwemError
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from qwem._internal import lazy_names
+from qwem._internal.resources import lazy_names
 from qwem.embedding.embedding import Embedding
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from qwem.errors import MissingExtraError, SettingError, UnknownWordError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -195,7 +195,7 @@ class KeyedVectorsMethods:
         >>> space.most_similar_cosmul(["king", "woman"], ["man"], topn=1)[0][0]
         'queen'
         """
-        sides = [_as_list(positive), _as_list(negative)]
+        sides = [[key for key, _ in weighted_keys(keys, 1.0)] for keys in (positive, negative)]
         if not any(sides):
             raise SettingError("most_similar_cosmul needs at least one word or vector.")
         size = len(self.vocabulary) if restrict_vocab is None else restrict_vocab
@@ -408,9 +408,14 @@ class KeyedVectorsMethods:
         return self.get_vector(key) if isinstance(key, str) else np.asarray(key, dtype=np.float64)
 
 
-def _as_list(keys: Key | Sequence[Key] | None) -> list[Key]:
+def weighted_keys(keys: Key | Sequence[Term] | None, sign: float) -> Iterator[tuple[Key, float]]:
+    """Yield (word or vector, weight) for an argument of `most_similar`."""
     if keys is None:
-        return []
+        return
     if isinstance(keys, str) or (isinstance(keys, np.ndarray) and keys.ndim == 1):
-        return [keys]
-    return list(keys)
+        keys = [keys]
+    for key in keys:
+        if isinstance(key, tuple):
+            yield key[0], sign * key[1]
+        else:
+            yield key, sign

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,12 +14,13 @@ import pyarrow as pa
 
 from qwem._internal.files import writing_file
 from qwem._internal.resources import require_memory
-from qwem.embedding.embedding import check_words, restored_vectors, stored_vectors
-from qwem.embedding.word2vec_files import assemble, reading
+from qwem.embedding.embedding import check_words, stored_vectors
+from qwem.embedding.word2vec_files import Contents, reading
 from qwem.errors import DataError, QwemError, SettingError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
     from typing import BinaryIO
 
     from numpy.typing import NDArray
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 _ZIP_MAGIC = b"PK"
 _BLOCK_BYTES = 1 << 26
 """The most bytes that a row of a text table may have."""
+_NAMES = ("words", "vectors", "vectors_scale")
 
 
 def write_npz(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredType) -> None:
@@ -48,78 +51,42 @@ def write_npy(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredT
     """
     check_words(embedding, "\n", "a list of one word per line")
     with writing_file(path) as file:
-        np.save(file, _one_array(embedding, dtype, "npy"))
+        np.save(file, stored_vectors(embedding.vectors, dtype)["vectors"])
         file.write("".join(f"{word}\n" for word in embedding).encode())
 
 
-def _one_array(embedding: Embedding, dtype: StoredType, file_format: str) -> NDArray[Any]:
-    """Return the vectors for a format that can't store scales."""
-    arrays = stored_vectors(embedding.vectors, dtype)
-    if len(arrays) > 1:
-        raise SettingError(
-            f"The format {file_format} can't store the scales of int8; write npz, safetensors, "
-            "qwem or hub."
-        )
-    return arrays["vectors"]
-
-
-def read_npz(path: str | os.PathLike[str]) -> Embedding:
+def read_npz(path: str | os.PathLike[str], file: BinaryIO) -> Contents:
     """Read a file that `write_npz` wrote, or any .npz file with `words` and `vectors`."""
-    with reading(path) as file:
-        arrays = load_arrays(path, file)
+    arrays = _load_arrays(path, file)
     if not isinstance(arrays, dict) or not {"words", "vectors"} <= set(arrays):
         raise DataError(f"{path} needs two arrays named words and vectors.")
     words = arrays["words"]
     if words.dtype.kind != "U" or words.ndim != 1:
         raise DataError(f"{path}: words must be a row of strings, not {words.dtype} {words.shape}.")
-    return checked(path, "npz", words.tolist(), arrays)
+    return Contents(words.tolist(), arrays)
 
 
-def read_npy(path: str | os.PathLike[str]) -> Embedding:
-    """Read a file that `write_npy` wrote, or any .npy file with the words in `words_file(path)`."""
-    with reading(path) as file:
-        vectors = load_arrays(path, file)
-        if isinstance(vectors, dict):
-            raise DataError(f"{path} is an archive of arrays; read it with format='npz'.")
-        text = file.read()
-    source = Path(path)
+def read_npy(path: str | os.PathLike[str], file: BinaryIO) -> Contents:
+    """Read a file that `write_npy` wrote, or any .npy file with its words in ``….words.txt``."""
+    vectors = _load_arrays(path, file)
+    if isinstance(vectors, dict):
+        raise DataError(f"{path} is an archive of arrays; read it with format='npz'.")
+    source, text = Path(path), file.read()
     if not text:
-        source = words_file(path)
-        with reading(source) as file:
-            text = file.read()
+        source = source.with_suffix(".words.txt")
+        with reading(source) as beside:
+            text = beside.read()
     try:
         words = text.decode().split("\n")[:-1]
     except UnicodeDecodeError as error:
         raise DataError(f"The words in {source} are not UTF-8 ({error}).") from error
-    return checked(path, "npy", words, {"vectors": vectors})
+    return Contents(words, {"vectors": vectors})
 
 
-def words_file(path: str | os.PathLike[str]) -> Path:
-    """Return the text file of words beside a .npy file: ``v.words.txt`` for ``v.npy``."""
-    return Path(path).with_suffix(".words.txt")
-
-
-def checked(
-    path: Any, file_format: str, words: list[str], arrays: dict[str, NDArray[Any]]
-) -> Embedding:
-    """Return the embedding of a file, after checking that it has one row of numbers per word."""
-    vectors, scale = arrays["vectors"], arrays.get("vectors_scale")
-    if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or len(vectors) != len(words):
-        raise DataError(
-            f"{path} has {len(words):,} words and {vectors.dtype} vectors of shape "
-            f"{vectors.shape}; it needs one row of numbers per word."
-        )
-    if scale is not None and (scale.shape != (len(words),) or scale.dtype.kind != "f"):
-        raise DataError(f"{path} needs one number in vectors_scale per word.")
-    return assemble(path, file_format, words, restored_vectors(arrays))
-
-
-def load_arrays(
-    path: str | os.PathLike[str],
-    file: BinaryIO,
-    names: tuple[str, ...] = ("words", "vectors", "vectors_scale"),
+def _load_arrays(
+    path: str | os.PathLike[str], file: BinaryIO
 ) -> NDArray[Any] | dict[str, NDArray[Any]]:
-    """Return the array of an open .npy file, or the arrays of a .npz file with these names.
+    """Return the array of an open .npy file, or the arrays of a .npz file that we need.
 
     An array that is larger than its file or than memory is refused before it is read.
     """
@@ -128,7 +95,7 @@ def load_arrays(
         file.seek(0)
         if archive:
             with zipfile.ZipFile(file) as members:
-                return _load_members(path, members, names)
+                return _load_members(path, members)
         _require(path, _bytes_of_array(file))
         file.seek(0)
         array: NDArray[Any] = np.load(file, allow_pickle=False)
@@ -140,9 +107,9 @@ def load_arrays(
 
 
 def _load_members(
-    path: str | os.PathLike[str], members: zipfile.ZipFile, names: tuple[str, ...]
+    path: str | os.PathLike[str], members: zipfile.ZipFile
 ) -> dict[str, NDArray[Any]]:
-    present = {name: f"{name}.npy" for name in names if f"{name}.npy" in members.namelist()}
+    present = {name: f"{name}.npy" for name in _NAMES if f"{name}.npy" in members.namelist()}
     _require(path, sum(members.getinfo(member).file_size for member in present.values()))
     arrays = {}
     for name, member in present.items():
@@ -180,32 +147,29 @@ def write_safetensors(
         file.write(save(stored_vectors(embedding.vectors, dtype), metadata={"words": words}))
 
 
-def read_safetensors(path: str | os.PathLike[str]) -> Embedding:
-    """Read a file that `write_safetensors` wrote."""
+def read_safetensors(path: str | os.PathLike[str], _: BinaryIO) -> Contents:
+    """Read a file that `write_safetensors` wrote; its library opens it by its path."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy") as file:
             if "vectors" not in file.keys() or "words" not in (file.metadata() or {}):  # noqa: SIM118
                 raise DataError(f"{path} needs the tensor vectors, and words in its metadata.")
-            names = {"vectors", "vectors_scale"} & set(file.keys())
-            arrays = {name: file.get_tensor(name) for name in sorted(names)}
+            arrays = {name: file.get_tensor(name) for name in _NAMES if name in file.keys()}  # noqa: SIM118
             words = json.loads(file.metadata()["words"])
-    except OSError as error:
-        raise DataError(f"{path} can't be read: {error.strerror or error}.") from error
     except (SafetensorError, ValueError) as error:
         raise DataError(f"{path} is damaged ({error}); make it again.") from error
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise DataError(f"{path}: the words in its metadata must be a JSON list of strings.")
-    return checked(path, "safetensors", words, arrays)
+    return Contents(words, arrays)
 
 
 def write_parquet(embedding: Embedding, path: str | os.PathLike[str], dtype: StoredType) -> None:
-    """Write the columns ``word`` and ``vector``, and ``count`` if counts are known."""
+    """Write the columns `word`, `count` (if counts are known) and `vector`."""
     from pyarrow import parquet
 
     check_words(embedding, "", "a Parquet file")
-    numbers = pa.array(_one_array(embedding, dtype, "parquet").ravel())
+    numbers = pa.array(stored_vectors(embedding.vectors, dtype)["vectors"].ravel())
     columns: dict[str, Any] = {"word": pa.array(embedding.index_to_key, pa.string())}
     if embedding.vocabulary.counts.any():
         columns["count"] = pa.array(embedding.vocabulary.counts)
@@ -214,27 +178,27 @@ def write_parquet(embedding: Embedding, path: str | os.PathLike[str], dtype: Sto
         parquet.write_table(pa.table(columns), file)
 
 
-def read_parquet(path: str | os.PathLike[str]) -> Embedding:
+def read_parquet(path: str | os.PathLike[str], file: BinaryIO) -> Contents:
     """Read a Parquet file with a column of words and one of vectors of equal length."""
     from pyarrow import parquet
 
     try:
-        table = parquet.read_table(path, columns=["word", "vector"])
+        table = parquet.read_table(file, columns=["word", "vector"])
         words = table["word"].cast(pa.string()).to_pylist()
         lists = table["vector"].combine_chunks()
         numbers = np.asarray(lists.flatten()) if len(table) else np.empty(0)
-    except OSError as error:
-        raise DataError(f"{path} can't be read: {error.strerror or error}.") from error
     except (pa.ArrowException, KeyError, AttributeError, ValueError) as error:
         raise DataError(
             f"{path} needs a column of strings named word and one of lists named vector ({error})."
         ) from error
     if not words or None in words or len(numbers) % len(words):
         raise DataError(f"{path} needs one vector of the same length for every word.")
-    return checked(path, "parquet", words, {"vectors": numbers.reshape(len(words), -1)})
+    return Contents(words, {"vectors": numbers.reshape(len(words), -1)})
 
 
-def write_delimited(embedding: Embedding, path: str | os.PathLike[str], delimiter: str) -> None:
+def write_delimited(
+    embedding: Embedding, path: str | os.PathLike[str], _: StoredType, *, delimiter: str
+) -> None:
     """Write a header, and a line per word: the word, and its numbers in a column each."""
     from pyarrow import csv
 
@@ -245,44 +209,47 @@ def write_delimited(embedding: Embedding, path: str | os.PathLike[str], delimite
         csv.write_csv(pa.table(columns, names=names), file, csv.WriteOptions(delimiter=delimiter))
 
 
-def read_delimited(path: str | os.PathLike[str], delimiter: str) -> Embedding:
+def read_delimited(path: str | os.PathLike[str], file: BinaryIO, *, delimiter: str) -> Contents:
     """Read a table with a header whose first column has words and the others numbers."""
     from pyarrow import csv
 
+    layout = csv.ParseOptions(delimiter=delimiter)
     convert = csv.ConvertOptions(strings_can_be_null=False, quoted_strings_can_be_null=False)
     try:
-        with open(path, "rb") as file:
-            header = next(csv.open_csv(file, parse_options=csv.ParseOptions(delimiter=delimiter)))
-            convert.column_types = {
-                name: pa.float32() if place else pa.string()
-                for place, name in enumerate(header.schema.names)
-            }
-        table = csv.read_csv(
-            path,
-            csv.ReadOptions(block_size=_BLOCK_BYTES),
-            csv.ParseOptions(delimiter=delimiter),
-            convert,
-        )
-    except OSError as error:
-        raise DataError(f"{path} can't be read: {error.strerror or error}.") from error
+        header = next(csv.open_csv(path, parse_options=layout))
+        convert.column_types = {
+            name: pa.float32() if place else pa.string()
+            for place, name in enumerate(header.schema.names)
+        }
+        table = csv.read_csv(file, csv.ReadOptions(block_size=_BLOCK_BYTES), layout, convert)
     except (pa.ArrowException, StopIteration) as error:
         raise DataError(
             f"{path} needs a header, and a word and equally many numbers on each line ({error})."
         ) from error
     vectors = np.stack([np.asarray(column) for column in table.columns[1:]], axis=1)
-    file_format = "tsv" if delimiter == "\t" else "csv"
-    return checked(path, file_format, table[0].to_pylist(), {"vectors": vectors})
+    return Contents(table[0].to_pylist(), {"vectors": vectors})
 
 
-WRITERS = {
-    "npz": write_npz,
-    "npy": write_npy,
-    "safetensors": write_safetensors,
-    "parquet": write_parquet,
-}
-READERS = {
+READERS: dict[str, Callable[[Any, BinaryIO], Contents]] = {
     "npz": read_npz,
     "npy": read_npy,
     "safetensors": read_safetensors,
     "parquet": read_parquet,
+    "tsv": partial(read_delimited, delimiter="\t"),
+    "csv": partial(read_delimited, delimiter=","),
 }
+WRITERS: dict[str, Callable[[Embedding, Any, StoredType], None]] = {
+    "npz": write_npz,
+    "npy": write_npy,
+    "safetensors": write_safetensors,
+    "parquet": write_parquet,
+    "tsv": partial(write_delimited, delimiter="\t"),
+    "csv": partial(write_delimited, delimiter=","),
+}
+STORED: dict[str, tuple[StoredType, ...]] = {
+    "npz": ("float32", "float16", "int8"),
+    "npy": ("float32", "float16"),
+    "safetensors": ("float32", "float16", "int8"),
+    "parquet": ("float32", "float16"),
+}
+"""The number formats that each file format can store; the others have float32 only."""

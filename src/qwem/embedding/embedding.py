@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.arrays import LONGEST, row_norms, unit_rows
+from qwem._internal.arrays import LONGEST, nearest_rows, row_norms, unit_rows
+from qwem._internal.resources import is_encodable
 from qwem.corpus import Vocabulary
-from qwem.embedding._keyed_vectors import KeyedVectorsMethods
+from qwem.embedding._keyed_vectors import KeyedVectorsMethods, weighted_keys
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ KIND = "embedding"
 ARRAYS, WORDS, NGRAMS = "vectors.safetensors", "words.txt", "ngrams.txt"
 
 
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Embedding(KeyedVectorsMethods):
     """Words and their vectors W, with the methods of gensim's `KeyedVectors`.
 
@@ -57,6 +60,17 @@ class Embedding(KeyedVectorsMethods):
     >>> embedding.most_similar("king", topn=1)[0][0]
     'queen'
     """
+
+    vocabulary: Vocabulary
+    """The words and their counts."""
+    vectors: NDArray[np.float32]
+    """One vector per word, in the order of the vocabulary."""
+    norms: NDArray[np.float64]
+    """The Euclidean length of each vector."""
+    provenance: Mapping[str, Any]
+    """How the vectors were made."""
+    spelling: Spelling | None
+    """Vectors of character n-grams, from which unknown words have vectors."""
 
     def __init__(
         self,
@@ -85,36 +99,13 @@ class Embedding(KeyedVectorsMethods):
                 f"The vector of {wrong!r} is not finite, or longer than {LONGEST:g}; remove the "
                 "word or scale the vectors."
             )
-        self._vocabulary = words
-        self._vectors = rows
-        self._norms = norms
-        self._provenance = dict(provenance or {})
-        self._spelling = spelling
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words and their counts."""
-        return self._vocabulary
-
-    @property
-    def vectors(self) -> NDArray[np.float32]:
-        """One vector per word, in the order of the vocabulary."""
-        return self._vectors
-
-    @property
-    def norms(self) -> NDArray[np.float64]:
-        """The Euclidean length of each vector."""
-        return self._norms
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """How the vectors were made."""
-        return self._provenance
-
-    @property
-    def spelling(self) -> Spelling | None:
-        """Vectors of character n-grams, from which unknown words have vectors."""
-        return self._spelling
+        vars(self).update(
+            vocabulary=words,
+            vectors=rows,
+            norms=norms,
+            provenance=dict(provenance or {}),
+            spelling=spelling,
+        )
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -154,7 +145,7 @@ class Embedding(KeyedVectorsMethods):
     @cached_property
     def key_to_index(self) -> dict[str, int]:
         """The row of each word."""
-        return {word: row for row, word in enumerate(self.vocabulary)}
+        return dict(zip(self.vocabulary, range(len(self)), strict=True))
 
     def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:
         """Return the vector of a word, or a matrix with one row for each of several words.
@@ -212,7 +203,7 @@ class Embedding(KeyedVectorsMethods):
         >>> [word for word, _ in plane.most_similar("a")]
         ['b', 'c']
         """
-        terms = [*_terms(positive, 1.0), *_terms(negative, -1.0)]
+        terms = [*weighted_keys(positive, 1.0), *weighted_keys(negative, -1.0)]
         if not terms:
             raise SettingError("most_similar needs at least one word or vector.")
         query = np.zeros(self.vector_size)
@@ -281,8 +272,6 @@ class Embedding(KeyedVectorsMethods):
         >>> Embedding(["a", "b"], [[1, 0], [0, 1]]).nearest_indices([[0.1, 2.0]], topn=1)[0]
         array([[1]])
         """
-        from qwem.embedding.neighbours import nearest_rows
-
         if topn < 1:
             raise SettingError(f"topn must be at least 1, not {topn}.")
         size = len(self) if restrict_vocab is None else min(restrict_vocab, len(self))
@@ -342,7 +331,6 @@ class Embedding(KeyedVectorsMethods):
         returns float32 in every case.
         """
         words, spelling = self.index_to_key, self.spelling
-        check_words(words, "\n", "a saved embedding, which has one word per line")
         arrays = stored_vectors(self.vectors, dtype)
         if self.vocabulary.counts.any():
             arrays["counts"] = self.vocabulary.counts
@@ -423,19 +411,6 @@ class Embedding(KeyedVectorsMethods):
         ]
 
 
-def _terms(keys: Key | Sequence[Term] | None, sign: float) -> Iterator[tuple[Key, float]]:
-    """Yield (word or vector, weight) for an argument of `most_similar`."""
-    if keys is None:
-        return
-    if isinstance(keys, str) or (isinstance(keys, np.ndarray) and keys.ndim == 1):
-        keys = [keys]
-    for key in keys:
-        if isinstance(key, tuple):
-            yield key[0], sign * key[1]
-        else:
-            yield key, sign
-
-
 def _cosine(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
     product = unit_rows(first[None])[0] @ unit_rows(second[None])[0]
     return float(np.clip(product, -1.0, 1.0))
@@ -481,11 +456,5 @@ def check_words(words: Iterable[str], forbidden: str, where: str) -> None:
     for word in words:
         if not barred.isdisjoint(word):
             raise SettingError(f"The word {word!r} can't be part of {where}; rename or drop it.")
-        if not word.isascii():
-            try:
-                word.encode("utf-8")
-            except UnicodeEncodeError as error:
-                raise SettingError(
-                    f"The word {word!r} can't be written in UTF-8 ({error.reason}); "
-                    "rename or drop it."
-                ) from error
+        if not is_encodable(word, "utf-8"):
+            raise SettingError(f"The word {word!r} can't be written in UTF-8; rename or drop it.")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
 
 from qwem.embedding import array_files, word2vec_files
-from qwem.embedding.embedding import Embedding
-from qwem.errors import SettingError
+from qwem.embedding.embedding import Embedding, restored_vectors
+from qwem.embedding.word2vec_files import reading
+from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:
     from qwem.embedding.embedding import StoredType
+    from qwem.embedding.word2vec_files import Contents
 
 Format = Literal[
     "word2vec", "word2vec-binary", "glove", "npz", "npy", "safetensors", "parquet", "tsv", "csv"
@@ -26,10 +31,9 @@ _SUFFIXES: dict[str, Format] = {
     ".tsv": "tsv",
     ".csv": "csv",
 }
-"""Formats by the extension of a file."""
-_UNCOMPRESSED = tuple(dict.fromkeys(_SUFFIXES.values()))[1:]
-_DELIMITERS = {"tsv": "\t", "csv": ","}
+"""Formats by the extension of a file; all others are word2vec's text."""
 _PICKLES = (".kv", ".model", ".pkl", ".pickle")
+_logger = logging.getLogger(__name__)
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
@@ -82,23 +86,18 @@ def write_vectors(
     king 1 0.5
     queen 2 0
     """
-    chosen = format or format_of(path)
-    _check_format(chosen)
-    if chosen in _UNCOMPRESSED and os.fspath(path).endswith(".gz"):
+    chosen = _checked(format or format_of(path))
+    stored = array_files.STORED.get(chosen, ("float32",))
+    if chosen in array_files.WRITERS and os.fspath(path).endswith(".gz"):
         raise SettingError(f"{path}: the format {chosen} is not compressed; leave out .gz.")
-    if chosen in ("npz", "npy", "safetensors", "parquet"):
-        array_files.WRITERS[chosen](embedding, path, dtype)
-        return
-    if dtype != "float32":
+    if dtype not in stored:
         raise SettingError(
             f"The format {chosen} has no {dtype}; write npz, safetensors, qwem or hub."
         )
-    if chosen == "word2vec-binary":
-        word2vec_files.write_binary(embedding, path)
-    elif chosen in ("tsv", "csv"):
-        array_files.write_delimited(embedding, path, _DELIMITERS[chosen])
+    if chosen in array_files.WRITERS:
+        array_files.WRITERS[chosen](embedding, path, dtype)
     else:
-        word2vec_files.write_text(embedding, path, header=chosen == "word2vec")
+        word2vec_files.write(embedding, path, chosen)
 
 
 def read_vectors(
@@ -130,35 +129,66 @@ def read_vectors(
     if limit is not None and limit < 1:
         raise SettingError(f"limit must be at least 1, not {limit}.")
     if format is None and Path(path).is_dir():
-        return _limited(Embedding.load(path), limit)
-    found = _guess(path) if format is None else format
-    _check_format(found)
-    if found == "word2vec-binary":
-        return word2vec_files.read_binary(path, limit=limit, unicode_errors=unicode_errors)
-    if found in ("word2vec", "glove"):
-        return word2vec_files.read_text(
-            path, header=found == "word2vec", limit=limit, unicode_errors=unicode_errors
-        )
-    if found in _DELIMITERS:
-        return _limited(array_files.read_delimited(path, _DELIMITERS[found]), limit)
-    return _limited(array_files.READERS[found](path), limit)
+        embedding = Embedding.load(path)
+    else:
+        found = _guess(path) if format is None else _checked(format)
+        with reading(path) as file:
+            if found in array_files.READERS:
+                contents = array_files.READERS[found](path, file)
+            else:
+                contents = word2vec_files.read(path, file, found, limit, unicode_errors)
+        embedding = _assemble(path, found, contents)
+    return embedding if limit is None else embedding.restrict(min(limit, len(embedding)))
 
 
-def _check_format(name: str) -> None:
+def _checked(name: Format) -> Format:
     if name not in get_args(Format):
         raise SettingError(f"format must be one of {', '.join(get_args(Format))}, not {name!r}.")
+    return name
 
 
-def _limited(embedding: Embedding, limit: int | None) -> Embedding:
-    return embedding if limit is None else embedding.restrict(min(limit, len(embedding)))
+def _assemble(path: Any, file_format: str, contents: Contents) -> Embedding:
+    """Return the embedding of a file, after checking that it has a row of numbers for each word.
+
+    A word that occurs twice keeps its first vector, as in gensim, and a warning is logged.
+    """
+    words, vectors = contents.words, contents.arrays["vectors"]
+    scale = contents.arrays.get("vectors_scale")
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or len(vectors) != len(words):
+        raise DataError(
+            f"{path} has {len(words):,} words and {vectors.dtype} vectors of shape "
+            f"{vectors.shape}; it needs one row of numbers per word."
+        )
+    if scale is not None and (scale.shape != (len(words),) or scale.dtype.kind != "f"):
+        raise DataError(f"{path} needs one number in vectors_scale per word.")
+    vectors = restored_vectors(contents.arrays)
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise DataError(
+            f"{path}, {contents.place(row)}: {words[row]!r} has a vector that is not finite."
+        )
+    first = {word: row for row, word in reversed(list(enumerate(words)))}
+    if len(first) < len(words):
+        row = next(row for row, word in enumerate(words) if first[word] != row)
+        _logger.warning(
+            "%s contains %d words more than once (first %r, %s); their first vectors are used.",
+            path,
+            len(words) - len(first),
+            words[row],
+            contents.place(row),
+        )
+        kept = sorted(first.values())
+        words, vectors = [words[row] for row in kept], vectors[kept]
+    return Embedding(words, vectors, provenance={"file": Path(path).name, "format": file_format})
 
 
 def _guess(path: str | os.PathLike[str]) -> Format:
     """Guess the format of a file from its name and its first two lines."""
     named = format_of(path)
-    if named in _UNCOMPRESSED:
+    if named in array_files.READERS:
         return named
-    with word2vec_files.reading(path) as file:
+    with reading(path) as file:
         if word2vec_files.header_of(file.readline(1 << 16)) is None:
             return "glove"
         line = file.readline(1 << 20)

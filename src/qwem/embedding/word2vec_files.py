@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import logging
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
 from qwem._internal.arrays import blocks
 from qwem._internal.files import writing_file
 from qwem._internal.resources import progress, require_memory
-from qwem.embedding.embedding import Embedding, check_words
+from qwem.embedding.embedding import check_words
 from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from qwem.embedding.embedding import Embedding
+
 _GZIP_MAGIC = b"\x1f\x8b"
-_logger = logging.getLogger(__name__)
 
 # Characters that end a word or a line in word2vec's C code or in gensim.
 WHITESPACE = " \t\n\r\v\f"
@@ -36,6 +36,20 @@ _LONGEST_HEADER = 256
 _CHUNK_BYTES = 1 << 24
 _LONGEST_WORD = 1 << 16
 _FLOAT = np.dtype("<f4")
+
+
+class Contents(NamedTuple):
+    """What a file of vectors has."""
+
+    words: list[str]
+    arrays: dict[str, NDArray[Any]]
+    """``vectors``, and perhaps ``vectors_scale``, by which their rows are multiplied."""
+    lines: Sequence[int] | None = None
+    """The line of each word, in a text file."""
+
+    def place(self, row: int) -> str:
+        """Return where a word is, for an error message."""
+        return f"word {row + 1}" if self.lines is None else f"line {self.lines[row]}"
 
 
 @contextmanager
@@ -55,7 +69,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def _writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing bytes, atomically, and compress it if its name ends in ``.gz``."""
     with writing_file(path) as raw:
         if str(path).endswith(".gz"):
@@ -64,17 +78,6 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield cast("BinaryIO", file)
         else:
             yield raw
-
-
-def parse_header(path: str | os.PathLike[str], line: bytes) -> tuple[int, int]:
-    """Return the number of words and the dimension that a word2vec header states."""
-    header = header_of(line)
-    if header is None:
-        raise DataError(
-            f"{path}, line 1: a word2vec file starts with its number of words and dimension, "
-            f"not {line[:40]!r}."
-        )
-    return header
 
 
 def header_of(line: bytes) -> tuple[int, int] | None:
@@ -86,91 +89,32 @@ def header_of(line: bytes) -> tuple[int, int] | None:
     return (size, dim) if size and dim else None
 
 
-def assemble(
-    path: str | os.PathLike[str],
-    file_format: str,
-    words: Sequence[str],
-    vectors: NDArray[np.float32],
-    place: str = "word",
-    places: Sequence[int] | None = None,
-) -> Embedding:
-    """Return the embedding of the words and vectors of a file.
+def write(embedding: Embedding, path: str | os.PathLike[str], file_format: str) -> None:
+    """Write a header (except GloVe), and each word with its numbers.
 
-    `place` and `places` name the position of each word in error messages, such as line 5. A word
-    that occurs twice keeps its first vector, as in gensim, and a warning is logged.
+    In text, numbers are the shortest that stand for the same float32. In binary there is a newline
+    after each vector, as the C tool writes it and gensim reads it.
     """
-    where = range(1, len(words) + 1) if places is None else places
-    finite = np.isfinite(vectors).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise DataError(
-            f"{path}, {place} {where[row]}: {words[row]!r} has a vector that is not finite."
-        )
-    first = {word: row for row, word in reversed(list(enumerate(words)))}
-    if len(first) < len(words):
-        kept = np.array(sorted(first.values()))
-        row = next(row for row, word in enumerate(words) if first[word] != row)
-        _logger.warning(
-            "%s contains %d words more than once (first %r, %s %d); their first vectors are used.",
-            path,
-            len(words) - len(first),
-            words[row],
-            place,
-            where[row],
-        )
-        words, vectors = [words[row] for row in kept], vectors[kept]
-    return Embedding(words, vectors, provenance={"file": Path(path).name, "format": file_format})
-
-
-def check_for_text(embedding: Embedding) -> None:
-    """Raise `SettingError` for words that a text format can't hold."""
     check_words(embedding, WHITESPACE, "a word2vec or GloVe file, which ends words at white space")
     if "" in embedding:
         raise SettingError("The empty word can't be part of a word2vec or GloVe file; drop it.")
-
-
-def write_text(embedding: Embedding, path: str | os.PathLike[str], *, header: bool) -> None:
-    """Write one word per line, and its numbers as the shortest text of the same float32."""
-    check_for_text(embedding)
+    format_block = _as_binary if file_format == "word2vec-binary" else _as_text
     words, vectors = embedding.index_to_key, embedding.vectors
-    with writing(path) as file, progress("write", total=len(words), unit="word") as bar:
-        if header:
+    with _writing(path) as file, progress("write", total=len(words), unit="word") as bar:
+        if file_format != "glove":
             file.write(f"{len(words)} {embedding.vector_size}\n".encode())
-        for block in blocks(len(words), embedding.vector_size, most=_BLOCK_NUMBERS):
-            file.write(_format_block(words[block], vectors[block]))
-            bar.update(len(words[block]))
+        for rows in blocks(len(words), embedding.vector_size, most=_BLOCK_NUMBERS):
+            file.write(format_block(words[rows], vectors[rows]))
+            bar.update(len(words[rows]))
 
 
-def read_text(
-    path: str | os.PathLike[str],
-    *,
-    header: bool,
-    limit: int | None = None,
-    unicode_errors: str = "strict",
-) -> Embedding:
-    """Read a word2vec file (with a header) or a GloVe file, or its first `limit` words."""
-    words: list[str] = []
-    places: list[int] = []
-    blocks: list[NDArray[np.float32]] = []
-    with reading(path) as file:
-        size, dim = parse_header(path, file.readline(_LONGEST_HEADER)) if header else (None, 0)
-        with progress("read", total=size, unit="word") as bar:
-            for block in _line_blocks(path, file, start=2 if header else 1, limit=limit):
-                # A GloVe file does not state its dimension; the first line shows it.
-                dim = dim or len(block[0][1].split()) - 1
-                pairs = [_split(path, place, line, dim) for place, line in block]
-                here = [place for place, _ in block]
-                blocks.append(_parse(path, here, [numbers for _, numbers in pairs], dim))
-                places += here
-                for place, (word, _) in zip(here, pairs, strict=True):
-                    words.append(_decode(path, place, word, unicode_errors))
-                bar.update(len(block))
-    _check_size(path, len(words), size, limit, places)
-    file_format = "word2vec" if header else "glove"
-    return assemble(path, file_format, words, np.concatenate(blocks), "line", places)
+def _as_binary(words: tuple[str, ...], vectors: NDArray[np.float32]) -> bytes:
+    rows = vectors.astype(_FLOAT, copy=False)
+    pairs = zip(words, rows, strict=True)
+    return b"".join(word.encode() + b" " + row.tobytes() + b"\n" for word, row in pairs)
 
 
-def _format_block(words: tuple[str, ...], vectors: NDArray[np.float32]) -> bytes:
+def _as_text(words: tuple[str, ...], vectors: NDArray[np.float32]) -> bytes:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -181,31 +125,74 @@ def _format_block(words: tuple[str, ...], vectors: NDArray[np.float32]) -> bytes
     return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
 
 
-def _line_blocks(
-    path: Any, file: BinaryIO, start: int, limit: int | None
-) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield blocks of (line number, line) without blank lines, `limit` lines in total.
+def read(
+    path: str | os.PathLike[str],
+    file: BinaryIO,
+    file_format: str,
+    limit: int | None,
+    unicode_errors: str,
+) -> Contents:
+    """Read a file of one of the three formats, or its first `limit` words."""
+    size, dim = None, 0
+    if file_format != "glove":
+        line = file.readline(_LONGEST_HEADER)
+        if (header := header_of(line)) is None:
+            raise DataError(
+                f"{path}, line 1: a word2vec file starts with its number of words and dimension, "
+                f"not {line[:40]!r}."
+            )
+        size, dim = header
+    if size is None or file_format == "word2vec":
+        return _read_text(path, file, size, dim, limit, unicode_errors)
+    size = size if limit is None else min(size, limit)
+    require_memory(4 * size * dim, f"Reading {path}", "read fewer of its words with limit")
+    vectors = np.empty((size, dim), dtype=np.float32)
+    return Contents(_fill(path, file, vectors, len(line), unicode_errors), {"vectors": vectors})
+
+
+def _read_text(
+    path: Any, file: BinaryIO, size: int | None, dim: int, limit: int | None, unicode_errors: str
+) -> Contents:
+    """Read lines of a word and `dim` numbers each; `size` is the number of words, if known."""
+    words: list[str] = []
+    places: list[int] = []
+    parsed: list[NDArray[np.float32]] = []
+    with progress("read", total=size, unit="word") as bar:
+        for lines in _line_blocks(path, file, start=1 if size is None else 2):
+            block = lines if limit is None else lines[: limit - len(words)]
+            if not block:
+                continue
+            # A GloVe file does not state its dimension; the first line shows it.
+            dim = dim or len(block[0][1].split()) - 1
+            pairs = [_split(path, place, line, dim) for place, line in block]
+            here = [place for place, _ in block]
+            parsed.append(_parse(path, here, [numbers for _, numbers in pairs], dim))
+            places += here
+            for place, (word, _) in zip(here, pairs, strict=True):
+                words.append(_decode(word, unicode_errors, f"{path}, line {place}: the word"))
+            bar.update(len(block))
+            if len(words) == limit:
+                break
+    _check_size(path, size, limit, places)
+    return Contents(words, {"vectors": np.concatenate(parsed)}, places)
+
+
+def _line_blocks(path: Any, file: BinaryIO, start: int) -> Iterator[list[tuple[int, bytes]]]:
+    """Yield blocks of (line number, line) without blank lines.
 
     Memory is bounded for any file: blank lines take none, and the length of a line is limited.
     """
-    left = limit
     rest = b""
-    while left != 0 and (data := file.read(_BLOCK_BYTES)):
+    while data := file.read(_BLOCK_BYTES):
         whole, newline, rest = (rest + data).rpartition(b"\n")
+        yield _numbered(whole, start)
+        start += whole.count(b"\n") + len(newline)
         if len(rest) > _LONGEST_LINE:
-            place = start + whole.count(b"\n") + len(newline)
             raise DataError(
-                f"{path}, line {place}: the line has more than {_LONGEST_LINE:,} bytes; this is "
+                f"{path}, line {start}: the line has more than {_LONGEST_LINE:,} bytes; this is "
                 "not a file of word vectors."
             )
-        block = _numbered(whole, start)[:left]
-        start += whole.count(b"\n") + len(newline)
-        if left is not None:
-            left -= len(block)
-        if block:
-            yield block
-    if left != 0 and (block := _numbered(rest, start)):
-        yield block
+    yield _numbered(rest, start)
 
 
 def _numbered(text: bytes, start: int) -> list[tuple[int, bytes]]:
@@ -249,34 +236,28 @@ def _parse(path: Any, places: list[int], numbers: list[bytes], dim: int) -> NDAr
         flat: NDArray[np.float32] = fields.cast(pa.float32()).to_numpy()
         return flat.reshape(-1, dim)
     except (pa.ArrowInvalid, UnicodeDecodeError):
-        # Numbers that Arrow does not read (+0.5), or a damaged line: read line by line to find it.
-        return np.array(
-            [_parse_line(path, *one) for one in zip(places, numbers, strict=True)], np.float32
-        )
+        pass  # numbers that Arrow does not read (+0.5), or a damaged line
+    rows = [line.split(b" ") for line in numbers]
+    for place, row in zip(places, rows, strict=True):
+        for field in row:
+            if not is_number(field):
+                shown = field.decode(errors="replace")
+                raise DataError(f"{path}, line {place}: {shown!r} is not a number.")
+    return np.array([[float(field) for field in row] for row in rows], np.float32)
 
 
-def _parse_line(path: Any, place: int, numbers: bytes) -> list[float]:
-    fields = numbers.split(b" ")
-    for field in fields:
-        if not is_number(field):
-            shown = field.decode(errors="replace")
-            raise DataError(f"{path}, line {place}: {shown!r} is not a number.")
-    return [float(field) for field in fields]
-
-
-def _decode(path: Any, place: int, word: bytes, unicode_errors: str) -> str:
+def _decode(word: bytes, unicode_errors: str, where: str) -> str:
     try:
         return word.decode("utf-8", unicode_errors)
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}, line {place}: the word {word!r} is not UTF-8; pass "
-            "unicode_errors='replace' to read it anyway."
+            f"{where} {word[:40]!r} is not UTF-8; pass unicode_errors='replace' to read it anyway, "
+            "unless the file is damaged."
         ) from error
 
 
-def _check_size(
-    path: Any, found: int, size: int | None, limit: int | None, places: list[int]
-) -> None:
+def _check_size(path: Any, size: int | None, limit: int | None, places: list[int]) -> None:
+    found = len(places)
     wanted = found if size is None else min(size, size if limit is None else limit)
     if not found:
         raise DataError(f"{path} contains no vectors.")
@@ -289,31 +270,6 @@ def _check_size(
             f"{path} is truncated: it ends on line {places[-1]} after {found:,} of "
             f"{wanted:,} words; fetch it again."
         )
-
-
-def write_binary(embedding: Embedding, path: str | os.PathLike[str]) -> None:
-    """Write as the C tool does, with a newline after each vector, which gensim reads too."""
-    check_for_text(embedding)
-    rows = embedding.vectors.astype(_FLOAT, copy=False)
-    with writing(path) as file, progress("write", total=len(rows), unit="word") as bar:
-        file.write(f"{len(rows)} {embedding.vector_size}\n".encode())
-        for word, row in zip(embedding, rows, strict=True):
-            file.write(word.encode() + b" " + row.tobytes() + b"\n")
-            bar.update()
-
-
-def read_binary(
-    path: str | os.PathLike[str], *, limit: int | None = None, unicode_errors: str = "strict"
-) -> Embedding:
-    """Read a word2vec binary file, or its first `limit` words."""
-    with reading(path) as file:
-        line = file.readline(256)
-        size, dim = parse_header(path, line)
-        size = size if limit is None else min(size, limit)
-        require_memory(4 * size * dim, f"Reading {path}", "read fewer of its words with limit")
-        vectors = np.empty((size, dim), dtype=np.float32)
-        words = _fill(path, file, vectors, len(line), unicode_errors)
-    return assemble(path, "word2vec-binary", words, vectors)
 
 
 def _fill(
@@ -342,15 +298,8 @@ def _fill(
                 buffer, start = buffer[start:] + chunk, 0
                 continue
             # The C tool writes a newline after each vector, that is, before the next word.
-            word = buffer[start:space].lstrip(b"\n")
-            try:
-                words.append(word.decode("utf-8", unicode_errors))
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{path}, byte {offset + start:,}: word {len(words) + 1:,} is not UTF-8: "
-                    f"{word[:40]!r}; pass unicode_errors='replace' to read it anyway, unless the "
-                    "file is damaged."
-                ) from error
+            where = f"{path}, byte {offset + start:,}: word {len(words) + 1:,}"
+            words.append(_decode(buffer[start:space].lstrip(b"\n"), unicode_errors, where))
             vectors[len(words) - 1] = np.frombuffer(buffer, _FLOAT, vectors.shape[1], space + 1)
             start = space + 1 + width
             bar.update()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal import lazy_names
-from qwem._internal.resources import threads
+from qwem._internal.resources import lazy_names, threads
 
 if TYPE_CHECKING:
     import os

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from qwem._internal import require
+from qwem._internal.resources import require
 from qwem.embedding.texts import refuse_one_string
 from qwem.errors import SettingError
 

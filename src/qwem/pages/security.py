@@ -14,7 +14,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
-from qwem._internal import require
+from qwem._internal.resources import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableMapping

@@ -9,8 +9,7 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal import require
-from qwem._internal.resources import return_freed_memory
+from qwem._internal.resources import require, return_freed_memory
 from qwem.errors import DataError, QwemError, SettingError, UnknownWordError
 from qwem.pages.data import PageData, encoded
 from qwem.pages.security import (

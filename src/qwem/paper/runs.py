@@ -330,7 +330,7 @@ class Training:
                 step /= 2
 
     def _by_adam(self, rate: float, steps: int, checkpoint: Path) -> Trace:
-        from qwem._internal import require
+        from qwem._internal.resources import require
         from qwem.training import population, train
 
         loss, weighting = self._objective()

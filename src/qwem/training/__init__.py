@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal import lazy_names, require
+from qwem._internal.resources import lazy_names, require
 
 if TYPE_CHECKING:
     from qwem.training.exact import population, stable_rate

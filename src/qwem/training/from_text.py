@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal import require
 from qwem._internal.artefact import require_replaceable
-from qwem._internal.resources import Stopwatch
+from qwem._internal.resources import Stopwatch, require
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.dynamics import entry_scale
