@@ -198,7 +198,7 @@ def _solve(client: Any, counts: Cooccurrence, settings: Settings, work: Path, wo
         print(f"    {rate / 1e9:.2f} billion pairs times vectors/s per worker, all included")
         start = time.perf_counter()
         both: Any = there
-        polish(spectrum, both, sweeps=SWEEPS, tol=0, stepper=there.stepper)
+        polish(spectrum, both, sweeps=SWEEPS, tol=0, stepper=there.step)
         seconds = time.perf_counter() - start
     rate = 2 * SWEEPS * pairs * resolved.dim / seconds / workers
     print(f"polishing: {seconds / SWEEPS:.1f} s a sweep")

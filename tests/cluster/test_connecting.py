@@ -63,10 +63,13 @@ def test_workers_that_can_not_start_are_one_sentence(monkeypatch: pytest.MonkeyP
         pass
 
 
-def test_the_probe_of_a_killed_run_is_removed(tmp_path: Path) -> None:
+def test_the_probe_of_a_killed_run_and_an_empty_directory_are_removed(tmp_path: Path) -> None:
     place = tmp_path / "shards"
     place.mkdir()
     (place / ".probe-0123456789abcdef").touch()
     (place / "mine").touch()
     remove_results(place)
     assert [entry.name for entry in place.iterdir()] == ["mine"]
+    (place / "mine").unlink()
+    remove_results(place)
+    assert not place.exists()

@@ -42,13 +42,13 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chances = 1 / np.arange(1, 301)
     lines = [
         " ".join(rng.choice(words, size=size, p=chances / chances.sum()))
-        for size in rng.integers(0, 60, size=600)
+        for size in rng.integers(0, 60, size=300)
     ]
     folder = tmp_path_factory.mktemp("text")
-    (folder / "a.txt").write_text("\n".join(lines[:300]) + "\n")
+    (folder / "a.txt").write_text("\n".join(lines[:150]) + "\n")
     with gzip.open(folder / "b.txt.gz", "wt") as file:
-        file.write("\n".join(lines[300:400]))
-    table = pa.table({"text": lines[400:]})
+        file.write("\n".join(lines[150:200]))
+    table = pa.table({"text": lines[200:]})
     pq.write_table(table, folder / "c.parquet", row_group_size=40, compression=None)
     return folder
 
@@ -64,7 +64,7 @@ def assert_same(found: Cooccurrence, expected: Cooccurrence) -> None:
     [
         Settings(),
         Settings(vocab_size=50, min_tokens=20, oov="mask", window=3, subsample=0.01, seed=3),
-        Settings(min_count=30, subsample=None, documents="file", weights="flat"),
+        Settings(min_count=15, subsample=None, documents="file", weights="flat"),
     ],
     ids=["default", "masked", "files"],
 )
@@ -73,7 +73,7 @@ def test_counts_are_those_of_one_machine(
 ) -> None:
     found = count_files(client, text, tmp_path, settings, shard_bytes=SHARD)
     assert_same(found, count(read(str(text), settings), settings))
-    assert len(list(tmp_path.glob("shard-*"))) > (2 if settings.documents == "file" else 10)
+    assert len(list(tmp_path.glob("shard-*"))) > (2 if settings.documents == "file" else 5)
     assert len(list(tmp_path.glob("counts-*"))) == 2
 
 
@@ -121,7 +121,7 @@ def test_killed_workers_change_nothing(client: Any, text: Path, tmp_path: Path) 
 
     def kill() -> None:
         rng = np.random.default_rng()
-        for _ in range(4):
+        for _ in range(2):
             if over.wait(rng.uniform(0.05, 0.5)):
                 return
             kill_workers(client, most=1)
@@ -149,7 +149,7 @@ def test_a_scheduler_is_killed(text: Path, tmp_path: Path, monkeypatch: pytest.M
                 scheduler.wait()
             return run_all(client, work, tasks, description, *rest)
 
-        monkeypatch.setattr(counting, "run_all", lose)
+        monkeypatch.setattr(_tasks, "run_all", lose)
         with pytest.raises(ClusterError, match=r"was lost; finished results are kept"):
             count_files(client, text, work, shard_bytes=SHARD)
         with pytest.raises(ClusterError, match="was lost"):  # also between two stages
@@ -264,12 +264,10 @@ def test_the_command_line(text: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
     output, shards = tmp_path / "counts", tmp_path / "counts-shards"
     arguments = ["count", str(text), "-o", str(output), "--local-cluster", "1"]
-    assert main(arguments) == 0
-    assert_same(Cooccurrence.load(output), count(read(str(text), Settings()), Settings()))
-    assert not shards.exists()
     shards.mkdir()
     (shards / "notes.txt").write_text("mine")
     assert main(arguments) == 0
+    assert_same(Cooccurrence.load(output), count(read(str(text), Settings()), Settings()))
     assert [entry.name for entry in shards.iterdir()] == ["notes.txt"], "files of the user stay"
     assert main([*arguments, "--cluster", "tcp://127.0.0.1:1"]) == 2
     assert "--cluster and --local-cluster name two clusters;" in capsys.readouterr().err

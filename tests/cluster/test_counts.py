@@ -126,7 +126,7 @@ def test_vectors_are_those_of_one_machine(counts: Any) -> None:
     assert np.array_equal(found.eigenvectors, expected.eigenvectors)
     assert np.array_equal(found.eigenvalues, expected.eigenvalues)
     assert np.array_equal(found.embedding().vectors, expected.embedding().vectors)
-    polished = polish(found, counts, sweeps=2, stepper=counts.stepper)
+    polished = polish(found, counts, sweeps=2, stepper=counts.step)
     assert_same_vectors(polished, polish(expected, WHOLE, sweeps=2))
 
 
@@ -173,7 +173,7 @@ def test_killed_workers_change_nothing(
     expected = factorize(mstar(WHOLE, dense=False), 12, signed=True, method="krylov")
     assert np.array_equal(found.eigenvectors, expected.eigenvectors)
     kills += [1, 0]
-    polished = polish(found, counts, sweeps=2, stepper=counts.stepper)
+    polished = polish(found, counts, sweeps=2, stepper=counts.step)
     assert not kills
     assert_same_vectors(polished, polish(expected, WHOLE, sweeps=2))
 

@@ -191,10 +191,34 @@ class ClusterCounts:
         )
         return plan.target(RowMatrix(rows, plan.dtype))
 
-    @property
-    def stepper(self) -> ClusterStepper:
-        """Takes the steps of polishing on the workers."""
-        return ClusterStepper(self.rows, self.lengths.sum(axis=1), self.slots)
+    def step(
+        self,
+        problem: RowProblem,
+        there: NDArray[Any],
+        constant: NDArray[np.float32],
+        here: NDArray[np.float32],
+        done: Callable[[int], object],
+    ) -> NDArray[np.float64]:
+        """Take one step of polishing for every row of `here`; see `qwem.polish.sweep.Stepper`."""
+        losses = np.empty((len(here), 2))
+        per_word = len(here) // len(self.lengths)
+        sent = {
+            "there": there,
+            "constant": constant,
+            "here": here,
+            "rows": problem.rows,
+            "columns": problem.columns,
+            "means": problem.means,
+        }
+
+        def count(words: slice) -> None:
+            done(int(self.lengths[words].sum()))
+
+        work = partial(_step, side=problem.side, slots=self.slots)
+        for words, found in self.rows.run(work, sent, count):
+            rows = _contexts_of(words, per_word)
+            here[rows], losses[rows] = found["here"], found["losses"]
+        return losses
 
 
 class RowMatrix(LinearOperator):  # type: ignore[misc]
@@ -227,50 +251,6 @@ def _multiply(block: Block, sent: Arrays) -> Arrays:
     return {"product": product}
 
 
-class ClusterStepper:
-    """A `qwem.polish.sweep.Stepper` whose steps are taken by workers.
-
-    `rows` are those of `ClusterCounts`. `lengths` is the number of different pairs of each word,
-    over all contexts of the `slots`.
-    """
-
-    def __init__(
-        self, rows: RowBlocks, lengths: NDArray[np.int64], slots: tuple[Slot, ...]
-    ) -> None:
-        self._rows = rows
-        self._lengths = lengths
-        self._slots = slots
-
-    def __call__(
-        self,
-        problem: RowProblem,
-        there: NDArray[Any],
-        constant: NDArray[np.float32],
-        here: NDArray[np.float32],
-        done: Callable[[int], object],
-    ) -> NDArray[np.float64]:
-        """Take one step for every row of `here`."""
-        losses = np.empty((len(here), 2))
-        per_word = len(here) // len(self._lengths)
-        sent = {
-            "there": there,
-            "constant": constant,
-            "here": here,
-            "rows": problem.rows,
-            "columns": problem.columns,
-            "means": problem.means,
-        }
-
-        def count(words: slice) -> None:
-            done(int(self._lengths[words].sum()))
-
-        work = partial(_step, side=problem.side, slots=self._slots)
-        for words, found in self._rows.run(work, sent, count):
-            rows = _contexts_of(words, per_word)
-            here[rows], losses[rows] = found["here"], found["losses"]
-        return losses
-
-
 def _contexts_of(words: slice, per_word: int) -> slice:
     return slice(per_word * words.start, per_word * words.stop)
 
@@ -301,13 +281,13 @@ def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
     symmetric = found.symmetric
     by_kind: dict[str, NDArray[Any]] = {}
     for number, side in enumerate(found.sides):
-        by_kind |= csr_arrays(side, 0, last - first, str(number))
+        by_kind |= csr_arrays(side, str(number))
     return {
         "word_counts": found.word_counts,
         "sums": np.stack([_row_sums(side) for side in found.sides], axis=1),
         "lengths": np.stack([np.diff(side.indptr) for side in found.sides], axis=1),
         "seen": np.diff(symmetric.indptr),
-        **csr_arrays(symmetric, 0, last - first, "symmetric"),
+        **csr_arrays(symmetric, "symmetric"),
         **by_kind,
     }
 
@@ -320,9 +300,7 @@ def _require_countable(counts: NDArray[np.uint64]) -> None:
 
 def _row_sums(matrix: sparse.csr_array[Any]) -> NDArray[np.uint64]:
     _require_countable(matrix.data)
-    padded = np.append(matrix.data, matrix.data.dtype.type(0))  # the last rows may be empty
-    sums = np.add.reduceat(padded, matrix.indptr[:-1], dtype=np.uint64)
-    return np.where(np.diff(matrix.indptr) > 0, sums, np.uint64(0))
+    return matrix.sum(axis=1, dtype=np.uint64)
 
 
 def _enter(

@@ -149,14 +149,12 @@ def gather_rows(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def csr_arrays(matrix: sparse.csr_array[Any], first: int, last: int, name: str) -> Arrays:
-    """Return some rows of a sparse matrix as arrays whose names begin with `name`."""
-    indptr = matrix.indptr[first : last + 1].astype(np.int64)
-    stored = slice(int(indptr[0]), int(indptr[-1]))
+def csr_arrays(matrix: sparse.csr_array[Any], name: str) -> Arrays:
+    """Return a sparse matrix as arrays whose names begin with `name`."""
     return {
-        f"{name}.indptr": indptr - indptr[0],
-        f"{name}.indices": matrix.indices[stored],
-        f"{name}.data": matrix.data[stored],
+        f"{name}.indptr": matrix.indptr.astype(np.int64),
+        f"{name}.indices": matrix.indices,
+        f"{name}.data": matrix.data,
     }
 
 

@@ -278,6 +278,24 @@ def _sees(file: Path, patience: float) -> bool:
     return True
 
 
+def make_all(
+    client: Any,
+    work: Callable[..., object],
+    tasks: Sequence[tuple[Any, ...]],
+    description: str,
+    done: Callable[[int], object] = lambda _: None,
+) -> list[Path]:
+    """Make the output of every task that is not there yet; return the outputs.
+
+    ``work(*task)`` writes the output, which is the last item of the task.
+    """
+    return run_all(client, _make, [(work, *task) for task in tasks], description, done)
+
+
+def _make(work: Callable[..., object], *task: Any) -> Path:
+    return once(task[-1], lambda: work(*task))
+
+
 def add_up(
     client: Any,
     add: Callable[[Sequence[Path], Path], object],
@@ -292,10 +310,9 @@ def add_up(
     while len(paths) > 1:
         groups = [paths[start:stop] for start, stop in groups_of(paths)]
         tasks = [
-            (add, group, place / f"{name}-{key_of(*(path.name for path in group))}")
-            for group in groups
+            (group, place / f"{name}-{key_of(*(path.name for path in group))}") for group in groups
         ]
-        paths = run_all(client, _add, tasks, f"adding {name}")
+        paths = make_all(client, add, tasks, f"adding {name}")
     return paths[0]
 
 
@@ -342,9 +359,3 @@ def key_of(*parts: Any) -> str:
 
     text = json.dumps([__version__, *map(plain, parts)], sort_keys=True, default=plain)
     return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
-
-
-def _add(
-    add: Callable[[Sequence[Path], Path], object], paths: Sequence[Path], output: Path
-) -> Path:
-    return once(output, lambda: add(paths, output))

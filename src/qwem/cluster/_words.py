@@ -15,7 +15,7 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.resources import threads
-from qwem.cluster._tasks import add_up, key_of, once, run_all
+from qwem.cluster._tasks import add_up, key_of, make_all, once, run_all
 from qwem.corpus import Corpus, Phrases
 from qwem.corpus._token_stream import count_following, stream_of
 from qwem.corpus.phrases import PairStatistics
@@ -202,7 +202,7 @@ def learn_phrases(
         phrases = phrases.extended(*_statistics(words, pairs, [*ranked, *phrases.words], phrases))
     saved = _saved(phrases, place)
     joining = [(text, saved, place / f"joined-{key_of(text.name, saved.name)}") for text in texts]
-    return phrases, run_all(client, _join, joining, "joining phrases")
+    return phrases, make_all(client, _join, joining, "joining phrases")
 
 
 def _saved(phrases: Phrases, place: Path) -> Path:
@@ -253,11 +253,7 @@ def _statistics(
     )
 
 
-def _join(text: Path, phrases: Path, output: Path) -> Path:
+def _join(text: Path, phrases: Path, output: Path) -> None:
     """Join the phrases of a shard."""
-
-    def work() -> None:
-        with threads(1):
-            Phrases.load(phrases).join(Corpus.load(text), output)
-
-    return once(output, work)
+    with threads(1):
+        Phrases.load(phrases).join(Corpus.load(text), output)

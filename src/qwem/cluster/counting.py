@@ -21,9 +21,9 @@ from qwem.cluster._tasks import (
     groups_of,
     key_of,
     logging_time,
+    make_all,
     once,
     require_shared,
-    run_all,
     thread_total,
 )
 from qwem.cluster._words import choose_from, learn_phrases, merge_words, save_words
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from qwem.corpus import Vocabulary
-    from qwem.corpus._files import InputFile
     from qwem.model import Model
     from qwem.model.settings import ResolvedSettings
     from qwem.target import Target
@@ -130,19 +129,7 @@ def fit_files(
     same bits as on one machine. So do the vectors, if all machines have the same kind of processor
     and the target is sparse; with a dense target, BLAS adds in another order.
 
-    Parameters
-    ----------
-    client
-        A `dask.distributed.Client`; see `connected`.
-    paths
-        Files, directories, patterns or URLs, by names that every worker knows.
-    directory
-        Where workers and this process exchange files; all of them must reach it. `remove_results`
-        removes them afterwards.
-    settings
-        All settings; by default the practical ones.
-    shard_bytes
-        The size of a shard of text.
+    The parameters are those of `count_files`; `settings` are of all stages.
     """
     settings = Settings() if settings is None else settings
     watch = Stopwatch()
@@ -153,7 +140,7 @@ def fit_files(
             counts: Any = files.enter_context(gather_counts(client, directory, vocabulary, saved))
         resolved = resolve_auto(settings, vocabulary)
         require_enough(resolved, vocabulary)
-        solution = learn(counts, resolved, watch, build=_build_target, stepper=counts.stepper)
+        solution = learn(counts, resolved, watch, build=_build_target, stepper=counts.step)
         return assemble(solution, counts, corpus, resolved, watch, vocabulary)
 
 
@@ -184,7 +171,8 @@ def count_text(
         phrases = reading.phrases
     elif reading.phrases:
         phrases, shards = learn_phrases(client, shards, place, reading.phrases)
-    lists = run_all(client, _list_words, [(shard,) for shard in shards], "listing words")
+    listing = [(shard, place / f"words-{key_of(shard.name)}") for shard in shards]
+    lists = make_all(client, _list_words, listing, "listing words")
     every = add_up(client, merge_words, lists, place, "words")
     wanted = reading.vocab_size, reading.min_count, reading.oov
     key = key_of(every.name, [path.name for path, _ in encoded], *wanted)
@@ -201,21 +189,12 @@ def count_text(
     once(chosen, choose)
     corpus = Corpus.load(chosen)
     resolved = resolve_auto(settings, corpus.vocabulary)
-    counting = {
-        "window": resolved.window,
-        "weights": resolved.weights,
-        "slots": resolved.slots,
-        "subsample": resolved.subsample,
-        "draws": resolved.draws,
-        "seed": resolved.seed,
-    }
-    counting_tasks = [
-        (group, chosen, reading.oov, first, counting, place / f"counts-{key}")
-        for group, first in _groups(shards, [read for _, read in kept], thread_total(client))
-        for names in ([shard.name for shard in group],)
-        for key in (key_of(names, chosen.name, reading.oov, first, counting),)
-    ]
-    counted = run_all(client, _count, counting_tasks, "counting")
+    tasks: list[tuple[Any, ...]] = []
+    for group, first in _groups(shards, [read for _, read in kept], thread_total(client)):
+        how = reading.oov, first, resolved.counting
+        key = key_of([shard.name for shard in group], chosen.name, *how)
+        tasks.append((group, chosen, *how, place / f"counts-{key}"))
+    counted = make_all(client, _count, tasks, "counting")
     return Counted(_summed(client, counted, corpus.vocabulary, resolved.window, place), corpus)
 
 
@@ -238,7 +217,7 @@ def _summed(
             for run, each in zip(runs, sums, strict=True)
             for some in (each.paths[start:stop] for start, stop in groups)
         ]
-        added = run_all(client, _add_rows, tasks, "adding counts")
+        added = make_all(client, add_rows, tasks, "adding counts")
         sums = [
             SavedRows(*run, added[number * len(groups) : (number + 1) * len(groups)])
             for number, run in enumerate(runs)
@@ -297,7 +276,11 @@ def _encode_all(
         written = sum(file.stat().st_size for file in outputs[number].iterdir())
         forecast.add(written, sizes[number])
 
-    encoded: list[tuple[Path, dict[str, Any]]] = run_all(client, _encode, tasks, "reading", done)
+    make_all(client, encode_shard, tasks, "reading", done)
+    encoded = [
+        (output, {**artefact.opened(output).metadata["settings"], "path": str(shard.path)})
+        for shard, output in zip(shards, outputs, strict=True)
+    ]
     if not any(read["documents_kept"] for _, read in encoded):
         raise EmptyCorpusError(
             f"No document is left: none has {reading.min_tokens:,} words; lower `min_tokens`."
@@ -305,22 +288,10 @@ def _encode_all(
     return encoded
 
 
-def _encode(shard: InputFile, reading: Reading, output: Path) -> tuple[Path, dict[str, Any]]:
-    """Encode a shard with all its words; return its path, and how it was read."""
-    once(output, lambda: encode_shard(shard, reading, output))
-    settings = artefact.read_metadata(output, "corpus")["settings"]
-    return output, {**settings, "path": str(shard.path)}
-
-
-def _list_words(shard: Path) -> Path:
+def _list_words(shard: Path, output: Path) -> None:
     """List the words of an encoded shard."""
-    output = shard.with_name(f"words-{key_of(shard.name)}")
-
-    def work() -> None:
-        vocabulary = Corpus.load(shard).vocabulary
-        save_words(output, vocabulary.words, vocabulary.counts)
-
-    return once(output, work)
+    vocabulary = Corpus.load(shard).vocabulary
+    save_words(output, vocabulary.words, vocabulary.counts)
 
 
 def _groups(
@@ -346,20 +317,11 @@ def _count(
     first: int,
     counting: dict[str, Any],
     output: Path,
-) -> Path:
+) -> None:
     """Count shards in the chosen vocabulary; `first` is the number of their first document."""
-
-    def work() -> None:
-        words = Corpus.load(vocabulary).vocabulary
-        corpora = [Corpus.load(shard) for shard in shards]
-        corpora[0] = replace(corpora[0], first_document=first)
-        corpus = Corpus.concatenate(corpora, words, oov=oov)
-        with threads(1):
-            counts = Cooccurrence.count(corpus, **counting)
-        save_rows(counts, output)
-
-    return once(output, work)
-
-
-def _add_rows(paths: Sequence[Path], first: int, last: int, output: Path) -> Path:
-    return once(output, lambda: add_rows(paths, first, last, output))
+    words = Corpus.load(vocabulary).vocabulary
+    corpora = [Corpus.load(shard) for shard in shards]
+    corpora[0] = replace(corpora[0], first_document=first)
+    with threads(1):
+        counts = Cooccurrence.count(Corpus.concatenate(corpora, words, oov=oov), **counting)
+    save_rows(counts, output)

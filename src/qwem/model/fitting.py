@@ -179,16 +179,7 @@ def read(source: Any, settings: Settings) -> Corpus:
 
 def count(corpus: Corpus, settings: Settings) -> Cooccurrence:
     """Count the pairs of a corpus."""
-    resolved = resolve_auto(settings, corpus.vocabulary)
-    return Cooccurrence.count(
-        corpus,
-        resolved.window,
-        resolved.weights,
-        slots=resolved.slots,
-        subsample=resolved.subsample,
-        draws=resolved.draws,
-        seed=resolved.seed,
-    )
+    return Cooccurrence.count(corpus, **resolve_auto(settings, corpus.vocabulary).counting)
 
 
 def _with_counts(

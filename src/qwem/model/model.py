@@ -14,6 +14,7 @@ from scipy import sparse
 from qwem._internal import artefact
 from qwem.cooccurrence import Slot
 from qwem.cooccurrence.contexts import Usage
+from qwem.corpus.reading import Reading
 from qwem.embedding import Embedding, write_hub
 from qwem.errors import SettingError
 from qwem.model.settings import Settings
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Phrases, Vocabulary
-    from qwem.corpus.reading import Documents, Errors
     from qwem.embedding.embedding import Neighbours, StoredType
     from qwem.model.new_words import Counts, NewVectors, NewWord
     from qwem.model.settings import ResolvedSettings
@@ -164,11 +164,6 @@ class ClosedForm:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a directory."""
         self.spectrum.save(path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ClosedForm:
-        """Read what `save` wrote."""
-        return cls(Spectrum.load(path))
 
 
 Solution: TypeAlias = ClosedForm | Polished
@@ -328,17 +323,7 @@ class Model:
 
         return embed_rows(self, counts, occurrences, shrink=shrink, dispersion=dispersion)
 
-    def embed(
-        self,
-        word: str,
-        contexts: Any,
-        *,
-        tokenizer: Any = None,
-        documents: Documents | None = None,
-        text: str = "text",
-        encoding: str = "utf-8",
-        draws: int = 10,
-    ) -> NewWord:
+    def embed(self, word: str, contexts: Any, *, draws: int = 10, **reading: Any) -> NewWord:
         """Return the vector of a word, name or phrase from texts in which it occurs.
 
         Its neighbours in the texts are counted as in the text of the model, and passed to
@@ -351,14 +336,11 @@ class Model:
             What to embed; it need not be new to the model.
         contexts
             Texts, lists of words, a path or several, or a `Corpus`, as `qwem.fit` takes them.
-        tokenizer
-            What a word is; by default, what it was in the text of the model.
-        documents
-            What a document of plain text is; by default, what it was in the text of the model.
-        text, encoding
-            As in `qwem.Settings`.
         draws
             Number of subsamples to average over, if the model subsamples frequent words.
+        reading
+            Settings of reading, such as ``text="body"``. By default a word and a document
+            are what they were in the text of the model.
 
         >>> import qwem
         >>> model = qwem.fit(["the king and the queen", "a cat and a dog"] * 30, dim=2, window=5)
@@ -368,20 +350,9 @@ class Model:
         """
         from qwem.model.new_words import embed
 
-        reading = self._reading(tokenizer, documents, text=text, encoding=encoding)
-        return embed(self, word, contexts, reading, draws)
+        return embed(self, word, contexts, self._reading(**reading), draws)
 
-    def update(
-        self,
-        more: Any = None,
-        *,
-        remove: Any = None,
-        tokenizer: Any = None,
-        documents: Documents | None = None,
-        text: str = "text",
-        encoding: str = "utf-8",
-        errors: Errors = "strict",
-    ) -> Model:
+    def update(self, more: Any = None, *, remove: Any = None, **reading: Any) -> Model:
         """Return the model with text added or removed, without reading the old text again.
 
         The model must have its counts: ``qwem.fit(…, keep_counts=True)``. They add and subtract
@@ -400,12 +371,9 @@ class Model:
             (``min_count=1``), or counts.
         remove
             Text to remove, in the same forms. Its documents must be documents of the model's text.
-        tokenizer
-            What a word is; by default, what it was in the text of the model.
-        documents
-            What a document of plain text is; by default, what it was in the text of the model.
-        text, encoding, errors
-            As in `qwem.Settings`.
+        reading
+            Settings of reading, such as ``text="body"``. By default a word and a document
+            are what they were in the text of the model.
 
         >>> import qwem
         >>> texts = ["the king and the queen", "a cat and a dog"] * 20
@@ -415,25 +383,22 @@ class Model:
         """
         from qwem.model.updating import update
 
-        reading = self._reading(
-            tokenizer,
-            documents,
-            min_tokens=self.settings.get("min_tokens", 0),
-            phrases=self.phrases or False,
-            text=text,
-            encoding=encoding,
-            errors=errors,
-        )
-        return update(self, more, remove, reading)
+        own = {
+            "min_tokens": self.settings.get("min_tokens", 0),
+            "phrases": self.phrases or False,
+        }
+        return update(self, more, remove, self._reading(**{**own, **reading}))
 
-    def _reading(self, tokenizer: Any, documents: Documents | None, **changes: Any) -> Settings:
+    def _reading(self, **changes: Any) -> Settings:
         """Return settings that read new text like the model's own, but keep every word."""
         from qwem.corpus.tokenizer import tokenizer_from_name
 
-        if tokenizer is None:
-            tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
-        documents = documents or self.settings.get("documents", "auto")
-        return Settings(tokenizer=tokenizer, documents=documents, min_count=1, **changes)
+        Reading.check_names(changes)
+        changes = {name: value for name, value in changes.items() if value is not None}
+        if "tokenizer" not in changes:
+            changes["tokenizer"] = tokenizer_from_name(self.settings.get("tokenizer"))
+        documents = self.settings.get("documents", "auto")
+        return Settings(**{"documents": documents, "min_count": 1, **changes})
 
     def __repr__(self) -> str:
         words, dim = self.spectrum.eigenvectors.shape
@@ -465,12 +430,8 @@ class Model:
                 self.update_state.save(directory / _STATE)
             if self.usage is not None:
                 self.usage.save(directory / _USAGE)
-            metadata = {
-                "settings": self.settings,
-                "corpus": self.corpus,
-                "chosen": self.chosen,
-            }
-            artefact.write_metadata(directory, KIND, metadata)
+            facts = {"settings": self.settings, "corpus": self.corpus, "chosen": self.chosen}
+            artefact.write_metadata(directory, KIND, facts)
 
     def save_hub(
         self,
@@ -511,7 +472,7 @@ class Model:
             if saved.has(_POLISHED):
                 solution = Polished.load(saved.child(_POLISHED))
             else:
-                solution = ClosedForm.load(saved.child(_CLOSED))
+                solution = ClosedForm(Spectrum.load(saved.child(_CLOSED)))
             return cls(
                 solution,
                 saved.metadata["settings"],

@@ -269,14 +269,11 @@ def _from_mappings(
 ) -> sparse.csr_array[Any]:
     """Return rows of counts by word; words that the model doesn't know are left out."""
     known = [
-        [
-            (index, count)
-            for word, count in row.items()
-            if (index := vocabulary.get(word)) is not None
-        ]
-        for row in counts
+        (row, index, count)
+        for row, words in enumerate(counts)
+        for word, count in words.items()
+        if (index := vocabulary.get(word)) is not None
     ]
-    ends = np.cumsum([0, *map(len, known)])
-    indices = np.array([index for row in known for index, _ in row], dtype=np.int64)
-    values = np.array([count for row in known for _, count in row], dtype=np.float64)
-    return sparse.csr_array((values, indices, ends), shape=(len(counts), len(vocabulary)))
+    rows, columns, values = np.array(known, dtype=np.float64).reshape(-1, 3).T
+    places = rows.astype(np.int64), columns.astype(np.int64)
+    return sparse.csr_array((values, places), shape=(len(counts), len(vocabulary)))

@@ -223,6 +223,11 @@ class ResolvedSettings(Settings):
         dim: int
         polish: bool
 
+    @property
+    def counting(self) -> dict[str, Any]:
+        """The settings of `Cooccurrence.count`, as keyword arguments."""
+        return {name: getattr(self, name) for name in (*self.options("count"), "seed")}
+
 
 def resolve_auto(settings: Settings, vocabulary: Vocabulary) -> ResolvedSettings:
     """Replace every ``"auto"`` by the value for a text with these words and counts.

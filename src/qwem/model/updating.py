@@ -17,7 +17,12 @@ from qwem.cooccurrence.contexts import Usage
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 from qwem.model.fitting import learn, read
-from qwem.model.settings import ResolvedSettings, original_vocabulary, recorded_subsampling
+from qwem.model.settings import (
+    ResolvedSettings,
+    Settings,
+    original_vocabulary,
+    recorded_subsampling,
+)
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +31,6 @@ if TYPE_CHECKING:
 
     Digests: TypeAlias = NDArray[np.uint64]
     from qwem.model.model import Model
-    from qwem.model.settings import Settings
 
 
 KIND = "update state"
@@ -72,16 +76,21 @@ class UpdateState:
         else:
             words = corpus.vocabulary
         least = least or max(1, int(words.counts.min()))
-        documents = np.empty(0, np.uint64)
-        batches = np.array([[0 if corpus is None else corpus.first_document, len(words)]])
-        oov: Literal["drop", "mask"] = "drop"
-        if corpus is not None and corpus.mask_id is not None:
-            oov = "mask"
-        state = cls(counts, words, no_words(), documents, batches, least, oov)
+        first = 0 if corpus is None else corpus.first_document
+        state = cls(
+            counts,
+            words,
+            waiting=Vocabulary.from_counts({}),
+            documents=np.empty(0, np.uint64) if corpus is None else digests_of(corpus),
+            batches=np.array([[first, len(words)]]),
+            enters_at=least,
+        )
         if corpus is None:
             return state
-        whole = oov == "drop" and corpus.settings.get("words_read") == corpus.tokens.size
-        return replace(state, documents=digests_of(corpus), first_is_whole=whole)
+        if corpus.mask_id is not None:
+            return replace(state, oov="mask")
+        all_counted = corpus.settings.get("words_read") == corpus.tokens.size
+        return replace(state, first_is_whole=all_counted)
 
     def words_of_batch(self, batch: int) -> Vocabulary:
         """Return the vocabulary with which a batch was counted."""
@@ -140,7 +149,8 @@ class UpdateState:
 def digests_of(corpus: Corpus) -> Digests:
     """Return a digest of each document's words; it does not depend on their ids."""
     words = [*corpus.vocabulary.words, ""]  # the mask is no word
-    by_id = np.frombuffer(b"".join(map(_digest, map(_encoded, words))), np.uint64)
+    spelled = (word.encode(errors="surrogatepass") for word in words)
+    by_id = np.frombuffer(b"".join(map(_digest, spelled)), np.uint64)
     digests = b"".join(
         _digest(by_id[corpus.tokens[begin:end]].tobytes())
         for begin, end in pairwise(corpus.offsets.tolist())
@@ -148,17 +158,8 @@ def digests_of(corpus: Corpus) -> Digests:
     return np.maximum(np.frombuffer(digests, np.uint64), 1)
 
 
-def _encoded(word: str) -> bytes:
-    return word.encode(errors="surrogatepass")
-
-
 def _digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=8).digest()
-
-
-def no_words() -> Vocabulary:
-    """Return an empty vocabulary."""
-    return Vocabulary((), np.empty(0, np.int64))
 
 
 def update(model: Model, more: Any, remove: Any, reading: Settings) -> Model:
@@ -222,8 +223,7 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
     entering = [
         word for word, often in waiting.items() if often >= state.enters_at and word not in known
     ]
-    of_added_counts = [word for word in own if word not in state.words]
-    entering += of_added_counts
+    entering += [word for word in own if word not in state.words]  # of counts that were added
     known.update(entering)
     counted = Vocabulary(
         (*state.words.words, *entering),
@@ -236,7 +236,7 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
         state,
         counts=_sum(state.counts, more),
         words=counted,
-        waiting=_vocabulary(rest),
+        waiting=Vocabulary.from_counts(rest),
         documents=np.append(state.documents, digests_of(source)),
         batches=np.vstack([state.batches, [number, len(counted)]]),
     )
@@ -260,7 +260,10 @@ def _without(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
         recoded = documents_left.recode(state.words_of_batch(batch), oov=state.oov)
         counts -= _count(state, recoded, int(numbers[chosen].min()))
     return replace(
-        state, counts=_occurring(counts), documents=documents, waiting=_vocabulary(waiting)
+        state,
+        counts=_occurring(counts),
+        documents=documents,
+        waiting=Vocabulary.from_counts(waiting),
     )
 
 
@@ -288,10 +291,6 @@ def _occurring_words(corpus: Corpus) -> dict[str, int]:
     """Return how often each word occurs in a corpus that is part of another."""
     numbers = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary)).tolist()
     return dict(zip(corpus.vocabulary.words, numbers, strict=False))
-
-
-def _vocabulary(occurrences: dict[str, int]) -> Vocabulary:
-    return Vocabulary.from_counts(occurrences) if occurrences else no_words()
 
 
 def _places(state: UpdateState, corpus: Corpus) -> NDArray[np.int64]:
@@ -350,10 +349,6 @@ def _occurring(counts: Cooccurrence) -> Cooccurrence:
 
 def _settings_of(model: Model) -> ResolvedSettings:
     """Return the model's recorded settings of the target and all later stages."""
-    names = ("target", "negatives", "shrinkage", "coupling", "dim", "signed", "tol", "seed")
-    made = {
-        name: model.settings[name]
-        for name in (*names, "polish", "ngrams")
-        if name in model.settings
-    }
+    later = Settings.options("target", "factorize", "polish", "")
+    made = {name: model.settings[name] for name in later if name in model.settings}
     return ResolvedSettings(**{"subsample": None, "shrinkage": 0.0, "coupling": 0.0, **made})

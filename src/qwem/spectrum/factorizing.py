@@ -12,7 +12,6 @@ import scipy.linalg
 from qwem._internal.arrays import blocks
 from qwem._internal.resources import blas_threads, require_memory
 from qwem.errors import RankError, SettingError
-from qwem.spectrum import krylov
 from qwem.spectrum.spectrum import Eigenpairs, Request, Spectrum, fix_signs, select
 from qwem.target import Target
 
@@ -180,6 +179,8 @@ def _solve_krylov(
     max_products: int | None,
     max_basis: int | None,
 ) -> Eigenpairs:
+    from qwem.spectrum import krylov
+
     rows = matrix.shape[0]
     dtype = np.dtype(np.float32 if request.tol >= _SINGLE_TOL else np.float64)
     needed = krylov.smallest_basis(request.dim)

@@ -30,7 +30,7 @@ _CANCELLATION = 0.1
 _BLOCK_ROWS = 1 << 14
 
 
-class Shares:
+class TallProducts:
     """Products of tall matrices, divided among threads.
 
     The rows are cut into blocks that do not depend on the number of threads, so results don't
@@ -79,35 +79,35 @@ class Shares:
 
 
 def orthonormalize(
-    block: Block, threshold: float, shares: Shares | None = None
+    block: Block, threshold: float, tall: TallProducts | None = None
 ) -> tuple[Block, NDArray[np.float64]]:
     """Return Q with orthonormal columns and R such that `block` = Q R.
 
     Directions in which the block is not longer than `threshold` are left out, so Q may have fewer
     columns than the block, or none. The work is done in float64 through the Gram matrix, which
     needs only matrix products, or through a QR factorization if the Gram matrix is too inaccurate.
-    `shares` divides it among threads.
+    `tall` divides it among threads.
 
     >>> Q, R = orthonormalize(np.array([[3.0, 6.0], [4.0, 8.0]]), 1e-9)
     >>> Q.shape, np.allclose(Q @ R, [[3, 6], [4, 8]])
     ((2, 1), True)
     """
-    shares = Shares(len(block), False) if shares is None else shares
+    tall = TallProducts(len(block), False) if tall is None else tall
     wide = np.asarray(block, dtype=np.float64)
     factor = np.eye(wide.shape[1])
     for smallest in (threshold, 0.5):
         if wide.shape[1] == 0:
             break
-        directions, lengths, wide = _principal_axes(wide, smallest, shares)
+        directions, lengths, wide = _principal_axes(wide, smallest, tall)
         factor = (lengths[:, None] * directions.T) @ factor
     return np.asarray(wide, dtype=block.dtype), factor
 
 
 def _principal_axes(
-    wide: NDArray[np.float64], threshold: float, shares: Shares
+    wide: NDArray[np.float64], threshold: float, tall: TallProducts
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the right vectors, values and left vectors of singular values above `threshold`."""
-    squares, directions = np.linalg.eigh(shares.inner_products(wide, wide))
+    squares, directions = np.linalg.eigh(tall.inner_products(wide, wide))
     lengths = np.sqrt(np.maximum(squares, 0.0))
     if lengths[0] * _GRAM_CONDITION < lengths[-1]:
         columns, triangle = scipy.linalg.qr(wide, mode="economic", check_finite=False)
@@ -116,20 +116,20 @@ def _principal_axes(
         return right[kept].T, lengths[kept], columns @ left[:, kept]
     kept = lengths > threshold
     directions, lengths = directions[:, kept], lengths[kept]
-    return directions, lengths, shares.combined(wide, directions / lengths)
+    return directions, lengths, tall.combined(wide, directions / lengths)
 
 
 class GrowingBasis:
     """Orthonormal columns Q for a symmetric operator A, with the projection QᵀAQ.
 
     `capacity` bounds the number of columns; memory is touched only as they fill up. `cut` is
-    as for `Shares`.
+    as for `TallProducts`.
     """
 
     def __init__(
         self, rows: int, capacity: int, dtype: np.dtype[Any], *, cut: bool = False
     ) -> None:
-        self._shares = Shares(rows, cut)
+        self._tall = TallProducts(rows, cut)
         self._columns: Block = np.empty((rows, capacity), dtype=dtype, order="F")
         self._projection = np.zeros((capacity, capacity))
         self._recent = 0
@@ -169,19 +169,19 @@ class GrowingBasis:
         first, last = self._recent, self.size
         self._recent = last
         self.size += block.shape[1]
-        self._shares.copy(block, self._columns[:, last : self.size])
+        self._tall.copy(block, self._columns[:, last : self.size])
 
         coefficients = np.zeros((self.size, block.shape[1]))
         image = image.astype(self._columns.dtype, order="C", copy=True)
         coefficients[first:] += self._subtract(image, first)
         before = float(np.linalg.norm(image, axis=0).max(initial=0.0))
         coefficients += self._subtract(image, 0)
-        rest, factor = orthonormalize(image, threshold, self._shares)
+        rest, factor = orthonormalize(image, threshold, self._tall)
         shortest = float(np.linalg.norm(factor, axis=1).min(initial=before))
         if shortest < _CANCELLATION * before:
             again = self._subtract(rest, 0)
             coefficients += again @ factor
-            rest, correction = orthonormalize(rest, 0.5, self._shares)
+            rest, correction = orthonormalize(rest, 0.5, self._tall)
             factor = correction @ factor
 
         self._projection[: self.size, last : self.size] = coefficients
@@ -195,7 +195,7 @@ class GrowingBasis:
         block = block / np.linalg.norm(block, axis=0)
         for _ in range(2):  # the second time removes the rounding errors of the first
             self._subtract(block, 0)
-            block, _ = orthonormalize(block, 1e-3, self._shares)
+            block, _ = orthonormalize(block, 1e-3, self._tall)
         return block
 
     def compress(self, combinations: NDArray[np.float64], values: NDArray[np.float64]) -> None:
@@ -207,13 +207,13 @@ class GrowingBasis:
 
     def combine(self, combinations: NDArray[np.float64]) -> Block:
         """Return these combinations of the columns."""
-        return self._shares.combined(self.columns, combinations.astype(self._columns.dtype))
+        return self._tall.combined(self.columns, combinations.astype(self._columns.dtype))
 
     def _subtract(self, block: Block, first: int) -> NDArray[np.float64]:
         """Project the columns from `first` on out of `block`, in place; return the coefficients."""
         columns = self.columns[:, first:]
-        coefficients = self._shares.inner_products(columns, block)
-        self._shares.subtract(block, columns, coefficients.astype(block.dtype))
+        coefficients = self._tall.inner_products(columns, block)
+        self._tall.subtract(block, columns, coefficients.astype(block.dtype))
         return coefficients
 
 
