@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.demo-ready
 # Modules are compiled when they are first imported, which most of them never are.
 INSTALL := $(BIN)/pip install --disable-pip-version-check --no-compile --editable
+# The environment and the browser are installed at the same time.
+MAKEFLAGS += --jobs=2
 # Neighbouring tests run in one process, as far as possible, and share their fixtures.
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
 
@@ -38,11 +40,11 @@ browser:
 	DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends \
 	chromium chromium-driver; } || echo "No Chromium: the browser tests will be skipped."
 
+# Types are checked while the tests run: that takes one core, and pytest rarely needs both for long.
 test: $(READY) browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(PYTEST)
+	$(BIN)/mypy & types=$$!; $(PYTEST); tests=$$?; wait $$types && exit $$tests
 
 # What takes long: figures of the paper, killed workers, injected bugs, the site.
 test-slow: $(READY) browser

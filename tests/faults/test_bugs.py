@@ -107,8 +107,8 @@ BUGS = {
     "pipes": Bug(
         "only regular files are opened",
         ARTEFACT,
-        '        if not stat.S_ISREG(state.st_mode):\n            raise ArtefactError(f"{path} is',
-        '        if False:\n            raise ArtefactError(f"{path} is',
+        "    if not stat.S_ISREG(state.st_mode):\n",
+        "    if False:\n",
         (ARTEFACT_TESTS, "-k", "pipes"),
     ),
     "one version": Bug(
@@ -120,8 +120,8 @@ BUGS = {
     ),
     "two updates": Bug(
         "of two updates at once none is lost",
-        ARTEFACT,
-        "            fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))\n",
+        FILES,
+        "                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))\n",
         "",
         (ARTEFACT_TESTS, "-k", "second_update"),
     ),
