@@ -65,7 +65,7 @@ def report(options: argparse.Namespace) -> None:
             f"{found.accuracy[right]:6.1%} at {found.dims[right]:<4}│ "
             f"{found.signal_in_mean[at]:.3f} {found.signal_in_mean.max():7.3f}  │ "
             f"{fit.effective_dim:5.1f} │ {fit.goodness:.2f} │ "
-            f"{fit.spike / fit.distribution.support[1]:10.1f} │ {spread:8.1f} │ "
+            f"{fit.spike / fit.edge:10.1f} │ {spread:8.1f} │ "
             f"{test.p_value:.4f} │ {test.pairing_p_value:.4f}  │ {test.best_dim:8} │ "
             f"{test.verdict:11} │ {worst.source} {worst.target} {worst.cosine:.2f}"
         )

@@ -39,7 +39,7 @@ SIMILARITY_FILES = {
 
 
 @pytest.mark.parametrize("text", SIMILARITY_FILES.values(), ids=SIMILARITY_FILES)
-def test_similarity_formats(tmp_path: Path, text: str) -> None:
+def test_every_format_of_rated_pairs_is_read(tmp_path: Path, text: str) -> None:
     path = tmp_path / "pairs.txt"
     path.write_bytes(text.encode())
     found = read_similarity(path)
@@ -62,7 +62,7 @@ def test_similarity_formats(tmp_path: Path, text: str) -> None:
         ("", "contains no word pairs"),
     ],
 )
-def test_malformed_similarity_files(tmp_path: Path, text: str, message: str) -> None:
+def test_a_malformed_line_of_rated_pairs_is_named(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "pairs.txt"
     path.write_text(text)
     with pytest.raises(DataError, match=message) as caught:
@@ -76,7 +76,7 @@ def test_hyphens_that_are_no_part_of_speech_stay(tmp_path: Path) -> None:
     assert read_similarity(path).pairs[0].first == "x-n"
 
 
-def test_google_format(tmp_path: Path) -> None:
+def test_googles_format_is_read(tmp_path: Path) -> None:
     path = tmp_path / "questions.txt"
     path.write_text(": capitals\nAthens Greece Rome Italy\n\n: family\r\nboy girl king queen\r\n")
     found = read_analogies(path)
@@ -93,7 +93,7 @@ def test_a_file_without_categories_is_one(tmp_path: Path) -> None:
     assert read_analogies(path).categories == {"msr": (("good", "better", "rough", "rougher"),)}
 
 
-def test_msr_format_in_one_file(tmp_path: Path) -> None:
+def test_msrs_format_is_read_from_one_file(tmp_path: Path) -> None:
     path = tmp_path / "msr.txt"
     path.write_text("good better rough JJ_JJR rougher\ncity city's state NN_NNPOS state's\n")
     assert read_analogies(path).categories == {
@@ -102,7 +102,7 @@ def test_msr_format_in_one_file(tmp_path: Path) -> None:
     }
 
 
-def test_msr_format(tmp_path: Path) -> None:
+def test_msrs_format_is_read_from_two_files(tmp_path: Path) -> None:
     path = tmp_path / "word_relationship.questions"
     path.write_text("good better rough\ncity city's state\n")
     path.with_suffix(".answers").write_text("JJ_JJR rougher\nNN_NNPOS state's\n")
@@ -135,7 +135,7 @@ def test_msr_format(tmp_path: Path) -> None:
         (b"a b c d\n\xff b c d\n", "line 2: the text is not UTF-8"),
     ],
 )
-def test_malformed_analogy_files(tmp_path: Path, text: bytes, message: str) -> None:
+def test_a_malformed_line_of_questions_is_named(tmp_path: Path, text: bytes, message: str) -> None:
     path = tmp_path / "questions.txt"
     path.write_bytes(text)
     with pytest.raises(DataError, match=message):
@@ -156,25 +156,34 @@ def test_files_have_their_published_sizes(real_data: Path) -> None:
     assert wordsim.pairs == read_similarity("wordsim353").pairs
 
 
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache directory."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "qwem").mkdir()
+    return tmp_path / "qwem"
+
+
 @pytest.mark.parametrize("name", ["google", "wordsim353", "simlex999"])
-def test_gensims_copies_are_the_checksummed_files(name: str, tmp_path: Path) -> None:
-    path = benchmark_file(name, cache=tmp_path)
+@pytest.mark.usefixtures("cache")
+def test_gensims_copies_are_the_checksummed_files(name: str) -> None:
+    path = benchmark_file(name)
     assert hashlib.sha256(path.read_bytes()).hexdigest() == _BENCHMARKS[name].sha256
 
 
-def test_a_path_is_its_own_file_and_a_cached_file_comes_first(tmp_path: Path) -> None:
-    (tmp_path / "men.txt").write_text("sun sunlight 50\n")
-    assert benchmark_file("men", cache=tmp_path) == tmp_path / "men.txt"
-    assert benchmark_file(tmp_path / "men.txt") == tmp_path / "men.txt"
-    (tmp_path / "wordsim353.tsv").write_text("sun\tsunlight\t50\n")
-    assert benchmark_file("wordsim353", cache=tmp_path) == tmp_path / "wordsim353.tsv"
+def test_a_path_is_its_own_file_and_a_cached_file_comes_first(cache: Path) -> None:
+    (cache / "men.txt").write_text("sun sunlight 50\n")
+    assert benchmark_file("men") == benchmark_file(cache / "men.txt") == cache / "men.txt"
+    (cache / "wordsim353.tsv").write_text("sun\tsunlight\t50\n")
+    assert benchmark_file("wordsim353") == cache / "wordsim353.tsv"
 
 
-def test_an_unknown_name_and_a_file_without_an_address(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("cache")
+def test_an_unknown_name_and_a_file_without_an_address_are_refused() -> None:
     with pytest.raises(DataError, match=f"the benchmarks are {', '.join(BENCHMARKS)}"):
-        benchmark_file("wordsim", cache=tmp_path)
+        benchmark_file("wordsim")
     with pytest.raises(DataError, match=r"men\.txt from; put it at .*men\.txt"):
-        benchmark_file("men", cache=tmp_path)
+        benchmark_file("men")
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +200,7 @@ class TestDownload:
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     def test_the_right_contents_are_kept(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: bytes
+        self, cache: Path, monkeypatch: pytest.MonkeyPatch, contents: bytes
     ) -> None:
         asked = []
 
@@ -201,26 +210,24 @@ class TestDownload:
 
         monkeypatch.setattr(urllib.request, "urlopen", answer)
         for _ in range(2):
-            path = benchmark_file("google", cache=tmp_path / "cache")
-            assert path == tmp_path / "cache" / "questions-words.txt"
+            path = benchmark_file("google")
+            assert path == cache / "questions-words.txt"
             assert path.read_bytes() == contents
         assert asked == [_BENCHMARKS["google"].url]
 
-    def test_other_contents_are_refused(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_other_contents_are_refused(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: BytesIO(b"<html>"))
         with pytest.raises(DataError, match="has changed: its SHA-256 is"):
-            benchmark_file("google", cache=tmp_path)
-        assert not list(tmp_path.iterdir())
+            benchmark_file("google")
+        assert not list(cache.iterdir())
 
     def test_offline_names_the_file_and_its_place(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def fail(*_: object, **__: object) -> BytesIO:
             raise urllib.error.URLError("no network")
 
         monkeypatch.setattr(urllib.request, "urlopen", fail)
         with pytest.raises(DataError, match=r"simlex999\.txt can't be fetched .*; put it at ") as e:
-            benchmark_file("simlex999", cache=tmp_path)
-        assert str(tmp_path / "simlex999.txt") in str(e.value)
+            benchmark_file("simlex999")
+        assert str(cache / "simlex999.txt") in str(e.value)

@@ -134,7 +134,7 @@ def test_words_that_are_not_known_are_left_out_and_named() -> None:
     assert isinstance(found, Geometry)
     with pytest.raises(DataError, match="needs 4"):
         geometry(words.restrict(3), "months")
-    with pytest.raises(SettingError, match="There is no shape 'moons'; there are months"):
+    with pytest.raises(SettingError, match="`shape` must be 'months'"):
         geometry(words, "moons")
 
 

@@ -86,13 +86,17 @@ def test_the_density_is_the_histogram_of_a_large_matrix(name: str) -> None:
 def test_equal_variances_are_the_marchenko_pastur_law(
     count: int, dim: int, variance: float, times: float
 ) -> None:
-    law = MarchenkoPastur(count / dim, variance)
-    strength = times * law.threshold
+    """Then the threshold is σ²√γ, and the spike (s + σ²)(s + γσ²)/s for a strength s above it."""
+    gamma = count / dim
+    law = MarchenkoPastur(gamma, variance)
+    threshold = variance * np.sqrt(gamma)
+    strength = times * threshold
+    spike = (strength + variance) * (strength + gamma * variance) / strength
     mean = np.full(dim, np.sqrt(strength / count))
     model = SpikedModel(count, mean, np.full(dim, variance))
     assert model.edge == pytest.approx(law.support[1])
-    assert model.threshold == pytest.approx(law.threshold)
-    assert model.spike == pytest.approx(law.spike(strength), rel=1e-6)
+    assert model.threshold == pytest.approx(threshold)
+    assert model.spike == pytest.approx(spike if times > 1 else law.support[1], rel=1e-6)
     lower, upper = law.support
     inside = lower + (upper - lower) * np.array([0.2, 0.5, 0.8])
     np.testing.assert_allclose(model.density(inside), law.density(inside), rtol=1e-3)

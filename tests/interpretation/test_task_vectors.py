@@ -135,7 +135,6 @@ def test_localization_is_where_the_mean_task_vector_lies() -> None:
     shares = mean**2 / (mean @ mean)
     assert analysis.localization == pytest.approx(shares)
     assert analysis.participation_ratio == pytest.approx(1 / np.sum(shares**2))
-    assert analysis.inverse_participation_ratio == pytest.approx(np.sum(shares**2))
     assert analyze_task(embedding, task, dims=[1, 2]).participation_ratios == pytest.approx(
         [1.0, analysis.participation_ratio]
     )

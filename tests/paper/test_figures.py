@@ -267,7 +267,7 @@ def test_spectra_hold_every_eigenvalue_and_the_fitted_law(analyses: list[TaskAna
     assert area == pytest.approx(1.0)
     at, density = curves(axes)[0]
     share = len(fit.bulk) / len(fit.eigenvalues)
-    np.testing.assert_allclose(density, share * fit.distribution.density(at))
+    np.testing.assert_allclose(density, share * fit.density(at))
     at, density = curves(axes)[1]
     np.testing.assert_allclose(density, share * model.density(at))
     marks = [line for line in axes.lines if line.get_marker() == "^"]

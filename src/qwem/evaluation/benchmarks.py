@@ -65,41 +65,21 @@ BENCHMARKS = tuple(_BENCHMARKS)
 """The names that `benchmark_file` knows."""
 
 
-def benchmark_file(
-    name: str | os.PathLike[str],
-    *,
-    cache: str | os.PathLike[str] | None = None,
-) -> Path:
+def benchmark_file(name: str | os.PathLike[str]) -> Path:
     """Return the path of a benchmark's file, fetching it if necessary and possible.
 
-    The file is looked for in the cache directory and then in gensim's package. Otherwise it is
-    fetched into the cache directory, if it has an address and the right checksum.
+    The file is looked for in ``qwem`` in the user's cache directory and then in gensim's package.
+    Otherwise it is fetched into the cache directory, if it has an address and the right checksum.
 
     Parameters
     ----------
     name
         One of `BENCHMARKS`, or the path of a file, which is returned unchanged.
-    cache
-        The cache directory; by default ``qwem`` in the user's cache directory.
 
     >>> benchmark_file("google").name
     'questions-words.txt'
     """
-    benchmark = _BENCHMARKS.get(str(name))
-    if benchmark is None:
-        if Path(name).exists():
-            return Path(name)
-        raise DataError(
-            f"{name} is neither a file nor a benchmark; the benchmarks are {', '.join(BENCHMARKS)}."
-        )
-    cached = (_user_cache() if cache is None else Path(cache)) / benchmark.file
-    if cached.is_file():
-        return cached
-    in_gensim = _gensim_copy(benchmark)
-    if in_gensim is not None:
-        return in_gensim
-    _download(benchmark, cached)
-    return cached
+    return available_benchmark(name) or _download(_BENCHMARKS[str(name)])
 
 
 def available_benchmark(name: str | os.PathLike[str]) -> Path | None:
@@ -112,7 +92,11 @@ def available_benchmark(name: str | os.PathLike[str]) -> Path | None:
     """
     benchmark = _BENCHMARKS.get(str(name))
     if benchmark is None:
-        return benchmark_file(name)
+        if Path(name).exists():
+            return Path(name)
+        raise DataError(
+            f"{name} is neither a file nor a benchmark; the benchmarks are {', '.join(BENCHMARKS)}."
+        )
     cached = _user_cache() / benchmark.file
     return cached if cached.is_file() else _gensim_copy(benchmark)
 
@@ -131,7 +115,8 @@ def _gensim_copy(benchmark: _Benchmark) -> Path | None:
     return None
 
 
-def _download(benchmark: _Benchmark, target: Path) -> None:
+def _download(benchmark: _Benchmark) -> Path:
+    target = _user_cache() / benchmark.file
     by_hand = f"put it at {target}"
     if benchmark.url is None:
         raise DataError(f"There is no stable address to fetch {benchmark.file} from; {by_hand}.")
@@ -150,6 +135,7 @@ def _download(benchmark: _Benchmark, target: Path) -> None:
         )
     with writing_file(target) as file:
         file.write(contents)
+    return target
 
 
 Question = tuple[str, str, str, str]
@@ -180,14 +166,26 @@ class AnalogySet:
             f"AnalogySet({self.name}: {len(self):,} questions, {len(self.categories)} categories)"
         )
 
+    def pairs(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Return the distinct word pairs of each category."""
+        return {
+            name: tuple(dict.fromkeys(half for a, b, c, d in asked for half in ((a, b), (c, d))))
+            for name, asked in self.categories.items()
+        }
+
     def all_pairs(self) -> AnalogySet:
         """Return every ordered pair of the distinct word pairs of each category as a question.
 
         This is the protocol of the paper's reference implementation. Files contain fewer questions:
         Google's has 4,524 of the 13,340 questions about its 116 capitals of the world.
         """
+        found = self.pairs().items()
         return AnalogySet(
-            self.name, {name: _ordered(questions) for name, questions in self.categories.items()}
+            self.name,
+            {
+                name: tuple((*one, *other) for one in pairs for other in pairs if one != other)
+                for name, pairs in found
+            },
         )
 
 
@@ -260,12 +258,6 @@ def _four(file: Path, place: int, words: list[str], given: int = 0) -> Question:
         )
     a, b, c, d = words
     return a, b, c, d
-
-
-def _ordered(questions: tuple[Question, ...]) -> tuple[Question, ...]:
-    halves = (half for a, b, c, d in questions for half in ((a, b), (c, d)))
-    pairs = tuple(dict.fromkeys(halves))
-    return tuple((*one, *other) for one in pairs for other in pairs if one != other)
 
 
 # Names of the column of mean ratings in published files: MEN, WordSim353, SimLex-999, and others.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from qwem.evaluation.benchmarks import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     Benchmark = str | os.PathLike[str]
 
+Score = TypeVar("Score")
 Formula = Literal["cosine", "candidate"]
 Pairs = Literal["file", "all"]
 
@@ -370,24 +372,20 @@ def evaluate_available(
     >>> evaluate_available(Embedding(["ein", "wort"], [[1.0], [2.0]])).to_dict()
     {'analogies': None, 'similarity': {}}
     """
-    if not _is_english(embedding):
-        analogies = None if str(analogies) in BENCHMARKS else analogies
-        similarity = [name for name in similarity if str(name) not in BENCHMARKS]
-    answered = None
-    if analogies is not None and (file := available_benchmark(analogies)) is not None:
+    english = _is_english(embedding)
+
+    def score(benchmark: Benchmark, by: Callable[[Embedding, Path], Score]) -> Score | None:
+        by_name = str(benchmark) in BENCHMARKS
+        if by_name and not english:
+            return None
+        file = available_benchmark(benchmark)
         try:
-            answered = evaluate_analogies(embedding, file)
+            return None if file is None else by(embedding, file)
         except CoverageError:
-            if str(analogies) not in BENCHMARKS:
+            if not by_name:
                 raise
-    scored = {}
-    for name in similarity:
-        if (file := available_benchmark(name)) is None:
-            continue
-        rated = read_similarity(file)
-        try:
-            scored[rated.name] = evaluate_similarity(embedding, rated)
-        except CoverageError:
-            if str(name) not in BENCHMARKS:
-                raise
-    return Evaluation(answered, scored)
+            return None
+
+    answered = None if analogies is None else score(analogies, evaluate_analogies)
+    rated = [score(each, evaluate_similarity) for each in similarity]
+    return Evaluation(answered, {one.name: one for one in rated if one is not None})

@@ -47,54 +47,43 @@ _RIVALS, _NODES = 100, 31
 _TIE = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class Completion:
-    """How well ĉ + b̂ − â predicts ŵ for each d, on average over all ordered pairs of pairs."""
-
-    accuracy: Array
-    predicted_accuracy: Array
-    cosine: Array
-    normalized_score: Array
-
-
-def complete(embedding: Embedding, task: Task, dims: Sequence[int]) -> Completion:
+def complete(embedding: Embedding, task: Task, dims: Sequence[int]) -> dict[str, Any]:
     """Answer every ordered pair of known pairs as a question a : b :: c : w, in every dimension.
 
     The questions and answers are those of `qwem.evaluate_analogies` with ``pairs="all"``, the
-    protocol of the paper's reference implementation. A score ŵ·(ĉ + b̂ − â) is a sum of three
-    cosines between words of the task and all words. Only these cosines need products of vectors,
-    and each dimension adds its own part to them.
+    protocol of the paper's reference implementation. Returned are the curves of `TaskAnalysis` on
+    how well ĉ + b̂ − â predicts ŵ, on average over questions. They are sums of cosines between words
+    of the task and all words, to which each dimension adds its own part.
     """
     sources, targets = pair_rows(embedding, task)
     words, places = np.unique(np.concatenate([sources, targets]), return_inverse=True)
-    first, second = places[: len(sources)], places[len(sources) :]
-    found: list[tuple[float, ...]] = []
+    first, second = np.split(places, 2)
+    one, other = np.nonzero(~np.eye(len(sources), dtype=bool))
+    found: dict[str, list[float]] = {
+        "accuracy": [], "predicted_accuracy": [], "cosine": [], "normalized_score": []
+    }  # fmt: skip
     with progress(f"analogies of {task.name}", total=len(dims), unit="dimension") as bar:
-        for cosines, zero in _growing_cosines(embedding, words, dims):
-            within = cosines[:, words]
-            products, lengths = _predictions(within, first, second)
+        for dim, cosines, zero in _growing_cosines(embedding, words, dims):
+            words_of = first[one], second[one], first[other], second[other]
+            products, lengths = _predictions(cosines[:, words], *words_of)
             with np.errstate(divide="ignore", invalid="ignore"):
                 aligned = np.where(lengths > _TIE, products / lengths, np.nan)
-            rivals = _rivals(cosines, second, sources, targets)
-            right = _right_answers(cosines, zero, lengths, first, second, sources, targets)
-            asked = ~np.eye(len(sources), dtype=bool)
+            right = _right_answers(cosines, zero, first, second, sources, targets)[one, other]
+            right &= lengths > _TIE
+            rivals = _rivals(cosines[second], sources, targets, one, other)
             relative = np.where(rivals > 0, aligned / np.where(rivals > 0, rivals, 1.0), np.nan)
-            found.append(
-                (
-                    right[asked].mean(),
-                    _predicted_accuracy(cosines, zero, dims[len(found)], first, second, words),
-                    aligned[asked].mean(),
-                    relative[asked].mean(),
-                )
-            )
+            predicted = _predicted_accuracy(cosines, zero, dim, first, second, words)
+            numbers = right.mean(), predicted, aligned.mean(), relative.mean()
+            for curve, number in zip(found.values(), numbers, strict=True):
+                curve.append(float(number))
             bar.update()
-    return Completion(*np.array(found).T)
+    return {name: np.array(curve) for name, curve in found.items()}
 
 
 def _growing_cosines(
     embedding: Embedding, words: Rows, dims: Sequence[int]
-) -> Iterator[tuple[Array, Rows]]:
-    """Yield for each d the cosines of some words with all words, and the rows of zero vectors."""
+) -> Iterator[tuple[int, Array, Rows]]:
+    """Yield each d, the cosines of some words with all words, and the rows of zero vectors."""
     vectors = embedding.vectors
     products = np.zeros((len(words), len(vectors)))
     squares = np.zeros(len(vectors))
@@ -106,31 +95,31 @@ def _growing_cosines(
             squares[block] += np.einsum("ij,ij->i", wide, wide)
         lengths = np.sqrt(squares)
         inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        yield products * inverse[words, None] * inverse, np.flatnonzero(lengths == 0)
+        yield slab.stop, products * inverse[words, None] * inverse, np.flatnonzero(lengths == 0)
 
 
-def _predictions(within: Array, first: Rows, second: Rows) -> tuple[Array, Array]:
-    """Return ŵ·(ĉ + b̂ − â) and ‖ĉ + b̂ − â‖; (a, b) is the pair of the row, (c, w) of the column."""
+def _predictions(within: Array, a: Rows, b: Rows, c: Rows, w: Rows) -> tuple[Array, Array]:
+    """Return ŵ·(ĉ + b̂ − â) and ‖ĉ + b̂ − â‖ for each question."""
     own = np.diag(within)
-    paired = within[first, second]
-    products = paired + within[np.ix_(second, second)] - within[np.ix_(first, second)]
-    squares = own[first] + (own[second] + own[first] - 2 * paired)[:, None]
-    squares = squares + 2 * (within[np.ix_(second, first)] - within[np.ix_(first, first)])
+    products = within[c, w] + within[b, w] - within[a, w]
+    squares = own[c] + (own[b] + own[a] - 2 * within[a, b])
+    squares = squares + 2 * (within[b, c] - within[a, c])
     return products, np.sqrt(np.maximum(squares, 0.0))
 
 
-def _rivals(cosines: Array, second: Rows, sources: Rows, targets: Rows) -> Array:
-    """Return the largest cosine of w with a word outside the question, by row and column."""
-    count = len(second)
-    near = cosines[second]
-    near[np.arange(count), sources] = -np.inf
-    near[np.arange(count), targets] = -np.inf
+def _rivals(near: Array, sources: Rows, targets: Rows, one: Rows, other: Rows) -> Array:
+    """Return the largest cosine of w with a word outside each question.
+
+    `near` has the cosines of each pair's w with all words; a question has the words of two pairs.
+    """
+    near[np.arange(len(near)), sources] = near[np.arange(len(near)), targets] = -np.inf
     # Of the three nearest words at most two are a and b.
     kept = min(3, near.shape[1])
     nearest = np.argpartition(near, near.shape[1] - kept, axis=1)[:, near.shape[1] - kept :]
-    values = np.take_along_axis(near, nearest, axis=1)
-    in_question = (nearest == sources[:, None, None]) | (nearest == targets[:, None, None])
-    rivals: Array = np.where(in_question, -np.inf, values).max(axis=2)
+    values = np.take_along_axis(near, nearest, axis=1)[other]
+    asked = nearest[other]
+    in_question = (asked == sources[one, None]) | (asked == targets[one, None])
+    rivals: Array = np.where(in_question, -np.inf, values).max(axis=1)
     return rivals
 
 
@@ -172,27 +161,18 @@ def _predicted_accuracy(
 
 
 def _right_answers(
-    cosines: Array,
-    zero: Rows,
-    lengths: Array,
-    first: Rows,
-    second: Rows,
-    sources: Rows,
-    targets: Rows,
+    cosines: Array, zero: Rows, first: Rows, second: Rows, sources: Rows, targets: Rows
 ) -> NDArray[np.bool_]:
-    """Return which questions are answered by w; rows and columns as in `_predictions`."""
-    count = len(first)
-    right = np.zeros((count, count), dtype=bool)
+    """Return which questions are answered by w: a row for each pair (a, b), a column for (c, w)."""
+    every, right = np.arange(len(first)), np.zeros((len(first), len(first)), dtype=bool)
     queries = cosines[first]
     scores = np.empty_like(queries)
-    every = np.arange(count)
-    for pair in range(count):
+    for pair in every:
         np.add(queries, cosines[second[pair]] - cosines[first[pair]], out=scores)
         scores[:, [sources[pair], targets[pair], *zero]] = -np.inf
         scores[every, sources] = -np.inf
-        enough = scores.max(axis=1) - _TIE * lengths[pair]
-        candidates = (scores[every, targets] >= enough) & (lengths[pair] > _TIE)
-        for other in np.flatnonzero(candidates):
+        enough = scores.max(axis=1) - _TIE
+        for other in np.flatnonzero(scores[every, targets] >= enough):
             right[pair, other] = np.argmax(scores[other] >= enough[other]) == targets[other]
     return right
 
@@ -217,12 +197,10 @@ class TaskAnalysis(Result):
     array([1.99])
     """
 
-    derived: ClassVar[tuple[str, ...]] = ("participation_ratios",)
+    derived: ClassVar[tuple[str, ...]] = ("participation_ratios", "gram_eigenvalues")
     task: Task
     """The pairs that were used; those with unknown words are in its `dropped`."""
     dims: tuple[int, ...]
-    gram_eigenvalues: tuple[Array, ...]
-    """Eigenvalues of G_d = R_d R_dᵀ for each d, the smallest first; `fits` has those of G_d/d."""
     fits: tuple[MarchenkoPasturFit, ...]
     """The Marchenko–Pastur law of the noise for each d."""
     spiked: tuple[SpikedModel, ...]
@@ -264,9 +242,9 @@ class TaskAnalysis(Result):
         return np.array([participation_ratio(shares[:d] / shares[:d].sum()) for d in self.dims])
 
     @property
-    def inverse_participation_ratio(self) -> float:
-        """Σp² of the localization: 1 on a single feature, 1/d if spread evenly."""
-        return 1.0 / self.participation_ratio
+    def gram_eigenvalues(self) -> tuple[Array, ...]:
+        """Eigenvalues of G_d = R_d R_dᵀ for each d, the smallest first."""
+        return tuple(d * fit.eigenvalues for d, fit in zip(self.dims, self.fits, strict=True))
 
     @property
     def effective_dims(self) -> Array:
@@ -338,24 +316,20 @@ def analyze_task(
     else:  # lengths depend on d, so each R_d is computed anew
         parts = [task_vectors(embedding, known, d, normalize=normalize) for d in chosen]
         grams = [part @ part.T for part in parts]
-    spectra: tuple[Array, ...] = tuple(
-        np.linalg.eigvalsh(gram).astype(np.float64) for gram in grams
-    )
+    fits = tuple(fit_marchenko_pastur(gram, d) for gram, d in zip(grams, chosen, strict=True))
     eigenvalues = np.einsum("ij,ij->j", *[embedding.vectors.astype(np.float64)] * 2)
-    completion = complete(embedding, known, chosen)
     return TaskAnalysis(
         task=known,
         dims=chosen,
-        gram_eigenvalues=spectra,
+        fits=fits,
         spiked=tuple(spiked_model(part) for part in parts),
         spectral=tuple(spiked_model(part, eigenvalues) for part in parts),
-        fits=tuple(fit_marchenko_pastur(gram, d) for gram, d in zip(grams, chosen, strict=True)),
-        snr=np.array([signal_to_noise(values) for values in spectra]),
+        snr=np.array([signal_to_noise(fit.eigenvalues) for fit in fits]),
         signal_in_mean=np.array(
-            [signal_in_mean(g, values[-1]) for g, values in zip(grams, spectra, strict=True)]
+            [signal_in_mean(g / d, f.spike) for g, d, f in zip(grams, chosen, fits, strict=True)]
         ),
-        **vars(completion),
         localization=localization(vectors),
+        **complete(embedding, known, chosen),
     )
 
 

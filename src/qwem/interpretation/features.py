@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from qwem.spectrum import Spectrum
 
 
-@dataclass(frozen=True, eq=False)
-class SingularVectors:
+class SingularVectors(NamedTuple):
     """W = U S Rᵀ in float64, without singular values that are zero up to rounding."""
 
     left: NDArray[np.float64]
@@ -30,11 +29,6 @@ class SingularVectors:
     """The diagonal of S, the largest first."""
     right: NDArray[np.float64]
     """Rᵀ, one row for each feature: its direction in the space of the vectors."""
-
-    @property
-    def rank(self) -> int:
-        """How many features there are."""
-        return len(self.values)
 
 
 def singular_vectors(vectors: NDArray[Any]) -> SingularVectors:
@@ -235,8 +229,7 @@ def features(
     return FeatureTable(found, len(words), len(modes.eigenvalues), searched)
 
 
-@dataclass(frozen=True, eq=False)
-class _Modes:
+class _Modes(NamedTuple):
     """An embedding and its features: directions, unit vectors over words, eigenvalues, times."""
 
     embedding: Embedding
@@ -346,8 +339,8 @@ def overlaps(a: Embedding, b: Embedding, *, dim: int | None = None) -> Overlaps:
     words = tuple(word for word in a if word in b)
     if not words:
         raise SettingError("These two embeddings share no word, and can't be compared.")
-    one, other = (singular_vectors(_rows(side, words)) for side in (a, b))
-    most = min(one.rank, other.rank)
+    one, other = (singular_vectors(side[words]) for side in (a, b))
+    most = min(len(one.values), len(other.values))
     if dim is None:
         dim = most
     elif not 1 <= dim <= most:
@@ -360,9 +353,3 @@ def overlaps(a: Embedding, b: Embedding, *, dim: int | None = None) -> Overlaps:
     # The sum over the first d rows and columns, for every d at once.
     sums = np.diagonal(squared.cumsum(axis=0).cumsum(axis=1))
     return Overlaps(words, squared, match, sums / np.arange(1, dim + 1))
-
-
-def _rows(embedding: Embedding, words: tuple[str, ...]) -> NDArray[np.float32]:
-    if words == embedding.index_to_key:
-        return embedding.vectors
-    return embedding[words]

@@ -15,10 +15,9 @@ import numpy as np
 from qwem._internal.arrays import unit_rows
 from qwem._internal.figures import SEQUENCE, new_figure, styled
 from qwem._internal.results import Chart, Result
-from qwem._internal.settings import require_whole
+from qwem._internal.settings import require_choice, require_whole
 from qwem.cooccurrence import Cooccurrence
 from qwem.embedding import Embedding
-from qwem.errors import SettingError
 from qwem.interpretation.shapes import Shape, built_in_shapes
 from qwem.model import Model
 from qwem.spectrum import Spectrum
@@ -111,9 +110,17 @@ class Geometry(Result):
             f"{self.permutations:,} permutations\n"
         )
 
+    @styled
     def plot(self) -> Figure:
         """Draw where the words are, where theory puts them, and the kernel that it uses."""
-        return plot_geometry(self)
+        figure = new_figure(7.6, 3.8)
+        places, kernel = figure.subplots(1, 2, width_ratios=(3, 2))
+        draw_places(places, self)
+        _draw_kernel(kernel, self)
+        figure.suptitle(
+            f"{self.shape.name}: R² = {self.invariance:.2f} for a symmetric block of M*"
+        )
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary for JSON."""
@@ -166,11 +173,15 @@ def geometry(
     (1.0, 1.0, 0.01)
     """
     require_whole("permutations", permutations, least=1)
-    wanted, folds = _shape_of(shape), None
+    folds = None
+    if isinstance(shape, str):
+        shapes = built_in_shapes()
+        require_choice("shape", shape, tuple(shapes))
+        shape = shapes[shape]
     if not isinstance(source, Model | Embedding | Spectrum | Target | Cooccurrence):
         folds = source
         source = folds.embedding
-    known = wanted.known_in(source.vocabulary)
+    known = shape.known_in(source.vocabulary)
     rng = np.random.default_rng(seed)
     fit, points = _KernelFit(known), known.coordinates()
     block, vectors = _block(source, known.words)
@@ -204,7 +215,7 @@ def geometry(
         found=found,
         disparity=disparity,
         permutations=permutations,
-        missing=tuple(sorted(set(wanted.words) - set(known.words))),
+        missing=tuple(sorted(set(shape.words) - set(known.words))),
         intervals=intervals,
     )
 
@@ -215,15 +226,6 @@ def _numbers(embedding: Embedding, shape: Shape, fit: _KernelFit) -> list[float]
     _, _, invariance, share = fit.measured(block, _positive_part(_centred(block)))
     assert vectors is not None
     return [invariance, share, _Decoder(vectors).score(shape.coordinates())]
-
-
-def _shape_of(shape: Shape | str) -> Shape:
-    if isinstance(shape, Shape):
-        return shape
-    shapes = built_in_shapes()
-    if shape not in shapes:
-        raise SettingError(f"There is no shape {shape!r}; there are {', '.join(shapes)}.")
-    return shapes[shape]
 
 
 def _block(source: Any, words: Any) -> tuple[Array, Array | None]:
@@ -273,29 +275,30 @@ class _KernelFit:
             np.stack([m[self._pairs] for m in self._basis], axis=1)
         )
         self._inverse = np.linalg.pinv(self._columns, rcond=1e-10)
+        points = shape.coordinates()
+        rank = np.linalg.matrix_rank(points - points.mean(axis=0))
+        self._mode_count = max(1, min(int(rank), len(shape.words) - 2))
 
-    def of(self, block: Array) -> tuple[Array, float]:
-        """Return the coefficients of the kernel, and its R² beyond the levels of words."""
+    def measured(self, block: Array, learned: Array) -> tuple[Array, Array, float, float]:
+        """Return the kernel's coefficients, its modes, its R², and the share of variance in modes.
+
+        R² is beyond the levels of words. `learned` is the positive part of the centred block. The
+        kernel is centred and has as much variance as the words. As many modes carry a shape as its
+        coordinates have independent columns.
+        """
         entries = self._without_levels(block[self._pairs])
         coefficients = self._inverse @ entries
         rest, total = entries - self._columns @ coefficients, entries @ entries
-        return coefficients, 1 - float(rest @ rest) / max(float(total), np.finfo(float).tiny)
-
-    def measured(self, block: Array, learned: Array) -> tuple[Array, Array, float, float]:
-        """Return the kernel's coefficients, modes and R², and the share of variance in the modes.
-
-        `learned` is the positive part of the centred block.
-        """
-        coefficients, explained = self.of(block)
-        kernel = self.kernel(coefficients, float(np.trace(learned)))
-        modes = _leading_modes(kernel, _mode_count(self._shape))
-        return coefficients, modes, explained, _held(learned, modes)
-
-    def kernel(self, coefficients: Array, variance: float) -> Array:
-        """Return the fitted kernel, centred, with as much variance as the words have."""
+        explained = 1 - float(rest @ rest) / max(float(total), np.finfo(float).tiny)
+        variance = float(np.trace(learned))
         centred = _centred(np.tensordot(coefficients, self._basis, axes=1))
         itself = (variance - np.trace(centred)) / (len(centred) - 1)
-        return centred + itself * _centred(np.eye(len(centred)))
+        kernel = centred + itself * _centred(np.eye(len(centred)))
+        modes = _leading_modes(kernel, self._mode_count)
+        lengths = np.linalg.norm(modes, axis=0)
+        along = modes[:, lengths > 0] / lengths[lengths > 0]
+        held = float(np.einsum("ik,ij,jk->", along, learned, along) / np.trace(learned))
+        return coefficients, modes, explained, held
 
     def values(self, coefficients: Array) -> tuple[tuple[float, float], ...]:
         """Return the kernel at each distance, relative to its mean, or each attribute's weight."""
@@ -312,13 +315,6 @@ class _KernelFit:
         return entries - self._levels @ (self._levels.T @ entries)
 
 
-def _mode_count(shape: Shape) -> int:
-    """Return how many modes carry a shape: as many as its coordinates have independent columns."""
-    points = shape.coordinates()
-    rank = np.linalg.matrix_rank(points - points.mean(axis=0))
-    return max(1, min(int(rank), len(shape.words) - 2))
-
-
 def _positive_part(matrix: Array) -> Array:
     """Return a matrix without its negative eigenvalues: inner products of vectors have none."""
     values, vectors = np.linalg.eigh(matrix)
@@ -330,14 +326,6 @@ def _leading_modes(kernel: Array, count: int) -> Array:
     values, vectors = np.linalg.eigh(kernel)
     leading = np.argsort(-values)[:count]
     return vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0))
-
-
-def _held(block: Array, modes: Array) -> float:
-    """Return the share of the variance of words in the directions of some modes."""
-    lengths = np.linalg.norm(modes, axis=0)
-    directions = modes[:, lengths > 0] / lengths[lengths > 0]
-    variance = np.trace(block)
-    return float(np.einsum("ik,ij,jk->", directions, block, directions) / variance)
 
 
 def _towards(found: Array, modes: Array) -> tuple[Array, float]:
@@ -380,19 +368,6 @@ def _p_value(value: float, null: Array) -> float:
 
 
 _THEORY, _WORDS = "#7F7F7F", SEQUENCE[0]
-
-
-@styled
-def plot_geometry(result: Geometry) -> Figure:
-    """Draw the words of a shape in their first two modes, and the kernel beside them."""
-    figure = new_figure(7.6, 3.8)
-    places, kernel = figure.subplots(1, 2, width_ratios=(3, 2))
-    draw_places(places, result)
-    _draw_kernel(kernel, result)
-    figure.suptitle(
-        f"{result.shape.name}: R² = {result.invariance:.2f} for a symmetric block of M*"
-    )
-    return figure
 
 
 def draw_places(axes: Axes, result: Geometry) -> None:

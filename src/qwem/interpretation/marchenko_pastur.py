@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -29,8 +28,8 @@ class MarchenkoPastur:
     fraction 1 − 1/γ of its eigenvalues is zero.
 
     >>> law = MarchenkoPastur(gamma=0.25, variance=2.0)
-    >>> law.support, law.moment(1)
-    ((0.5, 4.5), 2.0)
+    >>> law.support, law.atom
+    ((0.5, 4.5), 0.0)
     """
 
     gamma: float
@@ -55,28 +54,6 @@ class MarchenkoPastur:
         """The fraction of the eigenvalues that is exactly zero: 1 − 1/γ where γ > 1, else 0."""
         return max(0.0, 1.0 - 1.0 / self.gamma)
 
-    @property
-    def threshold(self) -> float:
-        """The strength σ²√γ that a shared direction needs to show as a spike.
-
-        The strength of a direction is N|m|²/d for N vectors with the mean m. A weaker one is hidden
-        in the bulk (Baik, Ben Arous and Péché, 2005).
-        """
-        return self.variance * float(np.sqrt(self.gamma))
-
-    def spike(self, strength: float) -> float:
-        """Return the largest eigenvalue if a shared direction of this strength is added.
-
-        It is (s + σ²)(s + γσ²)/s for a strength s above the threshold, and otherwise λ₊.
-
-        >>> law = MarchenkoPastur(gamma=0.25)
-        >>> law.threshold, law.spike(0.5), law.spike(2.0)
-        (0.5, 2.25, 3.375)
-        """
-        if strength <= self.threshold:
-            return self.support[1]
-        return (strength + self.variance) * (strength + self.gamma * self.variance) / strength
-
     def density(self, eigenvalues: ArrayLike) -> Array:
         """Return the density dμ/dλ = √((λ₊ − λ)(λ − λ₋)) / (2πσ²γλ), without the atom.
 
@@ -98,33 +75,17 @@ class MarchenkoPastur:
         """
         return _cdf(np.asarray(eigenvalues, dtype=np.float64) / self.variance, self.gamma)
 
-    def moment(self, order: int) -> float:
-        """Return the mean of λ^order: σ^2k Σ_r γ^r/(r + 1) C(k, r) C(k − 1, r), Narayana's sum."""
-        if order < 0:
-            raise SettingError(f"The order of a moment must be at least 0, not {order}.")
-        terms = (
-            self.gamma**r / (r + 1) * comb(order, r) * comb(order - 1, r) for r in range(order)
-        )
-        return float(self.variance**order * sum(terms)) if order else 1.0
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarchenkoPasturFit(Plain):
-    """Fit of a Gram matrix of task vectors by noise and a spike.
+class MarchenkoPasturFit(MarchenkoPastur, Plain):
+    """The law that fits a Gram matrix of task vectors best, beside a spike.
 
-    All eigenvalues are those of G/d, for which the law is defined.
+    All eigenvalues are those of G/d, for which the law is defined. σ² is the variance of the
+    entries of the centred task vectors.
     """
 
-    derived: ClassVar[tuple[str, ...]] = (
-        "gamma",
-        "variance",
-        "effective_dim",
-        "edge",
-        "spike",
-        "goodness",
-    )
-    distribution: MarchenkoPastur = field(repr=False)
-    eigenvalues: Array = field(repr=False)
+    derived: ClassVar[tuple[str, ...]] = ("effective_dim", "edge", "spike", "goodness")
+    eigenvalues: Array = field(kw_only=True, repr=False)
     """Eigenvalues of G/d, one per task vector, the smallest first."""
 
     def __repr__(self) -> str:
@@ -133,16 +94,6 @@ class MarchenkoPasturFit(Plain):
             f"{self.effective_dim:.1f}, spike {self.spike / self.edge:.1f} "
             f"times the edge of the noise, goodness {self.goodness:.2f})"
         )
-
-    @property
-    def gamma(self) -> float:
-        """The fitted aspect ratio γ̂ = N/d_eff."""
-        return self.distribution.gamma
-
-    @property
-    def variance(self) -> float:
-        """σ², the variance of the entries of the centred task vectors."""
-        return self.distribution.variance
 
     @property
     def effective_dim(self) -> float:
@@ -157,7 +108,7 @@ class MarchenkoPasturFit(Plain):
     @property
     def edge(self) -> float:
         """λ₊, the upper edge of the fitted bulk."""
-        return self.distribution.support[1]
+        return self.support[1]
 
     @property
     def bulk(self) -> Array:
@@ -168,7 +119,7 @@ class MarchenkoPasturFit(Plain):
     def goodness(self) -> float:
         """One minus Kolmogorov and Smirnov's distance between the bulk and the fitted law."""
         positive = _positive(self.bulk)
-        law = self.distribution.cdf(self.bulk[positive])
+        law = self.cdf(self.bulk[positive])
         below = np.arange(len(self.bulk))[positive] / len(self.bulk)
         above = below + 1 / len(self.bulk)
         return float(1.0 - max(np.max(law - below), np.max(above - law)))
@@ -193,7 +144,7 @@ def fit_marchenko_pastur(gram: ArrayLike, dim: int) -> MarchenkoPasturFit:
 
     >>> noise = np.random.default_rng(0).normal(size=(30, 60))
     >>> fit = fit_marchenko_pastur((noise + 1) @ (noise + 1).T, dim=60)
-    >>> bool(50 < fit.effective_dim < 70), bool(fit.spike > fit.distribution.support[1])
+    >>> bool(50 < fit.effective_dim < 70), bool(fit.spike > fit.edge)
     (True, True)
     """
     matrix = np.asarray(gram, dtype=np.float64)
@@ -210,7 +161,7 @@ def fit_marchenko_pastur(gram: ArrayLike, dim: int) -> MarchenkoPasturFit:
         raise SettingError("The task vectors are all the same, so there is no noise to fit.")
     eigenvalues = np.maximum(np.linalg.eigvalsh(matrix), 0.0) / dim
     gamma = nearest_gamma(eigenvalues[:-1] / variance)
-    return MarchenkoPasturFit(MarchenkoPastur(gamma, float(variance)), eigenvalues)
+    return MarchenkoPasturFit(gamma, float(variance), eigenvalues=eigenvalues)
 
 
 def nearest_gamma(bulk: Array) -> float:

@@ -71,13 +71,15 @@ class SpikedModel(Plain):
     """a_n, the variance of each task vector relative to their mean; None if all are equal."""
 
     def __post_init__(self) -> None:
-        shapes = {np.shape(self.mean), np.shape(self.noise)}
-        if len(shapes) > 1 or np.ndim(self.mean) != 1:
+        for name in ("mean", "noise"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), np.float64))
+        if self.mean.ndim != 1 or self.mean.shape != self.noise.shape:
+            shapes = {self.mean.shape, self.noise.shape}
             raise SettingError(f"mean and noise must have one number per feature, not {shapes}.")
-        if self.count < 2 or np.min(self.noise) < 0 or np.max(self.noise) <= 0:
+        if self.count < 2 or self.noise.min() < 0 or self.noise.max() <= 0:
             raise SettingError("A spiked model needs two task vectors and some noise.")
         pairs = np.ones(self.count) if self.pair_noise is None else np.asarray(self.pair_noise)
-        if pairs.shape != (self.count,) or np.min(pairs) < 0 or np.max(pairs) <= 0:
+        if pairs.shape != (self.count,) or pairs.min() < 0 or pairs.max() <= 0:
             raise SettingError(f"pair_noise must be a variance for each of {self.count} pairs.")
 
     def __repr__(self) -> str:
@@ -99,7 +101,7 @@ class SpikedModel(Plain):
     @property
     def trace(self) -> float:
         """The expected sum of all eigenvalues of G/d."""
-        return self.strength + self.count * float(np.sum(self.noise)) / self.dim
+        return self.strength + self.count * float(self.noise.sum()) / self.dim
 
     @cached_property
     def edge(self) -> float:
@@ -133,7 +135,7 @@ class SpikedModel(Plain):
     @property
     def signal_in_mean(self) -> float:
         """The expected share of the mean task vector in the spike, 1ᵀG1/(N·λ_max)."""
-        return min(1.0, (self.strength + float(np.sum(self.noise)) / self.dim) / self.spike)
+        return min(1.0, (self.strength + float(self.noise.sum()) / self.dim) / self.spike)
 
     @property
     def snr(self) -> float:
@@ -170,18 +172,14 @@ class SpikedModel(Plain):
         below = self.atom + (1 - self.atom) * np.cumsum(mass) / mass.sum()
         places = (np.arange(self.count - 1) + 0.5) / (self.count - 1)
         bulk = np.where(places <= self.atom, 0.0, np.interp(places, below, middle))
-        variance = float(np.sum(self.noise)) / self.dim
+        variance = float(self.noise.sum()) / self.dim
         return self.count / nearest_gamma(bulk / variance)
 
     @property
     def _powers(self) -> Array:
         """p_k = N m_k²/d, without bias."""
-        squares = np.square(np.asarray(self.mean, np.float64))
+        squares = np.square(self.mean)
         return self.count * (squares if self.bias is None else squares - self.bias) / self.dim
-
-    @cached_property
-    def _features(self) -> Array:
-        return np.asarray(self.noise, np.float64)
 
     @cached_property
     def _pairs(self) -> Array:
@@ -195,7 +193,7 @@ class SpikedModel(Plain):
         """Return the w with w A(w) = y B(y)."""
         from scipy.optimize import brentq
 
-        wanted = y * np.sum(self._features / (1 - y * self._features))
+        wanted = y * np.sum(self.noise / (1 - y * self.noise))
         if self.pair_noise is None:
             return float(wanted / (self.count + wanted))
         most = 1 / self._pairs.max()
@@ -213,14 +211,14 @@ class SpikedModel(Plain):
     def _response(self, y: float) -> float:
         """Return ⟨1/(1 − w a_n)⟩ Σ_k p_k/(1 − yσ_k²)/λ(y), which is 1 at the spike."""
         pairs = np.mean(1 / (1 - self._partner(y) * self._pairs))
-        return float(pairs * np.sum(self._powers / (1 - y * self._features)) / self._place(y))
+        return float(pairs * np.sum(self._powers / (1 - y * self.noise)) / self._place(y))
 
     @cached_property
     def _edge_place(self) -> float:
         """The y at which λ(y) has its minimum."""
         from scipy.optimize import minimize_scalar
 
-        most = 1 / self._features.max()
+        most = 1 / self.noise.max()
         found = minimize_scalar(
             lambda log: self._place(most * np.exp(-np.exp(log))),
             bounds=(-30.0, 5.0),
@@ -235,7 +233,7 @@ class SpikedModel(Plain):
         s = ⟨1/(−z(1 + va_n))⟩, where u = (1/d) Σ_n a_n/(−z(1 + va_n)) and
         v = (1/d) Σ_k σ_k²/(−z(1 + uσ_k²)) are found by Newton's method.
         """
-        scale, a, b = self.edge, self._pairs, self._features[self._features > 0]
+        scale, a, b = self.edge, self._pairs, self.noise[self.noise > 0]
         z = values + 1j * scale
         u, v = -a.sum() / (self.dim * z), -b.sum() / (self.dim * z)
         for height in np.geomspace(scale, _HEIGHT * scale, _DESCENT):

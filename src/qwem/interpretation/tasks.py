@@ -87,11 +87,7 @@ def read_tasks(path: str | os.PathLike[str], *, lower: bool = True) -> list[Task
     """
     file = benchmark_file(path)
     if file.suffix == ".questions" or _holds_questions(file):
-        categories = read_analogies(file, lower=lower).categories
-        return [
-            Task(name, tuple(dict.fromkeys(h for a, b, c, d in found for h in ((a, b), (c, d)))))
-            for name, found in categories.items()
-        ]
+        return [Task(*each) for each in read_analogies(file, lower=lower).pairs().items()]
     return [_read_pairs(file, lower)]
 
 

@@ -117,7 +117,7 @@ def _test(test: ConceptTest) -> Json:
 def _analysis(analysis: TaskAnalysis) -> Json:
     """Return the curves over d, and the spectrum of the largest d with the law of its bulk."""
     fit = analysis.fits[-1]
-    low, high = fit.distribution.support
+    low, high = fit.support
     # The density is steep at its edges, where cosine spacing puts more points.
     places = (low + high - (high - low) * np.cos(np.linspace(0, np.pi, _CURVE_POINTS))) / 2
     return {
@@ -128,7 +128,7 @@ def _analysis(analysis: TaskAnalysis) -> Json:
         "bulk": fit.bulk,
         "edge": high,
         "signal_in_mean": analysis.signal_in_mean[-1],
-        "density": [places, fit.distribution.density(places)],
+        "density": [places, fit.density(places)],
     }
 
 

@@ -272,7 +272,7 @@ _NORMALIZED: dict[str, Normalize] = {"word vectors": "words", "task vectors": "d
 def _task_measures(analyses: list[TaskAnalysis]) -> dict[str, float]:
     """Return the main quantities of Figure 4, each as one number over all categories."""
     middle = len(analyses[0].dims) // 2
-    outside = [fit.spike > fit.distribution.support[1] for a in analyses for fit in a.fits]
+    outside = [fit.spike > fit.edge for a in analyses for fit in a.fits]
     peaks = [a.snr[-1] < 0.9 * a.snr.max() for a in analyses]
     return {
         "spectra with a spike outside the bulk": float(np.mean(outside)),

@@ -42,14 +42,14 @@ def draw_spectrum(axes: Axes, fit: MarchenkoPasturFit, model: SpikedModel) -> No
     The dotted curve and the triangle are the bulk and the spike that the spiked model predicts from
     the mean and the variance on each feature; nothing is fitted to the spectrum.
     """
-    lower, upper = fit.distribution.support
+    lower, upper = fit.support
     width = max(upper, float(fit.bulk.max())) / _BARS_IN_BULK
     bins = np.arange(0, fit.spike + 2 * width, width)
     share = 1 / (len(fit.eigenvalues) * width)
     heights = np.histogram(fit.eigenvalues, bins)[0] * share
     axes.bar(bins[:-1], heights, width, align="edge", color="#9DB7CE", edgecolor="white", lw=0.5)
     at = lower + (upper - lower) * (1 - np.cos(np.linspace(0, np.pi, 300))) / 2
-    density = fit.distribution.density(at) * len(fit.bulk) / len(fit.eigenvalues)
+    density = fit.density(at) * len(fit.bulk) / len(fit.eigenvalues)
     axes.plot(at, density, color=COLOURS["bulk"], lw=1.8)
     _draw_prediction(axes, model, len(fit.bulk) / len(fit.eigenvalues))
     axes.set_xlim(0, max(fit.spike, model.spike) + 2 * width)
@@ -161,7 +161,7 @@ def figure_categories(experiment: Experiment) -> Outcome:
 
 def over_edge(fit: MarchenkoPasturFit) -> float:
     """Return the position of the spike, in units of the edge of the bulk."""
-    return fit.spike / fit.distribution.support[1]
+    return fit.spike / fit.edge
 
 
 def carriers(shares: Any) -> int:
