@@ -19,7 +19,7 @@ The error of mode k is |s_k(t) − theory|/√λ_k, both sides sorted by size at
 even steps from 0 to half as long again as the last mode takes. The columns are
 
 - for each start, the maximum over times and the 20 top modes, and the mean over times and modes;
-- how many modes k have every pair k < j within the condition on log σ² (`satisfied_pairs`, at the
+- how many modes k have every pair k < j within the condition on log σ² (`log_scale_bounds`, at the
   tolerance given), the mean over those modes of the maximum over times, and that over the others;
 - the rank correlation over modes of this maximum with the largest predicted |R_kj|/√λ_k;
 - the time that solving the flow took.
@@ -46,7 +46,7 @@ from qwem.dynamics import (
     off_diagonal_peak,
     rank_one_part,
 )
-from qwem.dynamics.modes import satisfied_pairs, triangular_factor
+from qwem.dynamics.modes import triangular_factor
 from qwem.training import population, train, word2vec_reweighting
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def compare(options: argparse.Namespace) -> None:
         qr = errors(spectrum, flowed, times, initial_vectors=start)
         svd = errors(spectrum, flowed, times, initial_vectors=start, initial="svd")
         worst = qr.max(axis=0)
-        met = satisfied_pairs(values, scale, tolerance)[:dim].all(axis=1)
+        met = (2 * np.log(scale) < log_scale_bounds(values, tolerance)[:dim]).all(axis=1)
         peaks = off_diagonal_peak(values, triangular_factor(projected.T)).sizes.max(axis=1)
         rank = spearmanr(peaks / np.sqrt(spectrum.eigenvalues), worst).statistic
         print(

@@ -36,7 +36,6 @@ from scipy.linalg import eigh
 
 from qwem import Cooccurrence, Corpus, Embedding, factorize, mstar
 from qwem.dynamics import closed_form, exact_flow, log_scale_bounds
-from qwem.dynamics.modes import satisfied_pairs
 from qwem.evaluation import evaluate_analogies
 from qwem.training import LOGISTIC, population, stochastic, train, word2vec_reweighting
 
@@ -92,7 +91,8 @@ def flow(options: argparse.Namespace) -> None:
         curves = np.sort(theory.singular_values(trace.times))[:, ::-1]
         errors = np.abs(trace.singular_values - curves) / np.sqrt(spectrum.eigenvalues)
         worst = errors.max(axis=0)
-        met = satisfied_pairs(values, scale, options.tolerance)[: options.dim].all(axis=1)
+        bounds = log_scale_bounds(values, options.tolerance)[: options.dim]
+        met = (2 * np.log(scale) < bounds).all(axis=1)
         final = "" if accuracy is None else f", {accuracy(trace.embedding()):.1%} of analogies"
         print(
             f"σ = {scale:.0e}: {trace.steps[-1]} steps of Δt = {step:.2e} to t = {until:.2f} in "

@@ -70,7 +70,7 @@ class ClosedFormDynamics:
         larger.
         """
         start = self.initial_singular_values
-        damped = damping(checked_times(t), self._sizes, start, self.rates)
+        damped = damping(np.multiply.outer(checked_times(t), self.rates), self._sizes, start)
         return np.divide(start, damped, out=np.zeros_like(damped), where=start > 0)
 
     def rescaled_time(self, t: ArrayLike) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qwem.dynamics.modes import checked_times, damping_at
+from qwem.dynamics.modes import checked_times, damping
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -62,9 +62,8 @@ class WeightedModes(NamedTuple):
 
         ds²/dt = (λ − λs²/κ) s²: the curve of Lemma 3.4 with the rate λ and the size κ.
         """
-        size = self.sizes[mode]
         growth = checked_times(times) * self.rates[mode]
-        return initial / damping_at(growth, size, np.asarray(initial))
+        return initial / damping(growth, self.sizes[mode], initial)
 
 
 def weighted_modes(

@@ -19,26 +19,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def damping(
-    times: NDArray[np.float64],
-    eigenvalues: NDArray[np.float64],
-    initial: NDArray[np.float64],
-    rates: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return s(0)/s(t) for every time and mode (Lemma 3.4), shape (…, modes).
+def damping(growth: Array, eigenvalues: Array | float, initial: Array | float) -> Array:
+    """Return s(0)/s(t) element by element, for the exponents γt given as `growth` (Lemma 3.4).
 
     It is (e^{−γt} + s²(0) (1 − e^{−γt})/λ)^½, where γ is the rate of s²: the eigenvalue λ itself in
     the tied model. Neither term can overflow, s²(0) is not formed, and nothing cancels.
     """
-    return damping_at(np.multiply.outer(times, rates), eigenvalues, initial)
-
-
-def damping_at(
-    growth: NDArray[np.float64],
-    eigenvalues: NDArray[np.float64],
-    initial: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return s(0)/s(t) element by element, for the exponents γt given as `growth`."""
     learned = initial * np.sqrt(-np.expm1(-growth)) / np.sqrt(eigenvalues)
     return np.hypot(np.exp(-growth / 2), learned)
 
@@ -113,7 +99,7 @@ def off_diagonal(
         raise SettingError("The off-diagonal solution needs finite times.")
     rows = np.arange(len(start))
     top, diagonal = values[: len(start)], np.diagonal(start)
-    damped = damping(at, top, diagonal, top)
+    damped = damping(np.multiply.outer(at, top), top, diagonal)
     gaps = top[:, None] - values
     growth = np.exp(-np.multiply.outer(at, np.maximum(gaps, 0)) / 2) / damped[..., None]
     # (r_j²(t)/r_j²(0)) e^{−λ_j t}: one until mode j is learned, then falling.
@@ -144,7 +130,7 @@ def off_diagonal_peak(eigenvalues: ArrayLike, initial: ArrayLike) -> Peak:
     """
     start, values = _checked_triangular(initial, eigenvalues)
     rows = len(start)
-    left, right = _pairs(values, rows)
+    left, right = np.broadcast_arrays(values[:rows, None], values)
     first = np.broadcast_to(np.diagonal(start)[:, None], left.shape)
     # Columns beyond the d-th grow as if their own mode stayed at zero.
     second = np.zeros_like(left)
@@ -152,10 +138,10 @@ def off_diagonal_peak(eigenvalues: ArrayLike, initial: ArrayLike) -> Peak:
     times = _peak_times(left, right, first, second)
     with np.errstate(invalid="ignore"):
         gaps = np.where(left == right, 0.0, times * (left - right))  # 0 · ∞ is 0 here
-    damped = damping_at(times * left, left, first)
+    damped = damping(times * left, left, first)
     sizes = np.abs(start) * np.exp(-gaps / 2) / damped
     own = right[:, :rows]
-    unlearned = np.exp(-times[:, :rows] * own / 2) / damping_at(
+    unlearned = np.exp(-times[:, :rows] * own / 2) / damping(
         times[:, :rows] * own, own, second[:, :rows]
     )
     sizes[:, :rows] *= np.square(unlearned)
@@ -182,8 +168,8 @@ def _peak_times(left: Array, right: Array, first: Array, second: Array) -> Array
     low, high = np.zeros_like(a), times[searched]
     for _ in range(60):
         middle = (low + high) / 2
-        reached = np.square(r / damping_at(middle * a, a, r))
-        reached += 2 * np.square(q / damping_at(middle * b, b, q))
+        reached = np.square(r / damping(middle * a, a, r))
+        reached += 2 * np.square(q / damping(middle * b, b, q))
         low, high = np.where(reached < b, (middle, high), (low, middle))
     times[searched] = high
     return times
@@ -207,44 +193,14 @@ def log_scale_bounds(eigenvalues: ArrayLike, tolerance: float | None = None) -> 
     if tolerance is not None and not 0 < tolerance < 1:
         raise SettingError(f"tolerance must be between 0 and 1, not {tolerance}.")
     values = _ordered(eigenvalues)
-    left, right = _pairs(values, len(values))
+    left, right = values[:, None], values
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = left - right
         bounds = -right / gap * np.log(left * right / gap)
         if tolerance is not None:
             bounds += left / gap * np.log(tolerance**2 * right * left / gap)
-    bounded = np.triu(right > 0, 1)
+    bounded = np.triu(np.broadcast_to(right > 0, gap.shape), 1)
     return np.where(bounded, np.where(gap > 0, bounds, -np.inf), np.inf)
-
-
-def satisfied_pairs(
-    eigenvalues: ArrayLike, init_scale: float, tolerance: float | None = None
-) -> NDArray[np.bool_]:
-    """Return whether log σ² is below its bound for each pair i < j, as a matrix.
-
-    See `log_scale_bounds`; elements on and below the diagonal are true.
-
-    >>> satisfied_pairs([4.0, 2.0, 1.9], 1e-2)[0]
-    array([ True,  True,  True])
-    >>> satisfied_pairs([4.0, 2.0, 1.9], 1e-2)[1]
-    array([ True,  True, False])
-    """
-    return np.asarray(2 * np.log(init_scale) < log_scale_bounds(eigenvalues, tolerance))
-
-
-def largest_init_scale(eigenvalues: ArrayLike, tolerance: float | None = None) -> float:
-    """Return the σ up to which the condition on log σ² holds for every pair.
-
-    >>> round(largest_init_scale([4.0, 2.0, 1.0], tolerance=0.1), 4)
-    0.0141
-    """
-    return float(np.exp(log_scale_bounds(eigenvalues, tolerance).min() / 2))
-
-
-def _pairs(values: Array, rows: int) -> tuple[Array, Array]:
-    """Return λ_i and λ_j as matrices over i and j."""
-    left, right = np.broadcast_arrays(values[:rows, None], values)
-    return left, right
 
 
 def _ordered(eigenvalues: ArrayLike) -> Array:
