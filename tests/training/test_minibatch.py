@@ -69,9 +69,8 @@ def test_compiled_loops_and_jax_agree(loss: str, tied: bool) -> None:
         value, gradients = trainer.evaluate(start)
         assert len(gradients) == (1 if tied else 2)
         state, info = trainer.step(start)
-        moved = [state.vectors] if tied else [state.vectors, state.context_vectors]
-        assert all(side.dtype == np.float64 for side in moved if side is not None)
-        results.append([value, *gradients, info.loss, info.gradient_norm, *moved])
+        assert all(side.dtype == np.float64 for side in state.parameters)
+        results.append([value, *gradients, info.loss, info.gradient_norm, *state.parameters])
     for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13)
 

@@ -14,7 +14,6 @@ from qwem.target import mstar, setting31
 from qwem.training import LOGISTIC, QUARTIC, MinibatchNoise, stochastic, word2vec_reweighting
 from qwem.training.noise import mode_plateau
 from qwem.training.trace import singular_values_of
-from qwem.training.trainer import parameters_of
 from training.cases import topical_text
 
 CORPUS = topical_text(words=25, documents=30)
@@ -39,7 +38,7 @@ def test_it_is_the_covariance_of_sampled_gradients(
         dim=DIM, rate=1.0, tied=tied, dtype=np.float64, **settings,
     )  # fmt: skip
     state = trainer.init(0.5, seed=3)
-    sides = parameters_of(state)
+    sides = state.parameters
     directions = np.random.default_rng(0).standard_normal((len(sides), 3, SIZE, DIM))
     point = {"vectors": sides[0], "directions": directions[0]}
     if not tied:
@@ -112,7 +111,7 @@ def test_modes_and_loss_level_off_where_predicted(tied: bool) -> None:
     found, losses = [], []
     for _ in range(1_500):
         state, _ = trainer.step(state)
-        sides = [np.asarray(side) for side in parameters_of(state)]
+        sides = [np.asarray(side) for side in state.parameters]
         found.append(singular_values_of(sides))
         losses.append(np.sum((sides[0] @ sides[-1].T - MATRIX) ** 2) / 4)
     np.testing.assert_allclose(np.var(found[100:], axis=0), expected, rtol=0.25)

@@ -15,7 +15,7 @@ from qwem.errors import CountError, SettingError
 from qwem.target import setting31
 from qwem.target.reweighting import dynamic_window, unweighted
 from qwem.training import QUARTIC, stochastic
-from qwem.training.pairs import PairSampler, Prefetcher
+from qwem.training.pairs import PairSampler
 from qwem.training.weighting import pair_weights
 from training.cases import topical_text
 
@@ -96,7 +96,7 @@ def pairs_with_centre_in(first: int, last: int) -> NDArray[np.float64]:
 
 
 def test_a_batch_depends_on_its_key_and_number_alone() -> None:
-    ahead = Prefetcher(sampler(setting31(), part_tokens=700, batch_size=2_000))
+    ahead = sampler(setting31(), part_tokens=700, batch_size=2_000)
     in_order = {number: ahead.batch(KEY, number) for number in range(12)}
     fresh = sampler(setting31(), part_tokens=700, batch_size=2_000)
     for number in (7, 0, 11, 3):

@@ -53,7 +53,7 @@ def test_word2vecs_start_is_uniform_and_its_contexts_are_zero(tied: bool) -> Non
     np.testing.assert_allclose(np.quantile(entries, [0.1, 0.5, 0.9]), [-0.4, 0, 0.4], atol=0.01)
     assert entries.std() / DIM == pytest.approx(entry_scale("word2vec", (WORDS, DIM)), rel=0.02)
     if tied:
-        assert state.context_vectors is None
+        assert len(state.parameters) == 1
     else:
         assert not np.any(state.context_vectors)
         after, _ = trainer(tied=False).step(state)
@@ -98,7 +98,7 @@ def test_single_precision_loses_a_small_start() -> None:
         made = population(counts, dim=dim, rate=rate, method="rk4", dtype=precision)
         with made.precision():  # `init` refuses such vectors in float32
             small = jnp.asarray(start.astype(made.dtype))
-            state = made.init(vectors=np.ones_like(start))._replace(vectors=small)
+            state = made.init(vectors=np.ones_like(start))._replace(parameters=(small,))
         trace = train(made, state, until=1.1 * last, record_every=1)
         learned = trace.singular_values[:, -1] ** 2 > spectrum.eigenvalues[-1] / 2
         ratios[precision] = trace.times[learned.argmax()] / last

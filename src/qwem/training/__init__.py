@@ -32,11 +32,7 @@ _get, __dir__ = lazy_names(
     __name__,
     {
         "exact": ("population", "stable_rate"),
-        "losses": (
-            "LOGISTIC",
-            "QUARTIC",
-            "contrastive",
-        ),
+        "losses": ("LOGISTIC", "QUARTIC", "contrastive"),
         "minibatch": ("stochastic",),
         "noise": ("MinibatchNoise",),
         "run": ("train",),

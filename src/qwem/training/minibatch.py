@@ -15,7 +15,7 @@ from qwem._internal.arrays import cut_evenly
 from qwem._internal.resources import thread_count
 from qwem.errors import SettingError
 from qwem.training.losses import LOGISTIC, QUARTIC, Descent, Loss, Objective, Parameters
-from qwem.training.pairs import PairBatch, PairSampler, Prefetcher
+from qwem.training.pairs import PairBatch, PairSampler
 from qwem.training.trainer import Optimizer, Trainer, make_trainer
 
 if TYPE_CHECKING:
@@ -114,12 +114,12 @@ class JaxObjective(Objective):
     """
 
     def __init__(self, sampler: PairSampler, loss: Loss) -> None:
-        self._prefetcher = Prefetcher(sampler)
+        self._sampler = sampler
         self._loss = loss
 
     def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
         """Return the loss of batch number `step` and its gradient."""
-        batch = self._prefetcher.batch(key, step)
+        batch = self._sampler.batch(key, step)
         pairs = (jnp.asarray(array) for array in batch[:4])
         return _gradient(parameters, *pairs, loss=self._loss)
 
@@ -134,7 +134,7 @@ class CompiledObjective(Objective):
     """
 
     def __init__(self, sampler: PairSampler, loss: Loss) -> None:
-        self._prefetcher = Prefetcher(sampler)
+        self._sampler = sampler
         self._loss = loss
         self._threads = thread_count()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="qwem-gradient")
@@ -142,12 +142,12 @@ class CompiledObjective(Objective):
 
     def evaluate(self, parameters: Parameters, key: int, step: int) -> tuple[jax.Array, Parameters]:
         """Return the loss of batch number `step` and its gradient."""
-        descent = self._run(parameters, self._prefetcher.batch(key, step), None)
+        descent = self._run(parameters, self._sampler.batch(key, step), None)
         return descent.loss, descent.parameters
 
     def descend(self, parameters: Parameters, key: int, step: int, rate: float) -> Descent:
         """Take the step W ← W − η∇L on batch number `step`."""
-        return self._run(parameters, self._prefetcher.batch(key, step), rate)
+        return self._run(parameters, self._sampler.batch(key, step), rate)
 
     def _run(self, parameters: Parameters, batch: PairBatch, rate: float | None) -> Descent:
         """Return the parameters after a step of this rate; without a rate, the gradients."""

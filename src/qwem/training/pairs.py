@@ -133,6 +133,7 @@ class Parts:
 
 
 _AHEAD = 4
+"""Batches that are drawn in the background."""
 
 
 class Sorting(NamedTuple):
@@ -212,11 +213,24 @@ class PairSampler:
         self._positive_factor = pair_weights.shared / accept / np.sqrt(pairs)
         self._negative_factor = pair_weights.shared / drawn / np.sqrt(pairs)
         self._right = np.ascontiguousarray(pair_weights.right.T)
+        self._drawing: dict[tuple[int, int], Future[PairBatch]] = {}
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="qwem-pairs")
+        weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
         # A part is used until as many positive pairs were drawn from it as it has tokens.
         self._visit = max(1, len(corpus.tokens) // len(self._parts) // pairs)
 
+    def batch(self, key: int, number: int) -> PairBatch:
+        """Return batch `number` of the stream `key`, and draw the next ones in the background."""
+        wanted = [(key, number + k) for k in range(_AHEAD)]
+        for stale in self._drawing.keys() - set(wanted):
+            self._drawing.pop(stale).cancel()
+        for name in wanted:
+            if name not in self._drawing:
+                self._drawing[name] = self._pool.submit(self.draw, *name)
+        return self._drawing[key, number].result()
+
     def draw(self, key: int, number: int) -> PairBatch:
-        """Return batch `number` of the stream `key`."""
+        """Draw batch `number` of the stream `key`."""
         from qwem.training.kernels import derive_key, draw_words
 
         part = self._parts[self.part_of(key, number)]
@@ -297,26 +311,6 @@ class PairSampler:
         """Return the part of a batch; each round visits all parts once, in random order."""
         round_, place = divmod(number // self._visit, len(self._parts))
         return int(np.random.default_rng([key, round_]).permutation(len(self._parts))[place])
-
-
-class Prefetcher:
-    """Thread that draws the next few batches in advance."""
-
-    def __init__(self, sampler: PairSampler) -> None:
-        self.sampler = sampler
-        self._drawing: dict[tuple[int, int], Future[PairBatch]] = {}
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="qwem-pairs")
-        weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
-
-    def batch(self, key: int, number: int) -> PairBatch:
-        """Return a batch, and start drawing the ones after it."""
-        wanted = [(key, number + k) for k in range(_AHEAD)]
-        for stale in self._drawing.keys() - set(wanted):
-            self._drawing.pop(stale).cancel()
-        for name in wanted:
-            if name not in self._drawing:
-                self._drawing[name] = self._pool.submit(self.sampler.draw, *name)
-        return self._drawing[key, number].result()
 
 
 def _checked_distances(

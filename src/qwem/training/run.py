@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.files import remove_abandoned
 from qwem._internal.resources import progress
+from qwem._internal.settings import require_whole
 from qwem.errors import ArtefactError, ConvergenceError, SettingError
 from qwem.training.trace import (
     ALIGNMENTS,
@@ -22,7 +24,7 @@ from qwem.training.trace import (
     snapshot_arrays,
     snapshots_from,
 )
-from qwem.training.trainer import State, parameters_of
+from qwem.training.trainer import State
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus import Vocabulary
     from qwem.embedding import Embedding
     from qwem.spectrum import Spectrum
     from qwem.training.trace import Snapshot
@@ -40,44 +41,56 @@ _CURVES = ("steps", "times", "losses", "accuracy", "singular_values")
 
 
 class Recorder:
-    """Recorder of the rows of a trace."""
+    """Recorder of the rows of a trace; the parameters are those of `train`."""
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
+        trainer: Trainer,
+        start: State,
         *,
-        every: int,
+        record_every: int,
         snapshot_every: int | None = None,
         accuracy: Callable[[Embedding], float] | None = None,
         reference: Spectrum | None = None,
     ) -> None:
-        for name, value in (("record_every", every), ("snapshot_every", snapshot_every)):
-            if value is not None and value < 1:
-                raise SettingError(f"{name} must be a positive number of steps, not {value}.")
-        if snapshot_every is not None and snapshot_every % every:
+        require_whole("record_every", record_every, least=1)
+        if snapshot_every is not None and (snapshot_every < 1 or snapshot_every % record_every):
             raise SettingError(
-                f"snapshot_every must be a multiple of record_every, {every}, not {snapshot_every}."
+                f"snapshot_every must be a multiple of record_every, {record_every}, not "
+                f"{snapshot_every}."
             )
-        self._vocabulary = vocabulary
-        self._every = every
-        self._snapshot_every = snapshot_every
-        self._accuracy = accuracy
-        self._basis: NDArray[np.float64] | None = None
-        names: tuple[str, ...] = _CURVES
-        if reference is not None:
-            self._basis, self._row_scale = _basis_of(reference, vocabulary), reference.row_scale
-            names += ALIGNMENTS
+        self._trainer, self._start = trainer, start
+        self._every, self._snapshot_every = record_every, snapshot_every
+        self._accuracy, self._reference = accuracy, reference
+        names = _CURVES if reference is None else _CURVES + ALIGNMENTS
         self._curves: dict[str, list[Any]] = {name: [] for name in names}
         self._snapshots: dict[int, Snapshot] = {}
+        if reference is None:
+            return
+        if reference.vocabulary.words != trainer.vocabulary.words:
+            raise SettingError("The reference spectrum and the trainer must have the same words.")
+        if reference.dim != trainer.dim:
+            raise SettingError(
+                f"The reference spectrum has {reference.dim} dimensions and the trainer "
+                f"{trainer.dim}; restrict the larger one."
+            )
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The recording intervals, as plain data."""
-        return {
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What identifies a run: its settings, a digest of its start, and what it records."""
+        recording: dict[str, Any] = {
             "record_every": self._every,
             "snapshot_every": self._snapshot_every,
             "accuracy": self._accuracy is not None,
-            **({} if self._basis is None else {"reference": _digest(self._basis)}),
+        }
+        if self._reference is not None:
+            basis = np.ascontiguousarray(self._reference.eigenvectors, dtype=np.float64)
+            recording["reference"] = hashlib.sha256(basis.tobytes()).hexdigest()
+        return {
+            "settings": self._trainer.settings,
+            "optimizer": str(jax.tree.structure(self._start.optimizer)),
+            "start": _digest(self._start),
+            "recording": recording,
         }
 
     def is_due(self, step: int) -> bool:
@@ -88,15 +101,20 @@ class Recorder:
         """Record a state."""
         from qwem.embedding import Embedding
 
-        sides = tuple(np.asarray(side) for side in parameters_of(state))
+        if not loss < float("inf"):
+            raise ConvergenceError(
+                f"Training diverged: the loss is {loss} at step {state.step}; use a smaller rate."
+            )
+        sides = tuple(np.asarray(side) for side in state.parameters)
         accuracy = float("nan")
         if self._accuracy is not None:
-            accuracy = float(self._accuracy(Embedding(self._vocabulary, sides[0])))
+            accuracy = float(self._accuracy(Embedding(self._trainer.vocabulary, sides[0])))
         row = [state.step, state.time, loss, accuracy, singular_values_of(sides)]
-        if self._basis is not None:
+        if (reference := self._reference) is not None:
             # Under a rank-one coupling the eigenvectors are those of ΓW.
-            scale = 1.0 if self._row_scale is None else 1 / self._row_scale[:, None]
-            row += alignments([scale * side for side in sides], self._basis)
+            scale = 1.0 if reference.row_scale is None else 1 / reference.row_scale[:, None]
+            basis = np.asarray(reference.eigenvectors, dtype=np.float64)
+            row += alignments([scale * side for side in sides], basis)
         for name, value in zip(self._curves, row, strict=True):
             self._curves[name].append(value)
         if last or (self._snapshot_every and state.step % self._snapshot_every == 0):
@@ -115,64 +133,50 @@ class Recorder:
         self._curves = curves
         self._snapshots = snapshots_from(arrays)
 
-    def trace(self, settings: Mapping[str, Any]) -> Trace:
+    def trace(self) -> Trace:
         """Return everything recorded as a trace."""
         curves = {name: np.array(values) for name, values in self._curves.items()}
+        settings = {"start": self.identity["start"], "seed": self._start.key}
         return Trace(
-            vocabulary=self._vocabulary, settings=settings, snapshots=self._snapshots, **curves
+            vocabulary=self._trainer.vocabulary,
+            settings={**self._trainer.settings, **settings},
+            snapshots=self._snapshots,
+            **curves,
         )
 
 
-def _basis_of(reference: Spectrum, vocabulary: Vocabulary) -> NDArray[np.float64]:
-    if reference.vocabulary.words != vocabulary.words:
-        raise SettingError("The reference spectrum and the trainer must have the same words.")
-    return np.asarray(reference.eigenvectors, dtype=np.float64)
-
-
-def _digest(array: NDArray[np.float64]) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+def _digest(start: State) -> str:
+    digest = hashlib.sha256(str((start.step, start.time, start.key)).encode())
+    for side in jax.tree.leaves((start.parameters, start.optimizer)):
+        digest.update(np.ascontiguousarray(side).tobytes())
+    return digest.hexdigest()
 
 
 _KIND = "training"
 _STATE = "state.safetensors"
 
 
-def run_identity(trainer: Trainer, start: State, recorder: Recorder) -> dict[str, Any]:
-    """Return what identifies a run: its settings, a digest of its start, and what it records."""
-    digest = hashlib.sha256(str((start.step, start.time, start.key)).encode())
-    for side in jax.tree.leaves((parameters_of(start), start.optimizer)):
-        digest.update(np.ascontiguousarray(side).tobytes())
-    return {
-        "settings": trainer.settings,
-        "optimizer": str(jax.tree.structure(start.optimizer)),
-        "start": digest.hexdigest(),
-        "recording": recorder.settings,
-    }
-
-
-def save_checkpoint(path: Path, identity: dict[str, Any], state: State, recorder: Recorder) -> None:
+def save_checkpoint(path: Path, state: State, recorder: Recorder) -> None:
     """Write a state and everything recorded so far, atomically."""
-    leaves = jax.tree.leaves((parameters_of(state), state.optimizer))
+    leaves = jax.tree.leaves((state.parameters, state.optimizer))
     arrays = {f"state.{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
     clock = {"step": np.array([state.step]), "time": np.array([state.time])}
     with artefact.writing(path, _KIND) as directory:
         artefact.write_arrays(directory / _STATE, {**arrays, **clock, **recorder.arrays()})
-        artefact.write_metadata(directory, _KIND, {"identity": identity})
+        artefact.write_metadata(directory, _KIND, {"identity": recorder.identity})
 
 
-def load_checkpoint(
-    path: Path, identity: dict[str, Any], trainer: Trainer, start: State, recorder: Recorder
-) -> State:
+def load_checkpoint(path: Path, trainer: Trainer, start: State, recorder: Recorder) -> State:
     """Return the saved state of the run, and restore its recorder."""
-    arrays, saved_identity = artefact.load(
+    arrays, identity = artefact.load(
         path, _KIND, lambda saved: (saved.arrays(_STATE), saved.metadata["identity"])
     )
-    if saved_identity != identity:
+    if identity != recorder.identity:
         raise SettingError(
             f"{path} is the checkpoint of another run, with other settings, data or start; choose "
             "another path, or delete it."
         )
-    old = (parameters_of(start), start.optimizer)
+    old = (start.parameters, start.optimizer)
     try:
         with trainer.precision():
             leaves = [
@@ -185,9 +189,7 @@ def load_checkpoint(
         recorder.restore(arrays)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ArtefactError(f"The checkpoint {path} is damaged ({error}); delete it.") from error
-    parameters, optimizer = jax.tree.unflatten(jax.tree.structure(old), leaves)
-    context = None if trainer.tied else parameters[1]
-    return State(step, time, start.key, parameters[0], context, optimizer)
+    return State(step, time, start.key, *jax.tree.unflatten(jax.tree.structure(old), leaves))
 
 
 def train(
@@ -231,20 +233,30 @@ def train(
     >>> train(trainer, trainer.init(init_scale=0.1), until=20.0, record_every=10).steps
     array([ 0, 10, 20])
     """
-    _check(trainer, steps, until, checkpoint_every, reference)
+    if (steps is None) == (until is None):
+        raise SettingError("Give either steps or until.")
+    if steps is not None:
+        require_whole("steps", steps, least=0)
+    if until is not None and (trainer.optimizer is not None or not 0 <= until < float("inf")):
+        raise SettingError(
+            f"until must be a finite time of plain steps, not {until}; give steps= for an Optax "
+            "optimizer, which has no such time."
+        )
+    require_whole("checkpoint_every", checkpoint_every, least=1)
     recorder = Recorder(
-        trainer.vocabulary,
-        every=record_every,
+        trainer,
+        start,
+        record_every=record_every,
         snapshot_every=snapshot_every,
         accuracy=accuracy,
         reference=reference,
     )
-    state, identity = start, run_identity(trainer, start, recorder)
+    state = start
     path = None if checkpoint is None else Path(checkpoint)
     if path is not None:
         remove_abandoned(path)
-    if path is not None and path.exists():
-        state = load_checkpoint(path, identity, trainer, start, recorder)
+        if path.exists():
+            state = load_checkpoint(path, trainer, start, recorder)
 
     def ended() -> bool:
         if steps is not None:
@@ -253,57 +265,23 @@ def train(
         return until is not None and state.time >= until * (1 - 1e-9)
 
     saved = state.step
-    with progress("training", steps if until is None else until, _UNITS[until is None]) as bar:
+    with progress(
+        "training", steps if until is None else until, "t" if steps is None else "step"
+    ) as bar:
         bar.update((state.step if until is None else state.time) or 0)
         while not ended():
             before, (state, info) = state, trainer.step(state)
             if recorder.is_due(before.step):
-                recorder.add(before, _finite(float(info.loss), before))
+                recorder.add(before, float(info.loss))
                 bar.set_postfix_str(f"loss {float(info.loss):.6g}")
             bar.update(1 if until is None else state.time - before.time)
             if path is not None and state.step % checkpoint_every == 0:
-                save_checkpoint(path, identity, state, recorder)
+                save_checkpoint(path, state, recorder)
                 saved = state.step
     if path is not None and saved != state.step:
-        save_checkpoint(path, identity, state, recorder)
-    recorder.add(state, _finite(float(trainer.evaluate(state)[0]), state), last=True)
-    return recorder.trace({**trainer.settings, "start": identity["start"], "seed": start.key})
-
-
-_UNITS = {True: "step", False: "t"}
-
-
-def _check(
-    trainer: Trainer,
-    steps: int | None,
-    until: float | None,
-    every: int,
-    reference: Spectrum | None,
-) -> None:
-    if (steps is None) == (until is None):
-        raise SettingError("Give either steps or until.")
-    if steps is not None and steps < 0:
-        raise SettingError(f"steps must be at least 0, not {steps}.")
-    if until is not None and (trainer.optimizer is not None or not 0 <= until < float("inf")):
-        raise SettingError(
-            f"until must be a finite time of plain steps, not {until}; give steps= for an Optax "
-            "optimizer, which has no such time."
-        )
-    if reference is not None and reference.dim != trainer.dim:
-        raise SettingError(
-            f"The reference spectrum has {reference.dim} dimensions and the trainer {trainer.dim}; "
-            "restrict the larger one."
-        )
-    if every < 1:
-        raise SettingError(f"checkpoint_every must be a positive number of steps, not {every}.")
-
-
-def _finite(loss: float, state: State) -> float:
-    if not loss < float("inf"):
-        raise ConvergenceError(
-            f"Training diverged: the loss is {loss} at step {state.step}; use a smaller rate."
-        )
-    return loss
+        save_checkpoint(path, state, recorder)
+    recorder.add(state, float(trainer.evaluate(state)[0]), last=True)
+    return recorder.trace()
 
 
 def train_seeds(
@@ -342,26 +320,20 @@ def train_seeds(
     if steps < 0 or len(seeds) == 0:
         raise SettingError("Give at least one seed, and a number of steps of at least 0.")
     starts = [trainer.init(init_scale, seed=seed) for seed in seeds]
-    recorders = [Recorder(trainer.vocabulary, every=record_every) for _ in seeds]
-    identities = [run_identity(trainer, *one) for one in zip(starts, recorders, strict=True)]
+    recorders = [Recorder(trainer, start, record_every=record_every) for start in starts]
     with trainer.precision():
-        together = tuple(map(jnp.stack, zip(*map(parameters_of, starts), strict=True)))
+        sides = zip(*(start.parameters for start in starts), strict=True)
+        together = tuple(map(jnp.stack, sides))
         descend = jax.jit(jax.vmap(trainer.descend, in_axes=(0, None)))
         time = 0.0
         for step in range(steps + 1):
             before, rate = together, trainer.rate(step, time)
             losses, _, together = descend(before, rate)
             if step == steps or recorders[0].is_due(step):
-                for start, recorder, loss, *sides in zip(
+                for start, recorder, loss, *own in zip(
                     starts, recorders, losses, *before, strict=True
                 ):
-                    context = None if trainer.tied else sides[1]
-                    state = start._replace(
-                        step=step, time=time, vectors=sides[0], context_vectors=context
-                    )
-                    recorder.add(state, _finite(float(loss), state), last=step == steps)
+                    state = start._replace(step=step, time=time, parameters=tuple(own))
+                    recorder.add(state, float(loss), last=step == steps)
             time += trainer.time_per_rate * rate
-    return [
-        recorder.trace({**trainer.settings, "start": identity["start"], "seed": start.key})
-        for start, recorder, identity in zip(starts, recorders, identities, strict=True)
-    ]
+    return [recorder.trace() for recorder in recorders]

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from qwem.errors import SettingError
 
 
-class Schedule(Protocol):
+@dataclass(frozen=True)
+class Schedule(ABC):
     """Learning rate as a function of the step and of the paper's time."""
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "factor", "steps"):
+            if not 0 < getattr(self, name, 1) < math.inf:
+                raise SettingError(
+                    f"The {name} of a schedule must be positive, not {getattr(self, name)}."
+                )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The schedule as plain data."""
+        """The schedule as plain data; JSON has no infinity."""
+        return {
+            name: str(value) if value == math.inf else value for name, value in asdict(self).items()
+        }
 
+    @abstractmethod
     def __call__(self, step: int, time: float) -> float:
         """Return the rate of step number `step`, which starts at `time`."""
 
 
 @dataclass(frozen=True)
-class Stepwise:
+class Stepwise(Schedule):
     """Rate η up to `drop_at`, and η times `factor` from then on; see `stepwise`.
 
     >>> schedule = stepwise(0.1, t_max=2.0)
@@ -29,20 +44,10 @@ class Stepwise:
     (0.1, 0.01)
     """
 
-    rate: float
     drop_at: float = math.inf
     factor: float = 1.0
     unit: Literal["time", "steps"] = "time"
     """The unit of `drop_at`: the paper's time t, or the number of steps."""
-
-    def __post_init__(self) -> None:
-        for name, value in (("rate", self.rate), ("factor", self.factor)):
-            _require_positive(name, value)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The schedule as plain data."""
-        return {**asdict(self), "drop_at": str(self.drop_at)}  # JSON has no infinity
 
     def __call__(self, step: int, time: float) -> float:
         """Return the rate of step number `step`, which starts at `time`."""
@@ -51,7 +56,7 @@ class Stepwise:
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Schedule):
     """Rate that falls linearly from η to zero over a number of steps, as in word2vec.
 
     word2vec.c keeps the rate at or above η/10,000, and so does this.
@@ -60,17 +65,7 @@ class Linear:
     [1.0, 0.75, 0.0001]
     """
 
-    rate: float
     steps: int
-
-    def __post_init__(self) -> None:
-        _require_positive("rate", self.rate)
-        _require_positive("number of steps", self.steps)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The schedule as plain data."""
-        return asdict(self)
 
     def __call__(self, step: int, time: float) -> float:
         """Return the rate of step number `step`."""
@@ -103,8 +98,3 @@ def stepwise(
     if max_steps is not None:
         return Stepwise(rate, at * max_steps, factor, "steps")
     return Stepwise(rate, at * (t_max or 0.0), factor)
-
-
-def _require_positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise SettingError(f"The {name} of a schedule must be positive, not {value}.")

@@ -50,11 +50,20 @@ class State(NamedTuple):
     """The paper's t; NaN under an Optax optimizer, whose steps have no such time."""
     key: int
     """The key of the minibatches: the next step uses batch number `step` of this key."""
-    vectors: jax.Array
-    context_vectors: jax.Array | None
-    """W′; None if it is tied to W."""
-    optimizer: Any
+    parameters: Parameters
+    """W of a tied model, W and W′ of an untied one."""
+    optimizer: Any = None
     """The state of the Optax optimizer; None for plain steps."""
+
+    @property
+    def vectors(self) -> jax.Array:
+        """W."""
+        return self.parameters[0]
+
+    @property
+    def context_vectors(self) -> jax.Array:
+        """W′; W itself if they are tied."""
+        return self.parameters[-1]
 
 
 class Info(NamedTuple):
@@ -146,7 +155,7 @@ class Trainer:
             parameters = tuple(jnp.asarray(start.astype(self.dtype)) for start in starts)
             state = None if self.optimizer is None else self.optimizer.init(parameters)
         time = 0.0 if self.optimizer is None else float("nan")
-        return State(0, time, seed, parameters[0], None if self.tied else parameters[1], state)
+        return State(0, time, seed, parameters, state)
 
     def _require_precision(self, size: float) -> None:
         """Raise unless the precision is enough for a start with entries of this size."""
@@ -158,20 +167,18 @@ class Trainer:
 
     def step(self, state: State) -> tuple[State, Info]:
         """Take one step, and return the new state with measurements of the step."""
-        rate, time = float("nan"), state.time
-        parameters, optimizer_state = parameters_of(state), None
+        rate, time, optimizer_state = float("nan"), state.time, None
         with self.precision():
             if self.optimizer is not None:
                 loss, gradients = self.evaluate(state)
                 parameters, optimizer_state, norm = _update(
-                    parameters, gradients, state.optimizer, self.optimizer
+                    state.parameters, gradients, state.optimizer, self.optimizer
                 )
             elif self.rate is not None:
                 rate = self.rate(state.step, state.time)
                 time = state.time + self.time_per_rate * rate
-                loss, norm, parameters = self.descend(parameters, rate, state.key, state.step)
-        context = None if self.tied else parameters[1]
-        after = State(state.step + 1, time, state.key, parameters[0], context, optimizer_state)
+                loss, norm, parameters = self.descend(state.parameters, rate, state.key, state.step)
+        after = State(state.step + 1, time, state.key, parameters, optimizer_state)
         return after, Info(loss, norm, rate)
 
     def descend(self, parameters: Parameters, rate: float, key: int = 0, step: int = 0) -> Descent:
@@ -183,7 +190,7 @@ class Trainer:
     def evaluate(self, state: State) -> tuple[jax.Array, Parameters]:
         """Return the loss and its gradient in W, or in W and W′, that the next `step` uses."""
         with self.precision():
-            return self.objective.evaluate(parameters_of(state), state.key, state.step)
+            return self.objective.evaluate(state.parameters, state.key, state.step)
 
     def precision(self) -> Any:
         """Return a context manager in which JAX computes in this trainer's precision."""
@@ -268,13 +275,6 @@ def make_trainer(
         optimizer=optimizer,
         settings={**common, **settings},
     )
-
-
-def parameters_of(state: State) -> Parameters:
-    """Return W, or W and W′."""
-    if state.context_vectors is None:
-        return (state.vectors,)
-    return state.vectors, state.context_vectors
 
 
 @partial(jax.jit, static_argnames="optimizer")
