@@ -115,10 +115,9 @@ def test_signed_and_coupled_spectra() -> None:
 
 
 def test_features_of_a_model_are_those_of_its_closed_form() -> None:
-    counts = random_counts()
-    plain, polished = (fit(counts, dim=3, polish=polish) for polish in (False, True))
-    assert features(plain, 2) == features(plain.spectrum, 2)
-    assert features(polished, 2) == features(polished.spectrum, 2)
+    for polish in (False, True):
+        model = fit(random_counts(), dim=3, polish=polish)
+        assert features(model, 2) == features(model.spectrum, 2)
 
 
 def test_every_format_holds_odd_words() -> None:

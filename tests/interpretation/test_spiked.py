@@ -176,7 +176,7 @@ def test_the_atom_at_zero_is_not_in_the_density() -> None:
 
 @pytest.mark.parametrize("kind", ["features", "pairs", "both"])
 def test_unequal_noise_of_features_or_pairs_lowers_the_effective_dimension(kind: str) -> None:
-    count, dim = 120, 400
+    count, dim = 80, 250
     features = np.ones(dim) if kind == "pairs" else np.geomspace(20, 0.05, dim)
     pairs = None if kind == "features" else np.random.default_rng(0).gamma(2, 0.5, count)
     model = SpikedModel(count, np.zeros(dim), features, pair_noise=pairs)

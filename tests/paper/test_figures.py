@@ -299,7 +299,7 @@ def test_equal_figures_are_equal_files(analyses: list[TaskAnalysis], tmp_path: P
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
-    files = [save_figure(categories(analyses, (2, 6)), tmp_path / name) for name in ("a", "b")]
+    files = [save_figure(analogy_geometry(analyses), tmp_path / name) for name in ("a", "b")]
     for first, second in zip(*files, strict=True):
         assert first.read_bytes() == second.read_bytes()
     assert dict(mpl.rcParams) == before

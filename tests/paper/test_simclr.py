@@ -126,16 +126,24 @@ def test_the_target_is_that_of_the_whole_second_order(beta: float) -> None:
     words = counts.word_counts / counts.word_counts.sum()
     np.testing.assert_allclose(words @ solution, 0, atol=1e-9)
 
-    def loss(flat: Array) -> float:
-        features = flat.reshape(SIZE, DIM)
-        return second_order(features @ features.T, counts, beta)
+    matrix, weight = target.toarray(), beta**2 * np.outer(words, words)
 
+    def loss(flat: Array) -> tuple[float, Array]:
+        """`second_order`, and its gradient."""
+        features = flat.reshape(SIZE, DIM)
+        similarity = features @ features.T
+        centred = similarity - (similarity @ words)[:, None]
+        slope = weight * (centred - matrix)  # the mean of `centred` over words is zero
+        value = 0.5 * np.sum(weight * centred**2) - np.sum(weight * similarity * matrix)
+        return float(value), ((slope + slope.T) @ features).ravel()
+
+    least = second_order(solution @ solution.T, counts, beta)
+    assert loss(solution.ravel())[0] == pytest.approx(least, rel=1e-12)
     rng = np.random.default_rng(0)
     found = min(
-        optimize.minimize(loss, rng.standard_normal(SIZE * DIM), options={"gtol": 1e-8}).fun
-        for _ in range(4)
+        optimize.minimize(loss, rng.standard_normal(SIZE * DIM), jac=True).fun for _ in range(4)
     )
-    assert found == pytest.approx(loss(solution.ravel()), rel=1e-6)
+    assert found == pytest.approx(least, rel=1e-6)
 
 
 @temperatures

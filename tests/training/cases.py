@@ -41,6 +41,20 @@ def weightings(size: int) -> dict[str, Reweighting]:
     }
 
 
+def cases(size: int) -> list[tuple[str, str]]:
+    """Losses with weightings: each weighting for the most general loss, and what others branch on.
+
+    A loss meets a weighting in two places: in the curvature of Setting 3.1, and, for the quartic
+    loss, in products with M*.
+    """
+    special = {
+        "quartic": [name for name in weightings(size) if name.startswith("setting31")],
+        "logistic": ["setting31", "word2vec"],
+        "exponential": list(weightings(size)),
+    }
+    return [(loss, name) for loss, names in special.items() for name in names]
+
+
 def topical_text(
     words: int = 40, topics: int = 5, documents: int = 60, length: int = 80, seed: int = 0
 ) -> Corpus:

@@ -174,7 +174,7 @@ def test_time_is_that_of_the_mean_coupling(loss: Any, unit: float) -> None:
 
 def test_minibatches_follow_the_flow() -> None:
     trainer = stochastic(
-        CORPUS, COUNTS, dim=DIM, rate=0.03 / FASTEST, batch_size=8_000, flatten=1.0
+        CORPUS, COUNTS, dim=DIM, rate=0.06 / FASTEST, batch_size=8_000, flatten=1.0
     )
     start = trainer.init(1e-2)
     trace = run(trainer, start, 8.0)

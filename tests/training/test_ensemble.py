@@ -21,8 +21,9 @@ CORPUS = topical_text(words=25, documents=30)
 COUNTS = Cooccurrence.count(CORPUS, 3)
 
 
-@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
-@pytest.mark.parametrize("loss", [QUARTIC, LOGISTIC], ids=lambda loss: loss.name)
+@pytest.mark.parametrize(
+    ("loss", "tied"), [(QUARTIC, True), (LOGISTIC, False)], ids=["quartic-tied", "logistic-untied"]
+)
 def test_each_run_is_the_one_of_its_seed(loss: Any, tied: bool) -> None:
     rate = stepwise(0.02 if loss is QUARTIC else 0.04, max_steps=40)
     method: Any = "rk4" if tied else "sgd"

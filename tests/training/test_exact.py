@@ -15,15 +15,14 @@ from qwem.training import LOGISTIC, QUARTIC, contrastive, population
 from qwem.training.exact import PairwiseObjective, QuadraticObjective
 from qwem.training.weighting import pair_weights
 from target.count_matrices import random_counts
-from training.cases import LOSSES, plain_loss, topical_text, weightings
+from training.cases import LOSSES, cases, plain_loss, topical_text, weightings
 
 SIZE, DIM = 12, 3
 COUNTS = random_counts(SIZE, density=0.6)
 
 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
-@pytest.mark.parametrize("weighting", weightings(SIZE))
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("loss", "weighting"), cases(SIZE))
 def test_the_gradient_is_that_of_the_loss(loss: str, weighting: str, tied: bool) -> None:
     of, reweighting = LOSSES[loss], weightings(SIZE)[weighting]
     trainer = population(COUNTS, of, reweighting, dim=DIM, rate=1.0, tied=tied, dtype=np.float64)
@@ -45,9 +44,11 @@ def test_the_gradient_is_that_of_the_loss(loss: str, weighting: str, tied: bool)
             assert slope == pytest.approx((ahead - behind) / (2 * step), rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize("weighting", ["setting31", "setting31-negatives", "setting31-rank-one"])
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
-@pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("weighting", "dense"),
+    [("setting31-negatives", True), ("setting31-rank-one", True), ("setting31-rank-one", False)],
+)
 def test_products_with_mstar_equal_the_sum_over_pairs(
     weighting: str, tied: bool, dense: bool
 ) -> None:
@@ -93,8 +94,11 @@ def test_shrinkage_adds_evidence_of_independence(density: float) -> None:
             np.testing.assert_allclose(gradient, slope, atol=1e-9)
 
 
-@pytest.mark.parametrize("density", [0.1, 0.9], ids=["sparse", "dense"])
-@pytest.mark.parametrize("weighting", ["word2vec", "setting31"])
+@pytest.mark.parametrize(
+    ("density", "weighting"),
+    [(0.1, "word2vec"), (0.9, "setting31")],
+    ids=["sparse-word2vec", "dense-setting31"],
+)
 def test_tiles_make_no_difference(density: float, weighting: str) -> None:
     counts = random_counts(50, density=density)
     assert isinstance(counts.symmetric.matrix, np.ndarray) == (density > 0.5)

@@ -16,7 +16,7 @@ from qwem.training import LOGISTIC, QUARTIC, population, stochastic, word2vec_re
 from qwem.training.minibatch import CompiledObjective
 from qwem.training.pairs import PairSampler
 from qwem.training.weighting import pair_weights
-from training.cases import LOSSES, topical_text, weightings
+from training.cases import LOSSES, cases, topical_text, weightings
 
 if TYPE_CHECKING:
     from qwem.training.minibatch import Backend
@@ -33,8 +33,7 @@ def sampler(reweighting: Any = None, **settings: Any) -> PairSampler:
 
 
 @pytest.mark.parametrize("flatten", [0.0, 0.7])
-@pytest.mark.parametrize("weighting", weightings(SIZE))
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("loss", "weighting"), cases(SIZE))
 def test_the_gradient_is_unbiased(loss: str, weighting: str, flatten: float) -> None:
     reweighting = weightings(SIZE)[weighting]
     settings: Any = {"dim": 2, "rate": 1.0, "tied": False, "dtype": np.float64}
@@ -46,7 +45,7 @@ def test_the_gradient_is_unbiased(loss: str, weighting: str, flatten: float) -> 
     value, gradients = exact.evaluate(state)
     truth = np.concatenate([[float(value)], *(np.ravel(g) for g in gradients)])
     estimates = []
-    for number in range(60):
+    for number in range(40):
         estimate, slopes = noisy.evaluate(state._replace(step=number))
         estimates.append(np.concatenate([[float(estimate)], *(np.ravel(s) for s in slopes)]))
     error = np.std(estimates, axis=0, ddof=1) / np.sqrt(len(estimates))

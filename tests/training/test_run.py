@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -72,7 +70,7 @@ def assert_same(one: Trace, other: Trace) -> None:
 
 
 class InterruptionError(Exception):
-    """What stands for a kill: the run ends between two checkpoints."""
+    """The run ends between two checkpoints, as a kill would end it."""
 
 
 class Accuracy:
@@ -105,38 +103,6 @@ def test_going_on_after_an_interruption_changes_nothing(name: str, tmp_path: Pat
     assert_same(train(again, again.init(0.1, seed=4), accuracy=looked, **settings), whole)
     finished = Accuracy(looks=1)
     assert_same(train(again, start, accuracy=finished, **settings), whole)
-
-
-KILLED = """
-import os, signal, sys
-from training.test_run import TRAINERS, train
-
-def kill(embedding):
-    kill.looks += 1
-    if kill.looks == 12:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return float(embedding.vectors.mean())
-
-kill.looks = 0
-trainer = TRAINERS["untied-minibatches"]()
-train(trainer, trainer.init(0.1, seed=4), steps=40, record_every=2, accuracy=kill,
-      checkpoint=sys.argv[1], checkpoint_every=7)
-"""
-
-
-def test_going_on_after_a_kill_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    killed = subprocess.run([sys.executable, "-c", KILLED, path], env=environment, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert path.is_dir()
-    trainer = TRAINERS["untied-minibatches"]()
-    start = trainer.init(0.1, seed=4)
-    settings: Any = {"steps": 40, "record_every": 2}
-    whole = train(trainer, start, accuracy=Accuracy(), **settings)
-    looked = Accuracy(looks=11)
-    settings |= {"checkpoint": path, "checkpoint_every": 7}
-    assert_same(train(trainer, start, accuracy=looked, **settings), whole)
 
 
 def test_a_finished_run_can_be_made_longer(tmp_path: Path) -> None:

@@ -24,14 +24,20 @@ def test_it_is_half_the_inverse_of_the_largest_eigenvalue() -> None:
     assert 0.5 / stable_rate(counts) == pytest.approx(np.abs(values).max(), rel=1e-2)
 
 
-@pytest.mark.parametrize("loss", [QUARTIC, LOGISTIC])
-@pytest.mark.parametrize("weighting", [setting31(), word2vec_reweighting()])
-@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize(
+    ("loss", "weighting", "tied"),
+    [
+        (QUARTIC, setting31(), True),
+        (QUARTIC, word2vec_reweighting(), False),
+        (LOGISTIC, setting31(), False),
+        (LOGISTIC, word2vec_reweighting(), True),
+    ],
+)
 def test_steps_of_it_go_down_all_the_way(loss: Any, weighting: Any, tied: bool) -> None:
     counts = counts_of()
     rate = stable_rate(counts, loss, weighting, tied=tied)
     trainer = population(counts, loss, weighting, dim=3, rate=rate, tied=tied, dtype=np.float64)
-    trace = train(trainer, trainer.init(0.1), steps=300, record_every=1)
+    trace = train(trainer, trainer.init(0.1), steps=150, record_every=1)
     assert np.all(np.diff(trace.losses) <= 1e-12 * np.abs(trace.losses).max())
     assert trace.losses[-1] < trace.losses[0]
 
