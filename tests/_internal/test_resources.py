@@ -36,7 +36,7 @@ def test_threads_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
     for count in (0, 10**20):
         with pytest.raises(SettingError, match=f"from 1 to 1,000,000, not {count}"):
             in_threads(count, thread_count)
-    resources._say_too_many.cache_clear()
+    resources._warn_too_many.cache_clear()
     most = in_threads(1_000_000, thread_count)
     assert 32 <= most < 1_000_000
     assert "1000000 threads are too many" in caplog.text

@@ -34,7 +34,7 @@ def test_a_stopped_worker_is_given_up_and_nothing_is_left(
         raise OSError(28, "No space left on device", "somewhere")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(connecting, "SILENCE", 2.0)
+    monkeypatch.setattr(connecting, "WORKER_TIMEOUT", 2.0)
     with connected(workers=2) as client:
         futures = client.map(slow_square, range(8), pure=False)
         stopped = next(iter(client.cluster.workers.values())).pid

@@ -139,7 +139,7 @@ def test_killed_workers_change_nothing(client: Any, text: Path, tmp_path: Path) 
 @pytest.mark.slow
 def test_a_scheduler_is_killed(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said in a sentence, and the next run goes on from what is finished."""
-    monkeypatch.setattr(connecting, "PATIENCE", 5.0)
+    monkeypatch.setattr(connecting, "CONNECT_TIMEOUT", 5.0)
     work = tmp_path / "work"
     with served(tmp_path) as (address, scheduler, _), connected(address) as client:
 
@@ -203,7 +203,7 @@ def test_workers_that_share_no_directory(
         tasks[0][0].unlink()  # what this process wrote is not there for workers
         return run_all(client, work, tasks, description)
 
-    monkeypatch.setattr(_tasks, "PATIENCE", 0.2)
+    monkeypatch.setattr(_tasks, "SHARING_TIMEOUT", 0.2)
     monkeypatch.setattr(_tasks, "run_all", hide)
     with pytest.raises(ClusterError, match=r"Workers don't see files written to .*/work; choose"):
         count_files(client, text, tmp_path / "work")
@@ -219,8 +219,8 @@ def test_one_cluster_is_named() -> None:
 def test_a_missing_cluster_is_an_error_that_says_what_to_start(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(connecting, "PATIENCE", 1.0)
-    monkeypatch.setattr(connecting, "LOG_AFTER", 0.1)
+    monkeypatch.setattr(connecting, "CONNECT_TIMEOUT", 1.0)
+    monkeypatch.setattr(connecting, "LOG_DELAY", 0.1)
     with (
         pytest.raises(ClusterError, match=r"no cluster at tcp://127\.0\.0\.1:1; start"),
         connected("tcp://127.0.0.1:1"),

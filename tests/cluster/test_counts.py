@@ -182,8 +182,8 @@ def test_killed_workers_change_nothing(
 def test_the_last_worker_and_then_the_scheduler_are_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "PATIENCE", 5.0)
-    monkeypatch.setattr(_tasks, "LOOKS_WITHOUT_WORKERS", 1)
+    monkeypatch.setattr(connecting, "CONNECT_TIMEOUT", 5.0)
+    monkeypatch.setattr(_tasks, "MOST_POLLS_WITHOUT_WORKERS", 1)
     save_rows(WHOLE, tmp_path / "counts")
     saved = [SavedRows(0, len(WHOLE.vocabulary), [tmp_path / "counts"])]
     with (

@@ -177,8 +177,8 @@ BUGS = {
     "no cache": Bug(
         "where compiled code can't be kept, the work is done",
         "_internal/kernels.py",
-        "        except Exception as error:\n            _say_not_kept(str(error))\n",
-        "        except ZeroDivisionError as error:\n            _say_not_kept(str(error))\n",
+        "        except Exception as error:\n            _warn_not_cached(str(error))\n",
+        "        except ZeroDivisionError as error:\n            _warn_not_cached(str(error))\n",
         ("_internal/test_kernels.py", "-k", "cache"),
     ),
     "counts on a cluster": Bug(
@@ -191,7 +191,7 @@ BUGS = {
     "stopped workers": Bug(
         "a worker that is stopped is given up",
         "cluster/connecting.py",
-        '{**_LOCAL, _GIVEN_UP_AFTER: f"{SILENCE:.0f}s"}',
+        '{**_LOCAL, _WORKER_TTL: f"{WORKER_TIMEOUT:.0f}s"}',
         "_LOCAL",
         ("cluster/test_connecting.py", "-k", "stopped"),
     ),

@@ -36,7 +36,7 @@ FILES, DIGEST = "files", "digest"
 
 _CHUNK_BYTES = 1 << 22
 _LARGEST_DESCRIPTION = 1 << 28
-_PATIENCE, _PAUSE = 100, 0.005  # how often and how long (in seconds) to wait for a replacement
+_ATTEMPTS, _PAUSE = 100, 0.005  # how often an artefact that is being replaced is read; seconds
 
 
 class Description(NamedTuple):
@@ -54,7 +54,7 @@ def find_description(directory: Path, *, wait: bool = False) -> Description | No
     for a moment while it is replaced. With `wait`, that moment is waited out.
     """
     path = directory / METADATA_FILE
-    for _ in range(_PATIENCE):
+    for _ in range(_ATTEMPTS):
         try:
             with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
                 state = os.fstat(file.fileno())
@@ -178,7 +178,6 @@ def digest_of_fields(fields: Mapping[str, Any]) -> str:
 LARGE_BYTES = 1 << 30
 """Memory-mapped files larger than this are not checked on loading."""
 
-_ATTEMPTS = 100
 _TYPES = {
     "U8": "u1",
     "U32": "<u4",

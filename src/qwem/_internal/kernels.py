@@ -40,15 +40,15 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
             try:
                 dispatcher.enable_caching()
             except RuntimeError as error:  # no directory can be written
-                _say_not_kept(str(error))
+                _warn_not_cached(str(error))
             else:
-                dispatcher._cache = _Forgiving(dispatcher._cache)
+                dispatcher._cache = _TolerantCache(dispatcher._cache)
         return dispatcher
 
     return decorate
 
 
-class _Forgiving:
+class _TolerantCache:
     """Cache of compiled code in which every failure means that the code is compiled again."""
 
     def __init__(self, cache: Any) -> None:
@@ -73,7 +73,7 @@ class _Forgiving:
         try:
             self._cache.save_overload(signature, compiled)
         except Exception as error:
-            _say_not_kept(str(error))
+            _warn_not_cached(str(error))
 
 
 @once
@@ -89,7 +89,7 @@ def _warn() -> None:
     )
 
 
-def _say_not_kept(reason: str) -> None:
+def _warn_not_cached(reason: str) -> None:
     _LOGGER.debug("compiled code can't be kept: %s", reason)
     _warn()
 

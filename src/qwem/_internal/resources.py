@@ -111,12 +111,12 @@ def thread_count() -> int:
         return cores
     most = max(32, 4 * cores)
     if count > most:
-        _say_too_many(count, cores, most)
+        _warn_too_many(count, cores, most)
     return min(count, most)
 
 
 @cache  # one fit asks dozens of times
-def _say_too_many(threads: int, cores: int, most: int) -> None:
+def _warn_too_many(threads: int, cores: int, most: int) -> None:
     _LOGGER.warning("%d threads are too many for %d cores; using %d.", threads, cores, most)
 
 

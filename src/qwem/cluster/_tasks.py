@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 
-PER_THREAD = 2
+TASKS_PER_THREAD = 2
 """Tasks in flight per thread of the cluster. Without a limit Dask would take all at once."""
-LOOK_EVERY = 1.0
+POLL_SECONDS = 1.0
 """Delay in seconds before asking the scheduler which worker has each task."""
-LOOKS_WITHOUT_WORKERS = 600
+MOST_POLLS_WITHOUT_WORKERS = 600
 """How many times in a row the scheduler may report no workers."""
 
 
@@ -60,7 +60,7 @@ def run_all(
         return client.submit(work, *tasks[number], pure=False)
 
     def take(number: int, future: Any) -> None:
-        results[number] = future.result(LOOK_EVERY)
+        results[number] = future.result(POLL_SECONDS)
         bar.update()
         done(number)
 
@@ -69,7 +69,7 @@ def run_all(
         cluster_errors(client),
         progress(description, len(tasks), "task") as bar,
     ):
-        _run(client, submit, len(tasks), PER_THREAD * thread_total(client), take)
+        _run(client, submit, len(tasks), TASKS_PER_THREAD * thread_total(client), take)
     return results
 
 
@@ -112,13 +112,13 @@ def _run(
 
     ``submit(number)`` returns the future of a task, and ``take(number, future)`` handles a finished
     one. A task is submitted again if `take` can't get its result in time, since its worker may be
-    lost, or if no worker has it (see `_Strays`).
+    lost, or if no worker has it (see `_OrphanedTasks`).
     """
     from distributed import wait
 
     waiting = deque(range(count))
     running: dict[Any, int] = {}
-    strays = _Strays(client)
+    orphaned = _OrphanedTasks(client)
     with client.as_current():
         while waiting or running:
             while waiting and len(running) < at_once:
@@ -126,9 +126,9 @@ def _run(
                 running[submit(number)] = number
             lost = []
             try:
-                ended = wait(list(running), LOOK_EVERY, return_when="FIRST_COMPLETED").done
+                ended = wait(list(running), POLL_SECONDS, return_when="FIRST_COMPLETED").done
             except TimeoutError:
-                lost = strays.find(running)
+                lost = orphaned.find(running)
                 ended = ()
             for future in ended:
                 if future.status == "error":
@@ -146,7 +146,7 @@ def _run(
                 client.cancel(lost)
 
 
-class _Strays:
+class _OrphanedTasks:
     """Finds tasks that no worker has in two successive checks, although a worker is idle.
 
     This happens if all workers are lost at once: Dask waits for those that were to do the tasks.
@@ -155,16 +155,16 @@ class _Strays:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._suspects: set[Any] = set()
-        self._looks_without_workers = 0
+        self._polls_without_workers = 0
 
     def find(self, futures: Iterable[Any]) -> list[Any]:
         """Return the futures of such tasks."""
         threads, tasks = self._client.nthreads(), self._client.processing()
-        self._looks_without_workers = 0 if threads else self._looks_without_workers + 1
-        if self._looks_without_workers > LOOKS_WITHOUT_WORKERS:
+        self._polls_without_workers = 0 if threads else self._polls_without_workers + 1
+        if self._polls_without_workers > MOST_POLLS_WITHOUT_WORKERS:
+            minutes = POLL_SECONDS * MOST_POLLS_WITHOUT_WORKERS / 60
             raise ClusterError(
-                "The cluster has had no workers for "
-                f"{LOOK_EVERY * LOOKS_WITHOUT_WORKERS / 60:.0f} minutes; finished results are "
+                f"The cluster has had no workers for {minutes:.0f} minutes; finished results are "
                 "kept: run the same command again when there are workers."
             )
         before, self._suspects = self._suspects, set()
@@ -229,7 +229,7 @@ def cluster_errors(client: Any) -> Iterator[None]:
 
 FAN_IN = 8
 """How many results are added in one task."""
-PATIENCE = 10.0
+SHARING_TIMEOUT = 10.0
 """Seconds within which a file must become visible on other machines."""
 _RESULT = re.compile("(shard|joined|words|pairs|phrases|vocabulary|counts|sum|rows)-[0-9a-f]{20}")
 _PROBE = re.compile(r"\.probe-[0-9a-f]{16}")
@@ -255,8 +255,8 @@ def require_shared(client: Any, place: Path) -> None:
     probe = place / f".probe-{secrets.token_hex(8)}"
     probe.touch()
     try:
-        tasks = [(probe, PATIENCE)] * thread_total(client)
-        seen = run_all(client, _sees, tasks, "looking for shared files")
+        tasks = [(probe, SHARING_TIMEOUT)] * thread_total(client)
+        seen = run_all(client, _is_visible, tasks, "looking for shared files")
     finally:
         probe.unlink(missing_ok=True)
     if not all(seen):
@@ -268,9 +268,9 @@ def require_shared(client: Any, place: Path) -> None:
         )
 
 
-def _sees(file: Path, patience: float) -> bool:
+def _is_visible(file: Path, timeout: float) -> bool:
     """Return whether a file exists; files of other machines may take a moment to appear."""
-    until = time.monotonic() + patience
+    until = time.monotonic() + timeout
     while not file.exists():
         if time.monotonic() > until:
             return False

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 
-PATIENCE = 30.0
+CONNECT_TIMEOUT = 30.0
 """Seconds to wait for a scheduler, and for its first worker."""
-LOG_AFTER = 2.0
+LOG_DELAY = 2.0
 """Delay in seconds before logging what we wait for."""
-SILENCE = 120.0
+WORKER_TIMEOUT = 120.0
 """Seconds without a sign of life after which a local worker is given up."""
-LOSSES = 10
+ALLOWED_FAILURES = 10
 """How often a worker may be lost during the same task."""
-_GIVEN_UP_AFTER = "distributed.scheduler.worker-ttl"
+_WORKER_TTL = "distributed.scheduler.worker-ttl"
 _LOCAL = {
-    "distributed.scheduler.allowed-failures": LOSSES,
+    "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
     # Dask makes workers return freed memory at once. That also keeps glibc from adapting to the
     # size of arrays, so each array would be fresh memory. None leaves glibc to its own rule.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
@@ -59,7 +59,9 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
     if workers is not None:
         require_whole("workers", workers, least=1)
         with (
-            require("dask", "cluster").config.set({**_LOCAL, _GIVEN_UP_AFTER: f"{SILENCE:.0f}s"}),
+            require("dask", "cluster").config.set(
+                {**_LOCAL, _WORKER_TTL: f"{WORKER_TIMEOUT:.0f}s"}
+            ),
             temporary_directory("qwem-workers") as scratch,
             _started(distributed, workers, scratch) as cluster,
             distributed.Client(cluster) as client,
@@ -68,7 +70,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
         return
     try:
         with _log_if_slow(f"waiting for the cluster at {address}"):
-            client = distributed.Client(address, timeout=PATIENCE)
+            client = distributed.Client(address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"There is no cluster at {address}; start its scheduler, or check the address."
@@ -76,7 +78,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
     with client:
         try:
             with _log_if_slow(f"waiting for workers of the cluster at {address}"):
-                client.wait_for_workers(1, timeout=PATIENCE)
+                client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
         except TimeoutError as error:
             raise ClusterError(
                 f"The cluster at {address} has no workers; start some with `dask worker {address}`."
@@ -103,8 +105,8 @@ def _started(distributed: Any, workers: int, scratch: Path) -> Any:
 @contextmanager
 def _log_if_slow(what: str) -> Iterator[None]:
     """Log what we wait for if the block takes long."""
-    message = f"{what}, {PATIENCE:.0f} seconds at most"
-    timer = threading.Timer(LOG_AFTER, _LOGGER.warning, [message])
+    message = f"{what}, {CONNECT_TIMEOUT:.0f} seconds at most"
+    timer = threading.Timer(LOG_DELAY, _LOGGER.warning, [message])
     timer.start()
     try:
         yield

@@ -172,22 +172,22 @@ class NgramRegression:
 
         transposed, strength = self._transposed, np.float32(ridge)
         diagonal = transposed.multiply(transposed) @ weights + strength
-        rest = multiply(transposed, vectors * weights[:, None])
-        solution = np.zeros_like(rest)
-        scaled = rest / diagonal[:, None]
-        direction = scaled.copy()
-        size = np.einsum("ij,ij->j", rest, scaled)
+        residual = multiply(transposed, vectors * weights[:, None])
+        solution = np.zeros_like(residual)
+        conditioned = residual / diagonal[:, None]
+        direction = conditioned.copy()
+        square = np.einsum("ij,ij->j", residual, conditioned)
         for _ in range(STEPS):
-            bent = multiply(self.incidence, direction) * weights[:, None]
-            bent = multiply(transposed, bent) + strength * direction
-            along = np.einsum("ij,ij->j", direction, bent)
-            length = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
-            solution += length * direction
-            rest -= length * bent
-            np.divide(rest, diagonal[:, None], out=scaled)
-            before, size = size, np.einsum("ij,ij->j", rest, scaled)
-            direction *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
-            direction += scaled
+            image = multiply(self.incidence, direction) * weights[:, None]
+            image = multiply(transposed, image) + strength * direction
+            curvature = np.einsum("ij,ij->j", direction, image)
+            step = np.divide(square, curvature, out=np.zeros_like(square), where=curvature > 0)
+            solution += step * direction
+            residual -= step * image
+            np.divide(residual, diagonal[:, None], out=conditioned)
+            before, square = square, np.einsum("ij,ij->j", residual, conditioned)
+            direction *= np.divide(square, before, out=np.zeros_like(square), where=before > 0)
+            direction += conditioned
             done()
         return solution
 

@@ -165,9 +165,9 @@ def require_nameable(model: str | os.PathLike[str]) -> None:
 
 logger = logging.getLogger(__name__)
 
-CLEAR = 0.9
+SAME_COSINE = 0.9
 """The least |cosine| at which two features count as the same."""
-CARRIED = 0.5
+SHARED_SQUARE = 0.5
 """The least share of a feature's squared length that must be on words of both models."""
 
 
@@ -226,10 +226,10 @@ def same_features(ranks: list[int], before: Features, after: Features) -> dict[i
     lengths = np.sqrt(np.outer(_squares(old_part), _squares(new_part)))
     cosines = np.abs(old_part.T @ new_part)
     cosines = np.divide(cosines, lengths, out=np.zeros_like(cosines), where=lengths > 0)
-    cosines[_squares(old_part) < CARRIED * _squares(old)] = 0.0
-    cosines[:, _squares(new_part) < CARRIED * _squares(new)] = 0.0
+    cosines[_squares(old_part) < SHARED_SQUARE * _squares(old)] = 0.0
+    cosines[:, _squares(new_part) < SHARED_SQUARE * _squares(new)] = 0.0
     found: dict[int, int] = {}
-    for place in np.argsort(-cosines, axis=None)[: int(np.sum(cosines >= CLEAR))]:
+    for place in np.argsort(-cosines, axis=None)[: int(np.sum(cosines >= SAME_COSINE))]:
         which, match = divmod(int(place), cosines.shape[1])
         if ranks[which] not in found and match + 1 not in found.values():
             found[ranks[which]] = match + 1
