@@ -26,7 +26,7 @@ $(READY): pyproject.toml | $(BIN)/python
 
 $(DEMO_READY): pyproject.toml | $(BIN)/python
 	@echo "Installing qwem and the demo's text, about 200 MB, into $(VENV) (once)."
-	$(INSTALL) '.[demo]'
+	$(INSTALL) '.[demo,explore]'
 	touch $@
 
 $(BIN)/python:

@@ -40,7 +40,9 @@ def words_of(corpus: Corpus) -> list[list[str]]:
 # case-ignorable (ʰ, ͺ) or neither (漢), a letter whose lower case is two code points, letters whose
 # lower case has more bytes, letters beyond the first plane, words longer than 15 bytes.
 # Combining marks, apostrophes, soft hyphens, joiners, Hangul and Devanagari that compose.
-TRICKY = st.text("ΣσςΑΒİıIiȺⱥaBzZ ʰͺ漢字éßЯ'’-.\n0²Ⅷ𝐀𐐀𞤀·\u0301\u0307\u00ad\u200d각ᆨनि़", max_size=60)
+TRICKY = st.text(
+    "ΣσςΑΒİıIiȺⱥaBzZ ʰͺ漢字éßЯsS'’-.\n0²Ⅷ𝐀𐐀𞤀·\u0301\u0307\u00ad\u200d각ᆨनि़", max_size=60
+)
 ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 LATIN = st.text("abcXYZ é", max_size=80)
 DOCUMENTS = st.lists(TRICKY | ANY | LATIN, max_size=8)
@@ -51,6 +53,7 @@ DOCUMENTS = st.lists(TRICKY | ANY | LATIN, max_size=8)
 @given(documents=DOCUMENTS)
 @example(["ΟΔΥΣΣΕΥΣ ΣΑΣ Σ ΣʰΣ aΣʰ aΣʰb aΣ漢 漢Σ İΣ Σ’", "İstanbul", "x" * 15, "x" * 16, "y" * 17])
 @example(["abcdefgh", "ijklmnop", "é", "", "q"])
+@example(["a's b’s’ c'S\u0301 d's'e f'\u00ads\u00ad'g h's's é's i's\u200dj k'sé l'sm n's—"])
 @example(["don't x'" + "y" * 17 + "'z", "'tis dogs' it''s a'\u00adb", "e\u0301", "é"])
 def test_compiled_tokenizers_equal_python(tokenizer: str, documents: list[str]) -> None:
     expected = [TWINS[tokenizer](text) for text in documents]
@@ -79,8 +82,20 @@ def test_every_code_point_is_split_as_python_does(pattern: str, tokenizer: str) 
 
 
 def test_contractions_are_one_word_however_they_are_written() -> None:
-    corpus = Corpus.from_documents(["Don't! don’t", "aujourd'hui", "L\u2019e\u0301te\u0301"])
-    assert words_of(corpus) == [["don't", "don't"], ["aujourd'hui"], ["l'été"]]
+    texts = ["Don't! don’t", "aujourd'hui o'clock", "L\u2019e\u0301te\u0301"]
+    corpus = Corpus.from_documents(texts)
+    assert words_of(corpus) == [["don't", "don't"], ["aujourd'hui", "o'clock"], ["l'été"]]
+
+
+def test_a_possessive_is_the_word_and_its_s() -> None:
+    texts = ["The king's, the KING’S", "it's a café's", "x'should", "a long-" + "y" * 20 + "'s"]
+    expected = [
+        ["the", "king", "s", "the", "king", "s"],
+        ["it", "s", "a", "café", "s"],
+        ["x'should"],
+        ["a", "long", "y" * 20, "s"],
+    ]
+    assert words_of(Corpus.from_documents(texts, min_count=1)) == expected
 
 
 def test_spellings_that_are_equal_are_one_word_in_all_threads() -> None:

@@ -51,7 +51,7 @@ def demo(options: argparse.Namespace) -> None:
 
         qwem demo speeches.txt -o speeches
     """
-    from qwem.evaluation.scores import evaluate_available
+    from qwem.evaluation.scores import evaluate_available, is_english
 
     directory = Path(options.output)
     model_path, report_path = directory / "model", directory / "report.html"
@@ -78,7 +78,7 @@ def demo(options: argparse.Namespace) -> None:
     rows = [
         *((word, " ".join(others)) for word, others in neighbours.items()),
         ("", ""),
-        *_score_rows(evaluation, model_path),
+        *(_score_rows(evaluation, model_path) if is_english(embedding) else ()),
         *cost_rows(report),
         ("model", f"{model_path}{'  (made before, from the same text)' * reused}"),
         ("report", f"{report_path}  (open it in a browser)"),

@@ -36,6 +36,7 @@ IGNORABLE = 1 << 22
 INNER = 1 << 23
 JOINING = 1 << 24
 
+APOSTROPHE, _S = ord("'"), ord("s")
 _CAPITAL_SIGMA = 0x3A3
 DOTTED_CAPITAL_I = 0x130  # the only letter whose lower case is two code points: i, dot above
 _DOT_ABOVE = 0x307
@@ -157,13 +158,31 @@ def _letter_follows(text, position, end, letters):
 
 
 @njit(nogil=True, cache=True)
+def _final_s_follows(text, position, end, letters):
+    """Return whether s is all that is left of the word, skipping characters that are left out."""
+    found = False
+    while position < end:
+        letter, _, size = _letter_at(text, position, letters)
+        position += size
+        if letter and not letter & CODE_POINT:
+            continue
+        if found:
+            joins = letter & JOINING and _letter_follows(text, position, end, letters)
+            return not joins and (letter == 0 or letter & JOINING != 0)
+        if letter & CODE_POINT != _S:
+            return False
+        found = True
+    return found
+
+
+@njit(nogil=True, cache=True)
 def fold_word(text, position, end, letters, arena, tail):
     """Write the word at `position` of `text` in lower case to `arena`, from `tail` on.
 
     Returns where it ends in `text` and in `arena`. If there is no letter at `position`, nothing is
-    written and that character is skipped. A capital sigma becomes ς at the end of a word and σ
-    elsewhere, by the rule of `str.lower`: it is final if a cased letter comes before it and none
-    after it, ignoring case-ignorable characters.
+    written and that character is skipped. A word ends before 's. A capital sigma becomes ς at the
+    end of a word and σ elsewhere, by the rule of `str.lower`: it is final if a cased letter comes
+    before it and none after it, ignoring case-ignorable characters.
     """
     at = tail
     sigma = -1  # position of a sigma that is final unless a cased letter follows
@@ -174,6 +193,10 @@ def fold_word(text, position, end, letters, arena, tail):
             letter == 0
             or (letter & INNER and at == tail)
             or (letter & JOINING and not _letter_follows(text, position + size, end, letters))
+            or (
+                letter & CODE_POINT == APOSTROPHE
+                and _final_s_follows(text, position + size, end, letters)
+            )
         ):
             if at == tail:
                 position += size

@@ -14,6 +14,7 @@ import numpy as np
 
 from qwem._internal.kernels import lower_bound, njit
 from qwem.corpus._word_table import (
+    APOSTROPHE,
     CASE_BITS,
     END,
     HIGH_BITS,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 DROPPED = 0xFFFFFFFF  # the new number of a word that is left out
-APOSTROPHE = ord("'")
 BLOCK = 256  # words that are found before they are looked up
 
 
@@ -104,11 +104,10 @@ def tokenize(
                     folding = after + 1 < end and (more > 0 or text[after + 1] >= 0x80)
                     joined = length + 1 + more
                     last = position + joined
-                    if (
-                        0 < more < 8
-                        and joined <= SHORT
-                        and (last >= end or (text[last] < 0x80 and text[last] != APOSTROPHE))
-                    ):  # all of it is short and ASCII
+                    ascii_end = last >= end or (text[last] < 0x80 and text[last] != APOSTROPHE)
+                    if ascii_end and more == 1 and text[after + 1] | 0x20 == ord("s"):
+                        folding = False  # the word ends before 's
+                    elif ascii_end and 0 < more < 8 and joined <= SHORT:  # all of it is short
                         folding, length = False, joined
                         key = head(load8_within(text, position) | CASE_BITS, length)
                         rest = load8_within(text, position + 8) | CASE_BITS

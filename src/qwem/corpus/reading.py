@@ -74,12 +74,13 @@ class Reading(BaseSettings):
     )  # fmt: skip
     tokenizer: TokenizerLike = setting(
         "words",
-        "what a word is: words (letters, lower-cased, with apostrophes between them, as in don't), "
-        "letters (every run of letters), ascii (every run of a–z), icu or jieba (for text without "
-        "spaces, with PyICU or jieba installed), or regex:PATTERN (every match, not lower-cased; "
-        "one that can match in many ways, such as (a+)+b, may never end). In Python: also a "
-        "compiled pattern, a function from a text to its words, or a tokenizer of spaCy or Hugging "
-        "Face; it is called for one document at a time, never in two threads at once.",
+        "what a word is: words (letters, lower-cased, with apostrophes between them, as in don't, "
+        "except 's, which is a word s), letters (every run of letters), ascii (every run of a–z), "
+        "icu or jieba (for text without spaces, with PyICU or jieba installed), or regex:PATTERN "
+        "(every match, not lower-cased; one that can match in many ways, such as (a+)+b, may never "
+        "end). In Python: also a compiled pattern, a function from a text to its words, or a "
+        "tokenizer of spaCy or Hugging Face; it is called for one document at a time, never in two "
+        "threads at once.",
         Text(_tokenizer), stage="read", metavar="NAME",
     )  # fmt: skip
     documents: Documents = setting(

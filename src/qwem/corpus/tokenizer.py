@@ -50,8 +50,8 @@ def resolve(tokenizer: TokenizerLike) -> Tokenizer:
     """Return the tokenizer given by name, by regular expression or as a function.
 
     "words" are letters and the combining marks on them, lower-cased and in Unicode's normal form C;
-    an apostrophe, a middle dot or a zero-width joiner between letters belongs to the word, and soft
-    hyphens are left out. "letters" equals, for every text,
+    an apostrophe, a middle dot or a zero-width joiner between letters belongs to the word, except
+    that 's at its end is the word s; soft hyphens are left out. "letters" equals, for every text,
     ``"".join(c if c.isalpha() else " " for c in text).lower().split()``; "ascii" does the same with
     a–z and A–Z as the only letters, byte by byte, so that "café" is the word "caf". The words of a
     regular expression are its whole matches, even if it has groups, and are not lower-cased.

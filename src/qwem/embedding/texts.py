@@ -289,10 +289,11 @@ def _normalizers(tokenizer: str) -> list[dict[str, Any]]:
         letters, final_sigma = _patterns(marks + joiners)
         mark, joiner = _ranges(marks), _ranges(sorted(joiners))
         no_letter = f"(?<![{letters}{mark}])"
+        final_s = f"['’](?=[sS](?![{letters}{mark}]|[{joiner}][{letters}]))"
         return [
             _replace(rf"\x{{{SOFT_HYPHEN:x}}}", ""),
             _replace(f"{no_letter}[{mark}]+", " "),
-            _replace(f"{no_letter}[{joiner}]|[{joiner}](?![{letters}])", " "),
+            _replace(f"{no_letter}[{joiner}]|[{joiner}](?![{letters}])|{final_s}", " "),
             _replace(f"[^{letters}{mark}{joiner}]+", " "),
             _replace(final_sigma, "ς"),
             _replace("’", "'"),

@@ -348,7 +348,7 @@ _FOREIGN = frozenset(
 )  # fmt: skip
 
 
-def _is_english(embedding: Embedding) -> bool:
+def is_english(embedding: Embedding) -> bool:
     """Return whether frequent words include at least as many English as foreign function words.
 
     So text without stop words counts as English.
@@ -372,7 +372,7 @@ def evaluate_available(
     >>> evaluate_available(Embedding(["ein", "wort"], [[1.0], [2.0]])).to_dict()
     {'analogies': None, 'similarity': {}}
     """
-    english = _is_english(embedding)
+    english = is_english(embedding)
 
     def score(benchmark: Benchmark, by: Callable[[Embedding, Path], Score]) -> Score | None:
         by_name = str(benchmark) in BENCHMARKS
