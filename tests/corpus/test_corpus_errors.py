@@ -101,7 +101,7 @@ def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ('{"text": ' + 100_000 * "[", "Line 5 of .*a.jsonl is not valid JSON"),
         ("[1]", "Line 5 of .*a.jsonl is not a JSON object"),
         ('{"body": "a"}', "Line 5 of .*a.jsonl has no column 'text'; it has 'body'"),
-        ('{"text": 3}', "The 'text' in line 5 of .*a.jsonl is an int, not text"),
+        ('{"text": 3}', "Document 2 of .*a.jsonl has an int as its 'text', not text"),
         (r'{"text": "\ud800"}', "Document 2 of .*a.jsonl has half a surrogate pair"),
     ]:
         file.write_text(2 * good + line + "\n")

@@ -9,9 +9,9 @@ import json
 import re
 import sqlite3
 import textwrap
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,17 +35,17 @@ from qwem.corpus._batches import (
 )
 from qwem.corpus._documents import document_columns
 from qwem.corpus._files import are_paths, documents_of, find_files, open_parquet, open_text
+from qwem.corpus.reading import Reading
 from qwem.corpus.tokenizer import resolve
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from qwem.corpus._files import InputFile, PathLike, TextStream
     from qwem.corpus._remote import RemoteFile
-    from qwem.corpus.reading import Reading
 
 _COPIES = 6  # copies of a long line in memory, from its bytes to the parsed text
 _BLOCK_BATCHES = 8  # Arrow refuses a row of CSV that is longer than a block
@@ -100,7 +100,7 @@ def _read_files(
     units: set[str] = set()
     for file in files:
         plain = file.format == "text"
-        read = _read_text(file, reading, units) if plain else _READERS[file.format](file, reading)
+        read = _read_text(file, reading, units) if plain else _read_table(file, reading)
         empty = True
         before = 0
         for batch in read:
@@ -148,37 +148,48 @@ def _document_ends(text: NDArray[np.uint8], unit: str) -> NDArray[np.int64]:
     return np.array([gap.end() for gap in _GAP.finditer(text.tobytes())], dtype=np.int64)
 
 
-def _read_json_lines(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
-    path, column, errors = file.path, reading.text, reading.errors
-    line_number = 0
-    documents = 0
-    with open_text(path, reading.encoding, errors) as stream:
+def _read_table(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
+    """Yield the text column of a table."""
+    path, column, errors, first = file.path, reading.text, reading.errors, 0
+
+    def name(index: int) -> str:
+        return f"Document {first + index} of {path}"
+
+    for (texts,), progress in _READERS[file.format](file, [column], reading, required=True):
+        if isinstance(texts, list):
+            for index, text in enumerate(texts):
+                if not isinstance(text, str | None) and without_nan(text) is not None:
+                    kind = kind_of_value(text)
+                    raise CorpusError(f"{name(index)} has {kind} as its {column!r}, not text.")
+            plain = [text if isinstance(text, str) else None for text in texts]
+            yield replace(from_texts(plain, errors, name), progress=progress)
+        else:
+            array = valid_array(texts, errors, f"{column!r} of {path}", first)
+            rows = max(1, len(array) * _batches.BATCH_BYTES // max(1, array.nbytes))
+            for start in range(0, len(array), rows):
+                yield from_arrow(array.slice(start, rows), progress)
+        first += len(texts)
+
+
+Columns = Iterator[tuple[list[Any], int]]
+"""Some rows of columns, as lists or Arrow arrays, and how many bytes were read so far."""
+
+
+def _json_columns(
+    file: InputFile, names: list[str], reading: Reading, *, required: bool
+) -> Columns:
+    path, number = file.path, 0
+    with open_text(path, reading.encoding, reading.errors) as stream:
         for position, data in _byte_batches(path, stream, "line", spaces=False):
-            texts: list[str | None] = []
-            for line in valid_bytes(data, errors, path, position).split(b"\n"):
-                line_number += 1
+            rows = []
+            for line in valid_bytes(data, reading.errors, path, position).split(b"\n"):
+                number += 1
                 if line.strip():
-                    text = _json_text(line, column, path, line_number)
-                    texts.append(text)
-            line_number -= data.endswith(b"\n")
-            batch = from_texts(texts, errors, partial(_document_name, path, documents))
-            documents += len(texts)
-            yield TextBatch(batch.text, batch.ends, stream.bytes_read())
-
-
-def _document_name(path: Path | RemoteFile, first: int, index: int) -> str:
-    return f"Document {first + index} of {path}"
-
-
-def _json_text(line: bytes, column: str, path: Path | RemoteFile, number: int) -> str | None:
-    fields = _json_object(line, path, number)
-    require_columns(f"Line {number} of {path}", list(fields), [column])
-    text = fields[column]
-    if not isinstance(text, str | None) and (text := without_nan(text)) is not None:
-        raise CorpusError(
-            f"The {column!r} in line {number} of {path} is {kind_of_value(text)}, not text."
-        )
-    return text
+                    rows.append(_json_object(line, path, number))
+                    if required:
+                        require_columns(f"Line {number} of {path}", list(rows[-1]), names)
+            number -= data.endswith(b"\n")
+            yield [[row.get(name) for row in rows] for name in names], stream.bytes_read()
 
 
 def _json_object(line: bytes, path: Path | RemoteFile, number: int) -> dict[str, Any]:
@@ -194,76 +205,54 @@ def _json_object(line: bytes, path: Path | RemoteFile, number: int) -> dict[str,
     return fields
 
 
-def _read_parquet(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
-    path, column = file.path, reading.text
-    with open_parquet(path) as table:
-        require_columns(str(path), table.schema_arrow.names, [column])
+def _parquet_columns(
+    file: InputFile, names: list[str], reading: Reading, *, required: bool
+) -> Columns:
+    with open_parquet(file.path) as table:
+        require_columns(str(file.path), table.schema_arrow.names, names)
         groups = range(*(file.part or (0, table.num_row_groups)))
         rows = sum(table.metadata.row_group(group).num_rows for group in groups)
-        bytes_per_row = file.size / max(rows, 1)
         row = 0
         for records in table.iter_batches(
-            _batch_rows(table, column), row_groups=list(groups), columns=[column]
+            _batch_rows(table, names[0]), row_groups=list(groups), columns=names
         ):
-            array = valid_array(records.column(0), reading.errors, f"{column!r} of {path}", row)
-            row += len(array)
-            yield from_arrow(array, int(row * bytes_per_row))
+            row += len(records)
+            yield [records.column(name) for name in names], file.size * row // max(rows, 1)
 
 
-def _read_csv(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
-    column, path = reading.text, file.path
-    row = 0
-    with open_text(path, reading.encoding, reading.errors) as stream:
-        for records in _csv_records(file, stream, [column]):
-            texts = valid_array(records.column(0), reading.errors, f"{column!r} of {path}", row)
-            row += len(texts)
-            rows = max(1, len(texts) * _batches.BATCH_BYTES // max(1, texts.nbytes))
-            for first in range(0, len(texts), rows):
-                yield from_arrow(texts.slice(first, rows), stream.bytes_read())
+def _csv_columns(file: InputFile, names: list[str], reading: Reading, *, required: bool) -> Columns:
+    with open_text(file.path, reading.encoding, reading.errors) as stream:
+        for records in _csv_records(file, stream, names):
+            yield records.columns, stream.bytes_read()
 
 
-def _read_sqlite(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
-    path, column, done = file.path, reading.text, 0
-    for rows in _sqlite_rows(file, [column], reading.query):
-        texts = [row[0] for row in rows]
-        bad = next((i for i, text in enumerate(texts) if not isinstance(text, str | None)), None)
-        if bad is not None:
-            raise CorpusError(
-                f"The {column!r} in row {done + bad} of the query of {path} is "
-                f"{kind_of_value(texts[bad])}, not text."
-            )
-        yield from_texts(texts, reading.errors, partial(_document_name, path, done))
-        done += len(rows)
-
-
-_READERS = {
-    "json": _read_json_lines,
-    "csv": _read_csv,
-    "tsv": _read_csv,
-    "parquet": _read_parquet,
-    "sqlite": _read_sqlite,
-}
-
-
-def _sqlite_rows(
-    file: InputFile, names: list[str], query: str | None
-) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the named columns of a query's result, some rows at a time."""
+def _sqlite_columns(
+    file: InputFile, names: list[str], reading: Reading, *, required: bool
+) -> Columns:
     if not isinstance(file.path, Path):
         raise CorpusError(f"{file.path} is a remote SQLite database; download it first.")
     try:
         with closing(sqlite3.connect(f"{file.path.absolute().as_uri()}?mode=ro", uri=True)) as base:
-            if query is None:
+            if reading.query is None:
                 raise CorpusError(_ask_for_query(file.path, base))
-            cursor = base.execute(query)
+            cursor = base.execute(reading.query)
             known = [column[0] for column in cursor.description or ()]
             require_columns(str(file.path), known, names)
             places = [known.index(name) for name in names]
             while rows := cursor.fetchmany(_SQLITE_ROWS):
-                yield [tuple(row[place] for place in places) for row in rows]
+                yield [[row[place] for row in rows] for place in places], 0
     except sqlite3.Error as error:
         reason = one_line(str(error))
         raise CorpusError(f"The query of {file.path} can't be answered: {reason}.") from error
+
+
+_READERS: dict[str, Callable[..., Columns]] = {
+    "json": _json_columns,
+    "csv": _csv_columns,
+    "tsv": _csv_columns,
+    "parquet": _parquet_columns,
+    "sqlite": _sqlite_columns,
+}
 
 
 def _ask_for_query(path: Path, database: sqlite3.Connection) -> str:
@@ -397,7 +386,8 @@ def read_columns(
     if not names:
         raise SettingError("read_columns needs the name of at least one column.")
     if are_paths(source):
-        found = _file_columns(source, names, encoding, query)
+        reading = Reading(encoding=encoding, query=query, errors="replace")
+        found = _file_columns(source, names, reading)
     else:
         found = document_columns(source, names)
     for name, values in found.items():
@@ -407,7 +397,7 @@ def read_columns(
 
 
 def _file_columns(
-    paths: PathLike | Iterable[PathLike], names: list[str], encoding: str, query: str | None
+    paths: PathLike | Iterable[PathLike], names: list[str], reading: Reading
 ) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {name: [] for name in names}
     untyped: list[slice] = []  # values of CSV, which has no types
@@ -416,52 +406,19 @@ def _file_columns(
             raise CorpusError(
                 f"{file.path} is plain text, which has no columns; give Parquet, JSON lines or CSV."
             )
-        before = len(found[names[0]])
-        for row in _rows(file, names, encoding, query):
-            for name, value in zip(names, row, strict=True):
-                found[name].append(value)
-        if file.format in ("csv", "tsv"):
+        of_text, before = file.format in ("csv", "tsv"), len(found[names[0]])
+        for columns, _ in _READERS[file.format](file, names, reading, required=False):
+            for name, values in zip(names, columns, strict=True):
+                if of_text:
+                    values = valid_array(values, "replace", str(file.path), 0)
+                found[name] += values if isinstance(values, list) else values.to_pylist()
+        if of_text:
             untyped.append(slice(before, len(found[names[0]])))
     for values in found.values():
         read = iter(_values_of_csv([value for part in untyped for value in values[part]]))
         for part in untyped:
             values[part] = itertools.islice(read, part.stop - part.start)
     return found
-
-
-def _rows(
-    file: InputFile, names: list[str], encoding: str, query: str | None
-) -> Iterator[tuple[Any, ...]]:
-    if file.format == "sqlite":
-        yield from chain.from_iterable(_sqlite_rows(file, names, query))
-        return
-    if file.format == "parquet":
-        with open_parquet(file.path) as table:
-            require_columns(str(file.path), table.schema_arrow.names, names)
-            for records in table.iter_batches(columns=names):
-                yield from zip(*(records.column(name).to_pylist() for name in names), strict=True)
-        return
-    with open_text(file.path, encoding) as stream:
-        if file.format == "json":
-            yield from _json_rows(file.path, stream, names)
-            return
-        for records in _csv_records(file, stream, names):
-            columns = [
-                valid_array(column, "replace", str(file.path), 0).to_pylist()
-                for column in records.columns
-            ]
-            yield from zip(*columns, strict=True)
-
-
-def _json_rows(
-    path: Path | RemoteFile, stream: TextStream, names: list[str]
-) -> Iterator[tuple[Any, ...]]:
-    batches = _byte_batches(path, stream, "line", spaces=False)
-    lines = (line for _, data in batches for line in data.removesuffix(b"\n").split(b"\n"))
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            fields = _json_object(line, path, number)
-            yield tuple(fields.get(name) for name in names)
 
 
 def _values_of_csv(cells: list[str]) -> list[Any]:
