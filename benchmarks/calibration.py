@@ -5,25 +5,31 @@
 Prints the table of docs/calibration.md: the share of p-values up to 0.05 and 0.001 where there is
 nothing to find. The regression is run on made-up vectors of occurrences whose groups differ in the
 number of clusters, in occurrences per cluster (and so in noise), and in nothing else; their noise
-is normal, heavy-tailed (Student's t with 4 degrees of freedom) or skewed (exponential). Numbers
-vary between clusters, with noise that grows with them or doesn't, or within clusters. Comparisons
-are of made-up documents about a few topics, and of random splits of TEXT if it is given.
+is normal, heavy-tailed (Student's t with 4 degrees of freedom), Laplace's, or skewed (exponential,
+log-normal, or a word that is in one context of ten). Numbers vary between clusters, with noise that
+grows with them or doesn't, or within clusters. Some of these nulls were used to choose the test and
+others were not. Comparisons are of made-up documents about a few topics, and of random splits of
+TEXT if it is given. Occurrences of some words of TEXT, shuffled, have the clusters of real
+documents.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 import qwem
 from qwem.comparison import compare_corpora
+from qwem.comparison.contexts import contexts_of
 from qwem.comparison.folds import arrange
 from qwem.comparison.least_squares import fit_clusters
+from qwem.comparison.regression import FEWEST_DEGREES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
 
 LEVELS = (0.05, 0.001)
 DRAWS, DIM = 999, 10
+SPREAD = 1 / np.sqrt(np.arange(1, DIM + 1))
 
 GROUPS = [
     ((50, 5), (50, 5)),
@@ -49,45 +56,124 @@ GROUPS = [
 ]
 """Two groups, each of so many clusters with so many occurrences."""
 
+OTHERS = [
+    (((7, 1), (15, 4)), "normal"),
+    (((6, 2), (40, 2)), "normal"),
+    (((6, 1), (6, 50)), "normal"),
+    (((3, 3), (9, 3)), "normal"),
+    (((3, 1), (30, 10)), "normal"),
+    (((15, 1), (60, 10)), "log-normal"),
+    (((40, 1), (40, 10)), "log-normal"),
+    (((12, 4), (12, 4)), "log-normal"),
+    (((25, 1), (100, 5)), "rare"),
+    (((6, 2), (6, 2), (12, 6)), "normal"),
+    (((6, 6), (12, 2), (5, 1)), "normal"),
+    (((30, 1), (30, 3), (15, 9)), "Laplace"),
+]
+"""Groups that the test was not chosen by; of three, the last is compared with the first."""
+
 SHAPES = {
     "normal": lambda rng, size: rng.normal(size=size),
     "heavy-tailed": lambda rng, size: rng.standard_t(4, size) / np.sqrt(2),
     "skewed": lambda rng, size: rng.exponential(size=size) - 1,
+    "log-normal": lambda rng, size: rng.lognormal(0, 0.8, size) - np.exp(0.32),
+    "rare": lambda rng, size: (rng.random(size) < 0.1) - 0.1,
+    "Laplace": lambda rng, size: rng.laplace(size=size),
 }
 SHAPED = GROUPS[1], GROUPS[3], GROUPS[7]
 CLUSTERS = (10, 20, 40, 100)
 """How many clusters a number varies between, or within."""
 
+NUMBERS = [
+    (12, "years", 0, False, "normal"),
+    (12, "years", 0, True, "normal"),
+    (30, "years", 2, True, "normal"),
+    (15, "log-normal", 2, False, "normal"),
+    (40, "log-normal", 2, True, "normal"),
+    (25, "normal", 1, False, "skewed"),
+    (15, "normal", 1, True, "heavy-tailed"),
+]
+"""Numbers the test was not chosen by: clusters, law, other covariates, growing noise, shape."""
 
-def groups_null(rng: np.random.Generator, groups: tuple[tuple[int, int], ...], shape: str) -> float:
-    """Return the p-value of a difference between two groups that differ in noise alone."""
+WORDS = ("church", "game", "power", "village")
+"""Words whose occurrences in real documents are shuffled."""
+
+Sample: TypeAlias = "tuple[Array, Array, NDArray[np.int64]]"
+"""Covariates, of which the last is tested, vectors and clusters."""
+
+
+def groups_null(
+    rng: np.random.Generator, groups: tuple[tuple[int, int], ...], shape: str
+) -> Sample:
+    """Return groups that differ in noise alone."""
     sizes = np.repeat([size for _, size in groups], [count for count, _ in groups])
     labels = np.repeat(np.arange(len(sizes)), sizes)
-    group = np.repeat([0.0, 1.0], [count for count, _ in groups])[labels]
-    spread = 1 / np.sqrt(np.arange(1, DIM + 1))
-    vectors = SHAPES[shape](rng, (len(labels), DIM)) * spread
-    covariates = np.column_stack([np.ones(len(labels)), group - group.mean()])
-    return fit_clusters(covariates, vectors, labels).p_value(1, DRAWS, int(rng.integers(1 << 31)))
+    group = np.repeat(np.arange(len(groups)), [count for count, _ in groups])[labels]
+    vectors = SHAPES[shape](rng, (len(labels), DIM)) * SPREAD
+    columns = (group[:, None] == np.arange(1, len(groups))).astype(np.float64)
+    return np.column_stack([np.ones(len(labels)), columns - columns.mean(axis=0)]), vectors, labels
 
 
-def between_null(rng: np.random.Generator, clusters: int, growing: bool) -> float:
-    """Return the p-value of a number that varies between clusters, given another covariate."""
-    number, other = rng.normal(size=(2, clusters))
-    vectors = rng.normal(size=(clusters, DIM)) / np.sqrt(np.arange(1, DIM + 1))
+def between_null(
+    rng: np.random.Generator,
+    clusters: int,
+    law: str = "normal",
+    others: int = 1,
+    growing: bool = False,
+    shape: str = "normal",
+) -> Sample:
+    """Return a number that varies between clusters, given other covariates."""
+    number, *other = rng.normal(size=(1 + others, clusters))
+    if law == "years":
+        number = np.linspace(-1.7, 1.7, clusters)
+    elif law == "log-normal":
+        number = np.exp(0.7 * number) - 1.3
+    vectors = SHAPES[shape](rng, (clusters, DIM)) * SPREAD
     if growing:
         vectors *= 0.2 + np.abs(number[:, None])
-    covariates = np.column_stack([np.ones(clusters), other, number + 0.5 * other])
-    fitted = fit_clusters(covariates, vectors, np.arange(clusters))
-    return fitted.p_value(2, DRAWS, int(rng.integers(1 << 31)))
+    covariates = [np.ones(clusters), *other, number + 0.5 * np.sum(other, axis=0)]
+    return np.column_stack(covariates), vectors, np.arange(clusters)
 
 
-def within_null(rng: np.random.Generator, clusters: int) -> float:
-    """Return the p-value of a number that varies within clusters."""
+def within_null(rng: np.random.Generator, clusters: int) -> Sample:
+    """Return a number that varies within clusters."""
     labels = np.repeat(np.arange(clusters), rng.integers(2, 9, clusters))
     number = rng.normal(size=len(labels)) + rng.normal(size=clusters)[labels]
     vectors = rng.normal(size=(len(labels), DIM)) + rng.normal(size=(clusters, DIM))[labels]
-    covariates = np.column_stack([np.ones(len(labels)), number])
-    return fit_clusters(covariates, vectors, labels).p_value(1, DRAWS, int(rng.integers(1 << 31)))
+    return np.column_stack([np.ones(len(labels)), number]), vectors, labels
+
+
+def shuffled(
+    corpus: qwem.Corpus, embedding: qwem.Embedding, word: str, by: str
+) -> Callable[[np.random.Generator], Sample]:
+    """Return the design of a word in real documents, whose occurrences are shuffled in each run.
+
+    The covariate is the logarithm of a document's length, which goes with the number of occurrences
+    in it, or whether a document is among the shortest quarter.
+    """
+    contexts = contexts_of(corpus, [[word]], embedding, weights=(5, 4, 3, 2, 1))
+    length = np.log(np.diff(corpus.offsets))[contexts.documents]
+    if by == "short":
+        length = (length <= np.quantile(length, 0.25)).astype(np.float64)
+    covariates = np.column_stack([np.ones(len(length)), (length - length.mean()) / length.std()])
+    labels = np.unique(contexts.documents, return_inverse=True)[1]
+    return lambda rng: (covariates, rng.permutation(contexts.vectors), labels)
+
+
+def regress(name: str, runs: int, sample: Callable[[np.random.Generator], Sample]) -> None:
+    """Print a row for p-values of a regression, and how many are said to be rough."""
+    rng = np.random.default_rng(1)
+    p_values, rough = [], 0
+    for _ in range(runs):
+        covariates, vectors, labels = sample(rng)
+        fitted, last = fit_clusters(covariates, vectors, labels), covariates.shape[1] - 1
+        p_values.append(fitted.p_value(last, DRAWS, int(rng.integers(1 << 31))))
+        rough += fitted.degrees_of_freedom(last) < FEWEST_DEGREES
+    row(f"regression, {name}", p_values, f"{runs:,}, {100 * rough / runs:.0f} % rough")
+
+
+def groups_name(groups: tuple[tuple[int, int], ...], shape: str) -> str:
+    return " against ".join(f"{count} × {size}" for count, size in groups) + f", {shape}"
 
 
 def documents(rng: np.random.Generator, count: int) -> list[list[str]]:
@@ -124,24 +210,26 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=20)
     options = parser.parse_args()
     print("| null hypothesis | p ≤ 0.05 | p ≤ 0.001 | runs |\n|---|---|---|---|")
-    runs = f"{options.runs:,}"
+    runs = options.runs
     cases = [(groups, "normal") for groups in GROUPS]
     cases += [(groups, shape) for shape in ("heavy-tailed", "skewed") for groups in SHAPED]
-    for groups, shape in cases:
-        rng = np.random.default_rng(1)
-        sides = " against ".join(f"{count} × {size}" for count, size in groups)
-        found = [groups_null(rng, groups, shape) for _ in range(options.runs)]
-        row(f"regression, {sides}, {shape}", found, runs)
-    for clusters in CLUSTERS:
-        for growing in (False, True):
-            rng = np.random.default_rng(1)
-            found = [between_null(rng, clusters, growing) for _ in range(options.runs)]
-            noise = ", noise growing with it" if growing else ""
-            row(f"regression, number between {clusters} clusters{noise}", found, runs)
-    for clusters in CLUSTERS:
-        rng = np.random.default_rng(1)
-        found = [within_null(rng, clusters) for _ in range(options.runs)]
-        row(f"regression, number within {clusters} clusters", found, runs)
+    for groups, shape in [*cases, *OTHERS]:
+        regress(groups_name(groups, shape), runs, partial(groups_null, groups=groups, shape=shape))
+    numbers = [
+        (count, "normal", 1, grows, "normal") for count in CLUSTERS for grows in (False, True)
+    ]
+    for count, law, others, grows, shape in [*numbers, *NUMBERS]:
+        noise = ", noise growing with it" if grows else ""
+        kind = {"normal": "number", "years": "years", "log-normal": "skewed number"}[law]
+        regress(
+            f"{kind} between {count} clusters given {others} others, {shape}{noise}",
+            runs,
+            partial(
+                between_null, clusters=count, law=law, others=others, growing=grows, shape=shape
+            ),
+        )
+    for count in CLUSTERS:
+        regress(f"number within {count} clusters", runs, partial(within_null, clusters=count))
     for sizes in ((165, 165), (110, 220), (60, 240), (30, 300)):
         rng = np.random.default_rng(1)
         made = (
@@ -151,6 +239,14 @@ def main() -> None:
         compare(f"made-up documents, {sizes[0]} and {sizes[1]}", made, dim=5, min_count=1)
     if options.text:
         corpus = qwem.Corpus.from_files(options.text, vocab_size=2000)
+        embedding = qwem.fit(corpus, dim=50, polish=False).embedding()
+        for word in WORDS:
+            for by, name in (("length", "length of documents"), ("short", "short documents")):
+                regress(
+                    f"{name} with *{word}*, occurrences shuffled",
+                    max(1, runs // 4),
+                    shuffled(corpus, embedding, word, by),
+                )
         for share in (2, 5, 11):
             rng = np.random.default_rng(1)
             halves = (

@@ -146,7 +146,9 @@ def test_leaving_out_a_cluster_is_as_exact_as_fitting_without_it(inside: bool) -
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_p_values_are_those_of_a_wild_cluster_bootstrap(inside: bool) -> None:
+def test_p_values_are_those_of_a_wild_cluster_bootstrap_corrected_for_skewness(
+    inside: bool,
+) -> None:
     """Against refitting the vectors of every pattern of signs, one by one."""
     x, y, labels = data(np.random.default_rng(3), 6, inside=inside, effect=0.5)
     fitted = fit_clusters(x, y, labels)
@@ -159,22 +161,75 @@ def test_p_values_are_those_of_a_wild_cluster_bootstrap(inside: bool) -> None:
         ]
         return own, np.array(others) - own
 
-    def ratio(vectors: Any) -> float:
-        own, steps = left_out(vectors)
-        return float((own[2] ** 2).sum() / (steps[:, 2] ** 2).sum())
-
     own, steps = left_out(y)
     covariance = sum(step @ step.T for step in steps)
     null = x @ (own - np.outer(covariance[:, 2] / covariance[2, 2], own[2]))
+
+    def statistic(vectors: Any) -> float:
+        beta, changes = (each[..., 2, :] for each in left_out(null + vectors))
+        # Without a fit, so that coefficients under the null hypothesis stay as they are.
+        gram = x.T @ (x / np.bincount(labels)[labels][:, None])
+        plain = []
+        for g in range(6):
+            mine = labels == g
+            without = np.linalg.inv(gram - x[mine].T @ x[mine] / mine.sum())
+            plain.append((without @ (x[mine].T @ vectors[mine] / mine.sum()))[2])
+        noise, squared = (changes**2).sum(), beta @ beta
+        third = ((changes**2).sum(axis=1) * (-changes @ beta)).sum()
+        spread = (np.array(plain) ** 2).sum() * ((np.array(plain) @ beta) ** 2).sum()
+        skewness = squared * third / spread
+        return float(squared / noise * (1 + skewness / 2 + skewness**2 / 12) ** 2)
+
     expected = []
     for pattern in range(32):
         signs = np.array([1 - 2 * (pattern >> g & 1) for g in range(6)])
-        expected.append(ratio(null + signs[labels][:, None] * (y - null)))
-    found = np.concatenate(list(fitted._ratios(2, 99, 0)))
+        expected.append(statistic(signs[labels][:, None] * (y - null)))
+    found = np.concatenate(list(fitted._statistics(2, 99, 0)))
     assert np.allclose(found, expected)
     assert fitted.p_value(2, 99, 0) == np.mean(np.array(expected) >= expected[0] * (1 - 1e-9))
-    parts = (steps[:, 2] ** 2).sum(axis=1)
-    assert np.isclose(fitted.effective_clusters(2), parts.sum() ** 2 / (parts**2).sum())
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_degrees_of_freedom_are_those_of_the_covariance_of_all_clusters(inside: bool) -> None:
+    """Against the covariance of what each cluster does to each, with its own noise subtracted."""
+    x, y, labels = data(np.random.default_rng(3), 9, inside=inside)
+    fitted = fit_clusters(x, y, labels)
+    total = fitted.grams.sum(axis=0)
+    effects = np.zeros((9, 9, 3))
+    for g in range(9):
+        row = np.linalg.inv(total - fitted.grams[g])[2]
+        for k in range(9):
+            score = fitted.moments[k] - fitted.grams[k] @ fitted.coefficients
+            effects[g, k] = (g == k) * row @ score
+            effects[g, k] -= row @ fitted.grams[g] @ np.linalg.inv(total) @ score
+    covariance = np.einsum("gkc,hkc->gh", effects, effects)
+    own = (effects**2).sum(axis=(0, 2))
+    plain = np.trace(covariance) ** 2 / (covariance**2).sum()
+    excess = 2 / 3 * (own**2).sum()
+    least = (np.trace(covariance) ** 2 - excess) / ((covariance**2).sum() - excess)
+    assert min(plain, least) <= fitted.degrees_of_freedom(2) <= max(plain, least)
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"), [([(10, 3), (10, 3)], 18), ([(5, 1), (40, 50)], 4)]
+)
+def test_degrees_of_freedom_are_those_of_the_groups_that_noise_comes_from(
+    groups: list[tuple[int, int]], expected: float
+) -> None:
+    rng = np.random.default_rng(4)
+    found = [fit_clusters(*nothing(rng, groups)).degrees_of_freedom(1) for _ in range(100)]
+    assert abs(np.median(found) - expected) < 0.1 * expected
+
+
+def test_skewed_noise_is_not_taken_for_an_effect() -> None:
+    rng = np.random.default_rng(5)
+    covariates = np.column_stack([np.ones(65), np.arange(65) < 15])
+    found = []
+    for seed in range(400):
+        vectors = rng.lognormal(0, 0.8, (65, 6)) - np.exp(0.32)
+        vectors[15:] /= 4
+        found.append(fit_clusters(covariates, vectors, np.arange(65)).p_value(1, 99, seed))
+    assert np.mean(np.array(found) <= 0.05) < 0.065
 
 
 def nothing(
@@ -353,8 +408,8 @@ def test_a_p_value_that_rests_on_few_clusters_is_said_to_be_rough(regression: An
     texts, _ = planted()
     few = {"place": ["town"] * 3 + ["country"] * 77}
     found = context_regression(texts, "bank", few, dim=4, polish=False, permutations=99)
-    assert found["place=town"].effective_clusters < 8
-    assert "The p-value of place=town is rough: its noise comes from about" in found.heading()
+    assert found["place=town"].degrees_of_freedom < 4
+    assert "The p-value of place=town is rough: its noise has 2.4 degrees of" in found.heading()
 
 
 def test_a_line_break_in_a_category_breaks_no_line() -> None:

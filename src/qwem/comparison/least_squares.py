@@ -128,10 +128,10 @@ class ClusteredFit:
         """Return the p-value of a coefficient, from random signs of the clusters.
 
         This is the wild cluster bootstrap with the null hypothesis imposed (Cameron, Gelbach and
-        Miller 2008). The statistic is ‖β‖² divided by the jackknife's estimate of its noise. The
-        noise is estimated anew for each draw, because clusters can differ in noise, for instance if
-        some have few observations. If there are at most `draws` + 1 patterns of signs, all are
-        tried.
+        Miller 2008). The statistic is ‖β‖² divided by the jackknife's estimate of its noise, and
+        corrected for skewness; see `_statistics`. It is computed anew for each draw, because
+        clusters can differ in noise, for instance if some have few observations. If there are at
+        most `draws` + 1 patterns of signs, all are tried.
 
         The null hypothesis is imposed by the coefficients B − v βᵀ, where v is the covariate's
         column of the jackknife's covariance, divided so that the covariate's own entry is 1. These
@@ -139,27 +139,23 @@ class ClusteredFit:
         (minimum distance; Newey and McFadden 1994). Least squares would spread the noise of some
         clusters over the residuals of others.
         """
-        ratios = np.concatenate(list(self._ratios(covariate, draws, seed)))
+        statistics = np.concatenate(list(self._statistics(covariate, draws, seed)))
         # The first is the observed one.
-        return float(np.mean(ratios >= ratios[0] * (1 - 1e-9)))
+        return float(np.mean(statistics >= statistics[0] * (1 - 1e-9)))
 
-    def effective_clusters(self, covariate: int) -> float:
-        """Return the effective number of clusters, (Σ n_g)² / Σ n_g², of a coefficient.
-
-        Here n_g is the part of its noise that comes from cluster g. If the number is small, only a
-        few patterns of signs matter.
-        """
-        own = (self._steps[:, covariate] ** 2).sum(axis=1)
-        total = float((own**2).sum())
-        return float(own.sum() ** 2 / total) if total > 0 else float(self.clusters)
-
-    def _ratios(self, covariate: int, draws: int, seed: int) -> Iterator[Array]:
-        """Yield ‖β‖² / noise of a coefficient as observed, then for each draw, in blocks.
+    def _statistics(self, covariate: int, draws: int, seed: int) -> Iterator[Array]:
+        """Yield the statistic of a coefficient as observed, then for each draw, in blocks.
 
         A draw gives signs to the scores U_g = S_g − Q_g B₀ under the null hypothesis. The
-        coefficients then change by Δ = Q⁻¹ Σ_g ±U_g, and the jackknife's noise is Σ_g ‖w_gᵀ(±U_g −
-        Q_g Δ)‖², where w_g is the covariate's row of (Q − Q_g)⁻¹. Multiplied out, both need only
-        sums of cluster rows, weighted by the signs: products of matrices.
+        coefficients then change by Δ = Q⁻¹ Σ_g ±U_g, and the jackknife's noise is N = Σ_g ‖o_g‖²
+        with o_g = w_gᵀ(±U_g − Q_g Δ), where w_g is the covariate's row of (Q − Q_g)⁻¹.
+
+        If noise is skewed, N is correlated with β: it is expected to be larger by the share A =
+        ‖β‖² Σ_g ‖o_g‖² o_g·β / (Σ_g ‖u_g‖² Σ_g (u_g·β)²) with u_g = ±w_gᵀU_g, which has the sign of
+        the skewness along β. Signs make noise symmetric, so their draws don't show this. The
+        statistic is therefore ‖β‖² / N · (1 + A/2 + A²/12)², the transformation of Hall (1992).
+        Under the null hypothesis u_g has the same noise as o_g; where there is an effect it is
+        larger, so that a strong effect needs no correction.
         """
         covariance = np.einsum("gic,gjc->ij", self._steps, self._steps)
         if covariance[covariate, covariate] <= 1e-12 * self.squares[covariate]:
@@ -168,25 +164,67 @@ class ClusteredFit:
         null = self.coefficients - np.outer(shift, self.coefficients[covariate])
         weights = self._inverses_without[:, covariate]
         turned = np.einsum("gij,gj->gi", self.grams, weights)
-        spread = turned.T @ turned
-        count, size, dim = self.moments.shape
         scores = self.moments - self.grams @ null
         own = np.einsum("gi,gic->gc", weights, scores)
-        crossed = turned[:, :, None] * own[:, None, :]
-        flat = np.concatenate([scores, crossed], axis=1).reshape(count, -1)
-        total = float((own**2).sum())
-        for signs in _signs(count, draws, np.random.default_rng([seed, covariate])):
-            sums = (signs @ flat).reshape(-1, 2 * size, dim)
-            change = self.inverse @ sums[:, :size]
-            noise = (
-                total
-                - 2 * (change * sums[:, size:]).sum(axis=(1, 2))
-                + np.einsum("bic,bjc,ij->b", change, change, spread, optimize=True)
-            )
+        lengths = (own**2).sum(axis=1)
+        count, size, dim = scores.shape
+        rounding = 64 * np.finfo(np.float64).eps
+        rng = np.random.default_rng([seed, covariate])
+        for signs in _signs(count, draws, rng, most=(1 << 22) // size):
+            change = self.inverse @ (signs @ scores.reshape(count, -1)).reshape(-1, size, dim)
+            back = change.transpose(0, 2, 1)
+            fitted, crossed = turned @ (change @ back), signs[:, :, None] * (own @ back)
+            along = crossed[:, :, covariate] - fitted[:, :, covariate]
+            squares = lengths + ((fitted - 2 * crossed) * turned).sum(axis=2)
             squared = (change[:, covariate] ** 2).sum(axis=1)
             # Clusters that agree exactly leave nothing but the rounding of this difference.
-            noise = np.maximum(noise, 64 * np.finfo(np.float64).eps * (total + squared))
-            yield np.divide(squared, noise, out=np.zeros_like(squared), where=noise > 0)
+            noise = np.maximum(squares.sum(axis=1), rounding * (lengths.sum() + squared))
+            spread = lengths.sum() * (crossed[:, :, covariate] ** 2).sum(axis=1)
+            skewness = _quotient(squared * (squares * along).sum(axis=1), spread)
+            yield _quotient(squared, noise) * (1 + skewness / 2 + skewness**2 / 12) ** 2
+
+    def degrees_of_freedom(self, covariate: int) -> float:
+        """Return the degrees of freedom of the noise of a coefficient.
+
+        The jackknife's noise N = Σ_g ‖o_g‖² has the mean tr C and the variance 2 ‖C‖² / D over
+        normal samples, where C is the covariance of the o_g, and D the effective number of
+        dimensions. The degrees of freedom (tr C)² / ‖C‖² are Satterthwaite's (Bell and McCaffrey
+        2002), one less than the number of clusters for a mean of clusters that are equally noisy.
+        Squared residuals stand for the noise of each cluster. Their own noise, a share 2/D of
+        their squares, is subtracted; D follows from how much the o_g differ in direction.
+        """
+        weights = self._inverses_without[:, covariate]
+        turned = np.einsum("gij,gj->gi", self.grams, weights)
+        own = np.einsum("gi,gic->gc", weights, self._scores)
+        directions = own.T @ own
+        total = np.trace(directions)
+        if total <= 0:
+            return float(self.clusters)
+        # C = diag(‖o_g‖²) + W M Wᵀ, with the effect that each cluster has on the others by Q⁻¹.
+        moved = self.inverse @ self._scores
+        crossed = np.einsum("gic,gc->gi", moved, own)
+        wide, eye = np.hstack([turned, crossed]), np.eye(turned.shape[1])
+        middle = np.block([[np.einsum("gic,gjc->ij", moved, moved), -eye], [-eye, 0 * eye]])
+        lengths = (own**2).sum(axis=1)
+        product = middle @ wide.T @ wide
+        norm = (
+            (lengths**2).sum()
+            + 2 * lengths @ np.einsum("gi,ij,gj->g", wide, middle, wide)
+            + np.trace(product @ product)
+        )
+        parts = (
+            lengths
+            - 2 * (turned * crossed).sum(axis=1)
+            + np.einsum("gic,ij,gjc->g", moved, turned.T @ turned, moved, optimize=True)
+        )
+        alike = float((directions**2).sum() / total**2)
+        share, freedom = 0.0, 1.0
+        for _ in range(5):
+            excess = 2 * share / (1 + 2 * share) * (parts**2).sum()
+            freedom = float((parts.sum() ** 2 - excess) / (norm - excess))
+            share = (alike - 1 / freedom) / (1 + (1 - 2 * alike) / freedom)
+            share = float(np.clip(share, 1 / own.shape[1], 1))
+        return freedom
 
     def changed(self, basis: Array) -> ClusteredFit:
         """Return the same regression with the coefficients `basis` @ B, to test sums of them."""
@@ -231,12 +269,17 @@ def fit_clusters(covariates: Array, vectors: Array, clusters: NDArray[np.int64])
     return ClusteredFit(grams, moments, sizes, variance)
 
 
-def _signs(count: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+def _quotient(top: Array, bottom: Array) -> Array:
+    """Return top / bottom, 0 where `bottom` is 0."""
+    return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
+
+
+def _signs(count: int, draws: int, rng: np.random.Generator, most: int) -> Iterator[Array]:
     """Yield signs of clusters, one row per draw, the first all positive; if few, all patterns."""
     if count - 1 <= np.log2(draws + 1):
         patterns = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
         yield np.where(patterns, -1.0, 1.0)
         return
     yield np.ones((1, count))
-    for rows in blocks(draws, count, most=1 << 22):
+    for rows in blocks(draws, count, most=most):
         yield rng.choice([-1.0, 1.0], (rows.stop - rows.start, count))

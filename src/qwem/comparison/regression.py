@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float64]
 
 OCCURRENCES = "occurrences"
-FEW_CLUSTERS = 8
-"""Below this effective number of clusters the result warns that a p-value is rough."""
+FEWEST_DEGREES = 4.0
+"""With fewer degrees of freedom the result warns that a p-value is rough (Tipton 2015)."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class Coefficient:
     variance_share: float
     """The share of the variance of occurrences that goes with the covariate, given the others: an
     effect size without a unit, debiased, so that noise can make it negative."""
-    effective_clusters: float
-    """The number of clusters that most of the noise comes from: small if a few clusters are much
-    noisier than all others. See `ClusteredFit.effective_clusters`."""
+    degrees_of_freedom: float
+    """The degrees of freedom of the noise: small if it comes from few clusters, because few have
+    the covariate or a few are much noisier than others. Below 4 the p-value is rough."""
     p_value: float | None
-    """The share of random signs of clusters whose squared norm, divided by its noise, is at least
-    as large."""
+    """The share of random signs of clusters whose squared norm, divided by its noise and corrected
+    for skewness, is at least as large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,10 +210,10 @@ class ContextRegression(Result):
         if self.base:
             text += f" Compared with {listed(f'{k}={as_cell(v)}' for k, v in self.base.items())}."
         return f"{text}\n" + "".join(
-            f"The p-value of {each.name} is rough: its noise comes from about "
-            f"{each.effective_clusters:.0f} clusters.\n"
+            f"The p-value of {each.name} is rough: its noise has {each.degrees_of_freedom:.1f} "
+            "degrees of freedom, because it comes from few clusters.\n"
             for each in self.coefficients
-            if self.permutations and each.effective_clusters < FEW_CLUSTERS
+            if self.permutations and each.degrees_of_freedom < FEWEST_DEGREES
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -251,9 +251,10 @@ class ContextRegression(Result):
             sentences.append(
                 f"p-values are from a wild cluster bootstrap of {self.permutations:,} random signs "
                 "with the null hypothesis imposed (Cameron, Gelbach and Miller 2008), of the "
-                "squared norm divided by its jackknife variance."
+                "squared norm divided by its jackknife variance, with the correction for skewness "
+                "of Hall (1992)."
             )
-            cited.append("Cameron et al. 2008")
+            cited += ["Cameron et al. 2008", "Hall 1992"]
         return paragraph([each for each in sentences if each], cited, self.provenance)
 
 
@@ -446,7 +447,7 @@ def _coefficients(
                     low=float(low[number]),
                     high=float(high[number]),
                     variance_share=float(fitted.explained[place]),
-                    effective_clusters=fitted.effective_clusters(place),
+                    degrees_of_freedom=fitted.degrees_of_freedom(place),
                     p_value=fitted.p_value(place, permutations, seed) if permutations else None,
                 )
             )

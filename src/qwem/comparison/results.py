@@ -193,6 +193,8 @@ REFERENCES = {
     "embeddings quantify 100 years of gender and ethnic stereotypes. PNAS 115, E3635-E3644.",
     "Green et al. 2025": "Green et al. (2025). Measuring distances in high dimensional spaces. "
     "Political Analysis 33.",
+    "Hall 1992": "Hall, P. (1992). On the removal of skewness by transformation. Journal of the "
+    "Royal Statistical Society B 54, 221-228.",
     "Hamilton et al. 2016": "Hamilton, W. L., Leskovec, J. and Jurafsky, D. (2016). Diachronic "
     "word embeddings reveal statistical laws of semantic change. ACL, 1489-1501.",
     "Khodak et al. 2018": "Khodak, M. et al. (2018). A la carte embedding: cheap but effective "
