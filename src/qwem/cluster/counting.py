@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,14 +66,6 @@ TASK_TOKENS = 1 << 28
 """The most tokens that are counted in one task, unless a single shard has more."""
 
 _ADDED = ("text_bytes", "documents_read", "documents_kept", "words_read", "words_counted")
-
-
-class Counted(NamedTuple):
-    """The counts of a text, and its corpus."""
-
-    saved: Sequence[SavedRows]
-    corpus: Corpus
-    """The words of the text, its phrases, and how it was read. Its tokens stay in the shards."""
 
 
 def count_files(
@@ -158,8 +150,8 @@ def count_text(
     directory: str | os.PathLike[str],
     settings: Settings,
     shard_bytes: int,
-) -> Counted:
-    """Count text files, and return the counts with their corpus; see `count_files`."""
+) -> tuple[list[SavedRows], Corpus]:
+    """Count text files, and return the counts and the corpus without its tokens."""
     reading = Reading.of(**settings.reading)
     place = Path(directory).absolute()
     require_shared(client, place)
@@ -195,7 +187,7 @@ def count_text(
         key = key_of([shard.name for shard in group], chosen.name, *how)
         tasks.append((group, chosen, *how, place / f"counts-{key}"))
     counted = make_all(client, _count, tasks, "counting")
-    return Counted(_summed(client, counted, corpus.vocabulary, resolved.window, place), corpus)
+    return _summed(client, counted, corpus.vocabulary, resolved.window, place), corpus
 
 
 def _summed(

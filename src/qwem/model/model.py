@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Phrases, Vocabulary
-    from qwem.embedding.embedding import Neighbours, StoredType
+    from qwem.embedding.embedding import Neighbours
     from qwem.model.new_words import Counts, NewVectors, NewWord
     from qwem.model.settings import ResolvedSettings
     from qwem.model.updating import UpdateState
@@ -271,10 +271,8 @@ class Model:
         >>> model.embed_texts(["the queen", "a dog", "Cats?"]).shape
         (3, 2)
         """
-        from qwem.corpus.tokenizer import tokenizer_from_name
-
         if tokenizer is None:
-            tokenizer = tokenizer_from_name(self.settings.get("tokenizer"))
+            tokenizer = self._tokenizer
         return self.wv.embed_texts(
             texts, tokenizer=tokenizer, phrases=self.phrases or False, smoothing=smoothing
         )
@@ -389,14 +387,19 @@ class Model:
         }
         return update(self, more, remove, self._reading(**{**own, **reading}))
 
-    def _reading(self, **changes: Any) -> Settings:
-        """Return settings that read new text like the model's own, but keep every word."""
+    @property
+    def _tokenizer(self) -> Any:
+        """What a word was in the text of the model."""
         from qwem.corpus.tokenizer import tokenizer_from_name
 
+        return tokenizer_from_name(self.settings.get("tokenizer"))
+
+    def _reading(self, **changes: Any) -> Settings:
+        """Return settings that read new text like the model's own, but keep every word."""
         Reading.check_names(changes)
         changes = {name: value for name, value in changes.items() if value is not None}
         if "tokenizer" not in changes:
-            changes["tokenizer"] = tokenizer_from_name(self.settings.get("tokenizer"))
+            changes["tokenizer"] = self._tokenizer
         documents = self.settings.get("documents", "auto")
         return Settings(**{"documents": documents, "min_count": 1, **changes})
 
@@ -440,25 +443,21 @@ class Model:
         dim: int | None = None,
         vocab_size: int | None = None,
         tokenizer: str | None = None,
-        sif: float | None = None,
-        normalize: bool = True,
-        dtype: StoredType = "float32",
+        **options: Any,
     ) -> None:
         """Write a folder that model2vec and sentence-transformers load as a sentence model.
 
         Texts are split into words as the model's own text was, unless `tokenizer` says otherwise.
-        At most the `vocab_size` most frequent words are written, by default all. The other
-        parameters are those of `embedding` and `qwem.embedding.write_hub`.
+        At most the `vocab_size` most frequent words are written, by default all. The options are
+        those of `qwem.embedding.write_hub`.
         """
         embedding = self.embedding(dim)
         write_hub(
             embedding.restrict(min(vocab_size or len(embedding), len(embedding))),
             path,
             tokenizer=tokenizer or self.settings.get("tokenizer"),
-            sif=sif,
-            normalize=normalize,
-            dtype=dtype,
             provenance={**self.corpus, **self.settings},
+            **options,
         )
 
     @classmethod
