@@ -1,3 +1,4 @@
+# mypy: disable-error-code="misc"
 """gensim's `KeyedVectors`: its methods for `Embedding`, and conversion to it and from it."""
 
 from __future__ import annotations
@@ -23,44 +24,26 @@ _COSMUL_OFFSET = 1e-6
 
 
 class KeyedVectorsMethods:
-    """Lookup, distances, means and benchmarks, with the names of gensim's methods."""
+    """Lookup, distances, means and benchmarks, with the names of gensim's methods.
 
-    if TYPE_CHECKING:
+    A base class of `Embedding` and of nothing else.
+    """
 
-        @property
-        def vocabulary(self) -> Vocabulary: ...
-        @property
-        def vectors(self) -> NDArray[np.float32]: ...
-        @property
-        def key_to_index(self) -> dict[str, int]: ...
-        @property
-        def vector_size(self) -> int: ...
-        def __getitem__(self, words: Sequence[str]) -> NDArray[np.float32]: ...
-        def get_vector(self, word: str, norm: bool = False) -> NDArray[np.float32]: ...
-        def similarity(self, first: str, second: str) -> float: ...
-        def most_similar(
-            self,
-            positive: Key | Sequence[Term] | None = None,
-            negative: Key | Sequence[Term] | None = None,
-            topn: int = 10,
-            restrict_vocab: int | None = None,
-        ) -> Neighbours: ...
-
-    def get_index(self, word: str, default: int | None = None) -> int:
+    def get_index(self: Embedding, word: str, default: int | None = None) -> int:
         """Return the row of a word, or `default` for an unknown word."""
         found = self.key_to_index.get(word, default)
         return self.vocabulary.index(word) if found is None else found
 
-    def has_index_for(self, word: str) -> bool:
+    def has_index_for(self: Embedding, word: str) -> bool:
         """Return whether the embedding has a row for a word."""
-        return word in self.key_to_index
+        return word in self
 
-    def get_normed_vectors(self) -> NDArray[np.float32]:
+    def get_normed_vectors(self: Embedding) -> NDArray[np.float32]:
         """Return all vectors, scaled to length one."""
         return unit_rows(self.vectors).astype(np.float32)
 
     def get_mean_vector(
-        self,
+        self: Embedding,
         keys: Sequence[Key],
         weights: ArrayLike | None = None,
         pre_normalize: bool = True,
@@ -101,12 +84,12 @@ class KeyedVectorsMethods:
         mean = total / weight_sum if weight_sum > 0 else total
         return (unit_rows(mean[None])[0] if post_normalize else mean).astype(np.float32)
 
-    def distance(self, first: str, second: str) -> float:
+    def distance(self: Embedding, first: str, second: str) -> float:
         """Return one minus the cosine between two words."""
         return 1.0 - self.similarity(first, second)
 
     def distances(
-        self, word_or_vector: Key, other_words: Iterable[str] = ()
+        self: Embedding, word_or_vector: Key, other_words: Iterable[str] = ()
     ) -> NDArray[np.float64]:
         """Return one minus the cosine of a word or vector with each other word, by default all.
 
@@ -118,14 +101,14 @@ class KeyedVectorsMethods:
         rows = self[others] if others else self.vectors
         return 1.0 - unit_rows(rows) @ unit_rows(self._vector_of(word_or_vector)[None])[0]
 
-    def closer_than(self, first: str, second: str) -> list[str]:
+    def closer_than(self: Embedding, first: str, second: str) -> list[str]:
         """Return the words that are nearer to `first` than `second` is."""
         distances = self.distances(first)
         nearer = distances < distances[self.get_index(second)]
         nearer[self.get_index(first)] = False
         return [self.vocabulary.words[row] for row in np.flatnonzero(nearer).tolist()]
 
-    def rank(self, first: str, second: str) -> int:
+    def rank(self: Embedding, first: str, second: str) -> int:
         """Return the place of `second` among the neighbours of `first`: 1 for the nearest.
 
         >>> from qwem import Embedding
@@ -134,25 +117,25 @@ class KeyedVectorsMethods:
         """
         return len(self.closer_than(first, second)) + 1
 
-    def most_similar_to_given(self, word: str, words: Sequence[str]) -> str:
+    def most_similar_to_given(self: Embedding, word: str, words: Sequence[str]) -> str:
         """Return the one of `words` that is nearest to `word`."""
         return words[int(np.argmin(self.distances(word, words)))]
 
     def similar_by_word(
-        self, word: str, topn: int = 10, restrict_vocab: int | None = None
+        self: Embedding, word: str, topn: int = 10, restrict_vocab: int | None = None
     ) -> Neighbours:
         """Return the neighbours of one word; see `most_similar`."""
         return self.most_similar(word, topn=topn, restrict_vocab=restrict_vocab)
 
     def similar_by_vector(
-        self, vector: ArrayLike, topn: int = 10, restrict_vocab: int | None = None
+        self: Embedding, vector: ArrayLike, topn: int = 10, restrict_vocab: int | None = None
     ) -> Neighbours:
         """Return the words nearest to one vector; see `most_similar`."""
         return self.most_similar([np.asarray(vector)], topn=topn, restrict_vocab=restrict_vocab)
 
     similar_by_key = similar_by_word
 
-    def relative_cosine_similarity(self, word: str, other: str, topn: int = 10) -> float:
+    def relative_cosine_similarity(self: Embedding, word: str, other: str, topn: int = 10) -> float:
         """Return the cosine of two words over the sum of the first one's `topn` largest cosines.
 
         More than 1 / topn is a sign of synonyms (Leeuwenberg et al. 2016).
@@ -160,24 +143,24 @@ class KeyedVectorsMethods:
         return self.similarity(word, other) / sum(c for _, c in self.most_similar(word, topn=topn))
 
     def rank_by_centrality(
-        self, words: Sequence[str], use_norm: bool = True
+        self: Embedding, words: Sequence[str], use_norm: bool = True
     ) -> list[tuple[float, str]]:
         """Return words with their cosines to the mean of all of them, the most central first."""
-        known = [word for word in words if word in self.key_to_index]
+        known = [word for word in words if word in self]
         if not known:
             raise SettingError("None of the words has a vector.")
         vectors = unit_rows(self[known]) if use_norm else self[known].astype(np.float64)
         cosines = vectors @ unit_rows(vectors.mean(axis=0)[None])[0]
         return sorted(zip(cosines.tolist(), known, strict=True), reverse=True)
 
-    def get_vecattr(self, word: str, attr: str) -> int:
+    def get_vecattr(self: Embedding, word: str, attr: str) -> int:
         """Return the count of a word, the only attribute that words have."""
         if attr != "count":
             raise SettingError(f"Words have only the attribute count, not {attr!r}.")
         return int(self.vocabulary.counts[self.get_index(word)])
 
     def most_similar_cosmul(
-        self,
+        self: Embedding,
         positive: Key | Sequence[Key] | None = None,
         negative: Key | Sequence[Key] | None = None,
         topn: int = 10,
@@ -211,7 +194,7 @@ class KeyedVectorsMethods:
         best = [(words[row], float(scores[row])) for row in order if words[row] not in used]
         return best[:topn]
 
-    def n_similarity(self, first: Sequence[str], second: Sequence[str]) -> float:
+    def n_similarity(self: Embedding, first: Sequence[str], second: Sequence[str]) -> float:
         """Return the cosine between the mean vectors of two sets of words."""
         if not len(first) or not len(second):
             raise SettingError("n_similarity needs two sets of words, but one of them is empty.")
@@ -219,7 +202,7 @@ class KeyedVectorsMethods:
         directions = unit_rows(means)
         return float(np.clip(directions[0] @ directions[1], -1.0, 1.0))
 
-    def doesnt_match(self, words: Sequence[str]) -> str:
+    def doesnt_match(self: Embedding, words: Sequence[str]) -> str:
         """Return the word whose direction differs most from the mean direction of all of `words`.
 
         >>> from qwem import Embedding
@@ -233,7 +216,7 @@ class KeyedVectorsMethods:
         return words[int(np.argmin(directions @ directions.mean(axis=0)))]
 
     def wmdistance(
-        self, document1: Sequence[str], document2: Sequence[str], norm: bool = True
+        self: Embedding, document1: Sequence[str], document2: Sequence[str], norm: bool = True
     ) -> float:
         """Return the Word Mover's Distance between two documents (Kusner et al. 2015).
 
@@ -254,7 +237,7 @@ class KeyedVectorsMethods:
         """
         from scipy.stats import wasserstein_distance_nd
 
-        known = [[w for w in words if w in self.key_to_index] for words in (document1, document2)]
+        known = [[word for word in words if word in self] for words in (document1, document2)]
         if not all(known):
             return float("inf")
         (first, one), (second, other) = (np.unique(words, return_counts=True) for words in known)
@@ -266,7 +249,7 @@ class KeyedVectorsMethods:
         return float(wasserstein_distance_nd(vectors[0], vectors[1], one, other))
 
     def evaluate_word_pairs(
-        self, pairs: str | os.PathLike[str]
+        self: Embedding, pairs: str | os.PathLike[str]
     ) -> tuple[tuple[float, float], tuple[float, float], float]:
         """Correlate cosines with people's ratings, and return what gensim returns.
 
@@ -278,9 +261,7 @@ class KeyedVectorsMethods:
         from qwem.evaluation import read_similarity
 
         rated = read_similarity(pairs)
-        known = [
-            p for p in rated.pairs if p.first in self.key_to_index and p.second in self.key_to_index
-        ]
+        known = [pair for pair in rated.pairs if pair.first in self and pair.second in self]
         cosines = [self.similarity(pair.first, pair.second) for pair in known]
         scores = [pair.score for pair in known]
         linear, ranks = stats.pearsonr(cosines, scores), stats.spearmanr(cosines, scores)
@@ -292,7 +273,7 @@ class KeyedVectorsMethods:
         )
 
     def evaluate_word_analogies(
-        self, analogies: str | os.PathLike[str]
+        self: Embedding, analogies: str | os.PathLike[str]
     ) -> tuple[float, list[dict[str, Any]]]:
         """Answer analogy questions by 3CosAdd, and return what gensim returns.
 
@@ -301,23 +282,18 @@ class KeyedVectorsMethods:
         """
         from qwem.evaluation import evaluate_analogies
 
-        result = evaluate_analogies(self, analogies)  # type: ignore[arg-type]
-        sections = [
+        result = evaluate_analogies(self, analogies)
+        scores = [*result.by_category.items(), ("Total accuracy", result)]
+        return result.accuracy, [
             {
                 "section": name,
                 "correct": score.correct,
                 "incorrect": score.questions - score.correct,
             }
-            for name, score in result.by_category.items()
+            for name, score in scores
         ]
-        total = {
-            "section": "Total accuracy",
-            "correct": result.correct,
-            "incorrect": result.questions - result.correct,
-        }
-        return result.accuracy, [*sections, total]
 
-    def vectors_for_all(self, words: Iterable[str]) -> Embedding:
+    def vectors_for_all(self: Embedding, words: Iterable[str]) -> Embedding:
         """Return an embedding of just these words, in this order.
 
         Unknown words have vectors from their spelling if the embedding has any, and are left out
@@ -336,13 +312,17 @@ class KeyedVectorsMethods:
         return Embedding(found, np.stack(list(found.values())))
 
     def save_word2vec_format(
-        self, path: str | os.PathLike[str], *, binary: bool = False, write_header: bool = True
+        self: Embedding,
+        path: str | os.PathLike[str],
+        *,
+        binary: bool = False,
+        write_header: bool = True,
     ) -> None:
         """Write the vectors in word2vec's text or binary format; `write_vectors` has others."""
         from qwem.embedding.formats import write_vectors
 
-        text = "word2vec" if write_header else "glove"
-        write_vectors(self, path, "word2vec-binary" if binary else text)  # type: ignore[arg-type]
+        kind: Any = "word2vec-binary" if binary else "word2vec" if write_header else "glove"
+        write_vectors(self, path, kind)
 
     @classmethod
     def load_word2vec_format(
@@ -361,7 +341,7 @@ class KeyedVectorsMethods:
         found: Any = read_vectors(path, kind, limit=limit, unicode_errors=unicode_errors)
         return found
 
-    def to_gensim(self) -> Any:
+    def to_gensim(self: Embedding) -> Any:
         """Return a gensim `KeyedVectors`, with counts if they are known.
 
         >>> from qwem import Embedding
@@ -404,7 +384,7 @@ class KeyedVectorsMethods:
         # gensim may have more rows than words while a model is being built.
         return Embedding(Vocabulary(tuple(words), counts), keyed.vectors[: len(words)])
 
-    def _vector_of(self, key: Key) -> NDArray[np.floating]:
+    def _vector_of(self: Embedding, key: Key) -> NDArray[np.floating]:
         return self.get_vector(key) if isinstance(key, str) else np.asarray(key, dtype=np.float64)
 
 
