@@ -46,7 +46,10 @@ def test_without_a_query_the_tables_are_listed(database: Path) -> None:
     ("query", "message"),
     [
         ("SELECT body FROM speeches", "has no column 'text'; it has 'body'"),
-        ("SELECT year AS text FROM speeches", "Document 0 of .* has an int as its 'text', not text"),
+        (
+            "SELECT year AS text FROM speeches",
+            "Document 0 of .* has an int as its 'text', not text",
+        ),
         ("SELECT author FROM speeches", "can't be answered: no such column: author"),
         ("DROP TABLE speeches", "can't be answered: attempt to write a readonly database"),
     ],
