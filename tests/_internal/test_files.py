@@ -62,7 +62,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
-def test_standard_output(name: str) -> None:
+def test_a_dash_is_standard_output(name: str) -> None:
     if name != "-" and not Path(name).is_symlink():
         pytest.skip("this system has no link /dev/stdout")
     program = (

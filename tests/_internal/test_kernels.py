@@ -24,7 +24,7 @@ def _say_again() -> None:
     kernels._announce.cache_clear()
 
 
-def test_no_place_for_the_cache(
+def test_kernels_run_without_a_place_for_their_cache(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])

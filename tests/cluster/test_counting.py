@@ -196,7 +196,7 @@ def test_an_error_of_a_task_is_not_taken_for_a_lost_cluster(client: Any) -> None
         run_all(client, wait, [()], "waiting")
 
 
-def test_workers_that_share_no_directory(
+def test_workers_that_share_no_directory_are_refused(
     client: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hide(client: Any, work: Any, tasks: Any, description: str) -> Any:
@@ -259,7 +259,9 @@ def test_recoding_equals_encoding_with_these_words(text: Path) -> None:
         assert recoded.settings["words_kept"] == expected.settings["words_kept"]
 
 
-def test_the_command_line(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_counts_on_a_cluster(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from qwem.cli import main
 
     output, shards = tmp_path / "counts", tmp_path / "counts-shards"

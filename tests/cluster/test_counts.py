@@ -138,7 +138,9 @@ def assert_same_vectors(found: Polished, expected: Polished) -> None:
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-6])
-def test_eigenvalues_of_a_dense_target(counts: ClusterCounts, tol: float) -> None:
+def test_eigenvalues_of_a_dense_target_are_those_of_one_machine(
+    counts: ClusterCounts, tol: float
+) -> None:
     """In float32, and in float64 with entries that are widened."""
     found = factorize(target_of(counts, PLAIN, dense=True), 12, method="krylov", tol=tol)
     expected = factorize(mstar(WHOLE, dense=True), 12, method="krylov", tol=tol)

@@ -50,7 +50,7 @@ def test_phrases_are_those_of_one_machine(
     assert found == count(corpus, settings)
 
 
-def test_phrases_that_are_given(client: Any, text: Path, tmp_path: Path) -> None:
+def test_phrases_that_are_given_are_joined(client: Any, text: Path, tmp_path: Path) -> None:
     """Other phrases make other shards, even if as many begin alike."""
     corpus = Corpus.from_files(text, min_count=1)
     for threshold in (0.2, 0.8):

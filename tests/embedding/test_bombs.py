@@ -37,7 +37,7 @@ def npy_header(shape: tuple[int, ...], dtype: str = "<f4") -> bytes:
     return file.getvalue()
 
 
-def test_a_great_many_blank_lines(tmp_path: Path) -> None:
+def test_blank_lines_take_no_memory(tmp_path: Path) -> None:
     file = tmp_path / "vectors.txt.gz"
     with gzip.open(file, "wb", compresslevel=1) as out:
         for _ in range(64):
@@ -47,7 +47,9 @@ def test_a_great_many_blank_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["glove", "word2vec"])
-def test_a_line_without_an_end(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_an_end_is_refused(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(word2vec_files, "_LONGEST_LINE", 1 << 23)
     file = tmp_path / "vectors.txt.gz"
     with gzip.open(file, "wb", compresslevel=1) as out:
@@ -58,7 +60,7 @@ def test_a_line_without_an_end(tmp_path: Path, form: str, monkeypatch: pytest.Mo
         read_vectors(file, form)  # type: ignore[arg-type]
 
 
-def test_a_binary_word_without_an_end(tmp_path: Path) -> None:
+def test_a_binary_word_without_an_end_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "vectors.bin.gz"
     with gzip.open(file, "wb", compresslevel=1) as out:
         out.write(b"10 3\n")
@@ -69,7 +71,7 @@ def test_a_binary_word_without_an_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npy.gz"])
-def test_an_array_larger_than_memory(tmp_path: Path, suffix: str) -> None:
+def test_an_array_larger_than_memory_is_refused(tmp_path: Path, suffix: str) -> None:
     file = tmp_path / f"vectors.{suffix}"
     content = npy_header((10**12, 100)) + bytes(100)
     file.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
@@ -77,7 +79,7 @@ def test_an_array_larger_than_memory(tmp_path: Path, suffix: str) -> None:
         read_vectors(file)
 
 
-def test_an_archive_that_states_more_than_it_has(tmp_path: Path) -> None:
+def test_an_archive_that_states_more_than_it_has_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "vectors.npz"
     words = io.BytesIO()
     np.save(words, np.array(["a", "b"]))

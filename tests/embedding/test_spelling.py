@@ -46,7 +46,7 @@ def test_ngrams_are_all_substrings_of_four_to_six_letters(word: str) -> None:
     assert ngrams_of(word) == expected
 
 
-def test_incidence() -> None:
+def test_words_have_their_frequent_ngrams() -> None:
     ngrams, matrix = incidence_of(WORDS)
     dense = matrix.toarray()
     assert list(ngrams) == sorted(ngrams)
@@ -95,7 +95,7 @@ def test_frequent_words_hardly_move() -> None:
     assert moved[:5].mean() < 0.2 < moved[-5:].mean()
 
 
-def test_nothing_known_of_a_spelling() -> None:
+def test_a_word_without_known_ngrams_is_unknown() -> None:
     with pytest.raises(UnknownWordError, match="no part of its spelling"):
         spell(some_words()).get_vector("zzzzzz")
     with pytest.raises(UnknownWordError, match="close spellings"):
@@ -113,7 +113,7 @@ def test_spelling_is_saved(tmp_path: Path) -> None:
     )
 
 
-def test_same_bits_for_any_number_of_threads() -> None:
+def test_results_have_the_same_bits_for_any_number_of_threads() -> None:
     one, two = (in_threads(count, lambda: spell(some_words())) for count in (1, 2))
     np.testing.assert_array_equal(one.vectors, two.vectors)
 

@@ -94,7 +94,7 @@ def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_round_trip(tmp_path: Path, file_format: Format) -> None:
+def test_vectors_come_back_as_they_were_written(tmp_path: Path, file_format: Format) -> None:
     path = file_for(tmp_path, file_format)
     write_vectors(odd_embedding(), path, file_format)
     assert same(read_vectors(path, file_format), odd_embedding())
@@ -105,7 +105,9 @@ def test_round_trip(tmp_path: Path, file_format: Format) -> None:
 
 
 @pytest.mark.parametrize("file_format", FLAT_FORMATS)
-def test_round_trip_compressed(tmp_path: Path, file_format: Format) -> None:
+def test_compressed_vectors_come_back_as_they_were_written(
+    tmp_path: Path, file_format: Format
+) -> None:
     path = file_for(tmp_path, file_format, gz=True)
     write_vectors(odd_embedding(), path, file_format)
     assert same(read_vectors(path), odd_embedding())
@@ -261,7 +263,9 @@ def test_a_word_that_comes_twice_keeps_its_first_vector(
 
 
 @pytest.mark.parametrize("file_format", FLAT_FORMATS)
-def test_words_that_are_not_utf8(tmp_path: Path, file_format: Format) -> None:
+def test_words_that_are_not_utf8_are_refused_or_replaced(
+    tmp_path: Path, file_format: Format
+) -> None:
     path = tmp_path / "vectors"
     write_vectors(Embedding(["fine", "b?d"], np.eye(2)), path, file_format)
     path.write_bytes(path.read_bytes().replace(b"b?d", b"b\xffd"))
@@ -291,7 +295,7 @@ def test_a_wrong_header_is_shown(tmp_path: Path, header: bytes) -> None:
             read_vectors(path, file_format)
 
 
-def test_damaged_compressed_files(tmp_path: Path) -> None:
+def test_damaged_compressed_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt.gz"
     write_vectors(odd_embedding(50), path)
     whole = path.read_bytes()
@@ -330,7 +334,7 @@ def test_a_safetensors_file_has_one_tensor(tmp_path: Path) -> None:
             read_vectors(path)
 
 
-def test_numpy_files_with_something_missing(tmp_path: Path) -> None:
+def test_numpy_files_with_something_missing_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.eye(2))
     with pytest.raises(DataError, match=r"v\.words\.txt can't be read"):
         read_vectors(tmp_path / "v.npy")
@@ -375,7 +379,7 @@ def test_tables_are_read_by_pandas_and_damaged_ones_are_refused(tmp_path: Path) 
             read_vectors(tmp_path / name)
 
 
-def test_missing_files_and_unknown_formats(tmp_path: Path) -> None:
+def test_missing_files_and_unknown_formats_are_refused(tmp_path: Path) -> None:
     for file_format in (None, *FORMATS):
         with pytest.raises(DataError, match="can't be read"):
             read_vectors(tmp_path / "none", file_format)

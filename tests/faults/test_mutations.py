@@ -124,7 +124,7 @@ def test_no_mutation_is_silent(
     tally("mutate a saved artefact", MUTATIONS, f"{refused:,} refused, {kept:,} loaded as saved")
 
 
-def test_checking_from_the_command_line(
+def test_the_command_line_finds_damage(
     loaders: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     intact, load = loaders

@@ -22,7 +22,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return saved_models(tmp_path_factory.mktemp("models"))
 
 
-def test_readers_and_writers_at_once(
+def test_readers_get_whole_versions_while_others_write(
     models: list[Path], tmp_path: Path, tally: Callable[[str, int, str], None]
 ) -> None:
     path, stop = tmp_path / "model", tmp_path / "stop"
@@ -46,7 +46,7 @@ def test_readers_and_writers_at_once(
 
 
 @pytest.mark.slow
-def test_first_saves_at_once(
+def test_first_saves_at_once_leave_one_whole_artefact(
     models: list[Path], tmp_path: Path, tally: Callable[[str, int, str], None]
 ) -> None:
     rounds = SAVES // 5

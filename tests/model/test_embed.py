@@ -165,7 +165,7 @@ def test_one_occurrence_has_no_standard_error(polished: Model) -> None:
     assert twice.similarity("rose")[1] > 0
 
 
-def test_counts_in_any_form(counts: Cooccurrence, polished: Model) -> None:
+def test_counts_are_taken_in_any_form(counts: Cooccurrence, polished: Model) -> None:
     word, other = polished.vocabulary.words[40:42]
     mapping = {word: 3, other: 5, "unheard": 9}
     dense = np.zeros(len(polished.vocabulary))

@@ -120,7 +120,7 @@ def test_any_stage_can_be_handed_in(corpus: Corpus, model: Model) -> None:
     assert from_counts.wv.vectors.tobytes() == model.wv.vectors.tobytes()
 
 
-def test_every_kind_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_of_text_is_fitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = ["the king and the queen", "a cat and a dog"] * 5
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("\n".join(documents) + "\n")
@@ -149,7 +149,7 @@ def test_a_fit_can_use_every_target(corpus: Corpus, target: Any) -> None:
     assert ("negatives" in fitted.settings) == (target == "mstar")
 
 
-def test_settings_in_one_object(corpus: Corpus) -> None:
+def test_settings_may_be_one_object(corpus: Corpus) -> None:
     settings = Settings.of("paper", dim=3)
     changed = qwem.fit(corpus, settings, window=2)
     assert changed.settings == qwem.fit(corpus, preset="paper", dim=3, window=2).settings

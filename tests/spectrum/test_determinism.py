@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from qwem.spectrum.factorizing import Method
 
 
-def test_same_bits_twice(method: Method) -> None:
+def test_the_same_call_gives_the_same_bits(method: Method) -> None:
     matrix = mstar_like(700)
     one, two = (factorize(matrix, 40, words=words(700), method=method, seed=3) for _ in range(2))
     assert one.eigenvalues.tobytes() == two.eigenvalues.tobytes()

@@ -39,7 +39,7 @@ def test_more_copies_than_a_block_has_columns_are_all_found() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(size=st.integers(1, 50), seed=st.integers(0, 10_000), share=st.floats(0, 1))
-def test_tiny_matrices_of_any_size(size: int, seed: int, share: float) -> None:
+def test_tiny_matrices_of_any_size_are_factorized(size: int, seed: int, share: float) -> None:
     values = np.random.default_rng(seed).uniform(0.1, 1, size)
     dim = max(1, round(share * size))
     matrix = with_eigenvalues(values, seed)
@@ -60,7 +60,7 @@ def test_smaller_models_are_prefixes(method: Method) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(size=st.integers(1, 30), seed=st.integers(0, 10_000), floor=st.floats(-2, 2))
-def test_counting_by_inertia(size: int, seed: int, floor: float) -> None:
+def test_inertia_counts_the_eigenvalues_above_a_floor(size: int, seed: int, floor: float) -> None:
     values = np.random.default_rng(seed).standard_normal(size)
     if np.abs(values - floor).min() > 1e-6:
         matrix = with_eigenvalues(values, seed)

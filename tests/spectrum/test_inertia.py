@@ -19,7 +19,7 @@ def test_it_counts_positive_and_zero_eigenvalues(values: list[int], seed: int) -
     assert count_nonnegative(target) == sum(value >= 0 for value in values)
 
 
-def test_a_matrix_shaped_like_mstar() -> None:
+def test_nonnegative_eigenvalues_of_a_matrix_like_mstar_are_counted() -> None:
     matrix = mstar_like(201)
     expected = int(np.sum(np.linalg.eigvalsh(matrix) >= 0))
     assert count_nonnegative(Target.from_matrix(words(201), matrix)) == expected

@@ -50,7 +50,7 @@ def test_matrices_with_nan_or_infinity_are_refused(hole: float, method: Method) 
 
 
 @pytest.mark.parametrize("dim", [0, -1, 6])
-def test_dim_beyond_the_words(dim: int) -> None:
+def test_a_dimension_beyond_the_words_is_refused(dim: int) -> None:
     with pytest.raises(SettingError, match="between 1 and 5"):
         factorize(np.eye(5), dim, words=words(5))
 
@@ -81,7 +81,7 @@ def test_a_general_coupling_is_sent_to_the_trainer() -> None:
         factorize(mstar(counts, reweighting=unweighted()), 1)
 
 
-def test_a_sparse_matrix_of_your_own(method: Method) -> None:
+def test_a_sparse_matrix_of_your_own_is_factorized(method: Method) -> None:
     matrix = sparse.diags_array([4.0, 3.0, 2.0, 1.0]).tocsr()
     spectrum = factorize(matrix, 2, words=words(4), method=method)
     np.testing.assert_allclose(spectrum.eigenvalues, [4, 3], rtol=1e-6)

@@ -20,7 +20,7 @@ def by_magnitude(values: np.ndarray) -> np.ndarray:
     return values[np.argsort(-np.abs(values), kind="stable")]
 
 
-def test_the_largest_magnitudes_without_the_outlier(method: Method) -> None:
+def test_signed_pairs_are_the_largest_magnitudes_without_the_outlier(method: Method) -> None:
     spectrum = factorize(mstar_like(600), 60, words=words(600), signed=True, method=method)
     expected = by_magnitude(mstar_values(600)[1:])[:60]
     assert expected.min() < 0 < expected.max()

@@ -39,7 +39,7 @@ def test_a_rank_one_coupling_is_divided_out(method: Method) -> None:
     np.testing.assert_allclose(W.astype(np.float64) @ W.T, best, atol=1e-5 * np.abs(best).max())
 
 
-def test_exponent_and_dim_of_an_embedding() -> None:
+def test_an_embedding_has_the_requested_exponent_and_dimension() -> None:
     spectrum = factorize(mstar_like(100), 10, words=words(100))
     plain = spectrum.embedding(dim=4, exponent=0.0)
     assert plain.index_to_key == tuple(words(100))
@@ -63,7 +63,9 @@ def test_restrict_stays_within(dim: int) -> None:
 
 
 @pytest.mark.parametrize("signed", [False, True])
-def test_save_and_load(tmp_path: Path, signed: bool, method: Method) -> None:
+def test_a_spectrum_comes_back_as_it_was_saved(
+    tmp_path: Path, signed: bool, method: Method
+) -> None:
     vocabulary = Vocabulary(("naïve", "日本", "a b", *words(97)), np.arange(100)[::-1])
     g = np.random.default_rng(0).uniform(0.5, 2, 100)
     target = Target.from_matrix(vocabulary, mstar_like(100), coupling=g)

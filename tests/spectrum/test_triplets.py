@@ -66,7 +66,7 @@ def test_the_unconverged_is_said() -> None:
     assert not type(loose)(**{**vars(loose), "residuals": np.full(3, 1.0e3)}).converged
 
 
-def test_save_and_load(tmp_path: Path) -> None:
+def test_triplets_come_back_as_they_were_saved(tmp_path: Path) -> None:
     words = Vocabulary(tuple(named("w", 30)), np.arange(30, 0, -1))
     found = singular_triplets(
         matrix_of(30, 20, rank=10), 4, words=words, contexts=named("c", 20), tol=1e-5

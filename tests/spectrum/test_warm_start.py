@@ -10,7 +10,7 @@ from qwem.spectrum import factorize
 from spectrum.matrices import mstar_like, with_eigenvalues, words
 
 
-def test_fewer_products_for_a_target_that_moved_a_little() -> None:
+def test_a_target_that_moved_a_little_needs_fewer_products() -> None:
     matrix = mstar_like(1200)
     earlier = factorize(matrix, 40, words=words(1200), method="krylov")
     noise = with_eigenvalues(np.linspace(-3, 3, 1200), seed=5)
