@@ -17,8 +17,8 @@ from qwem.evaluation.benchmarks import AnalogySet, RatedPair, SimilaritySet
 from qwem.interpretation import Task, analyze_task, features, overlaps
 from qwem.paper.ablation import ablation, silent_alignment
 from qwem.paper.benchmarks import benchmark_table
-from qwem.paper.curves import over_seeds
-from qwem.paper.dynamics import Start, loss_steps, overview, theory_match
+from qwem.paper.curves import Start, over_seeds
+from qwem.paper.dynamics import loss_steps, overview, theory_match
 from qwem.paper.features import feature_neighbours, feature_overlaps
 from qwem.paper.tasks import analogy_geometry, categories, linear_structure
 from qwem.training import LOGISTIC, QUARTIC, population, train
@@ -100,7 +100,7 @@ def test_singular_values_are_the_runs_and_the_theorys(
     traces: dict[str, Trace], spectrum: Spectrum
 ) -> None:
     qwem, word2vec = traces["quartic"], traces["logistic"]
-    start = Start("small", [word2vec], [qwem], spectrum)
+    start = Start({"word2vec": [word2vec], "QWEM": [qwem]}, spectrum)
     unit = start.theories[0].learning_times[0]
     figure = theory_match(start)
     left, middle, right = figure.get_axes()
@@ -122,7 +122,7 @@ def test_singular_values_are_the_runs_and_the_theorys(
 def test_lines_are_medians_over_seeds_and_bands_their_range(
     runs: dict[str, list[Trace]], spectrum: Spectrum
 ) -> None:
-    start = Start("small", runs["logistic"], runs["quartic"], spectrum)
+    start = Start({"word2vec": runs["logistic"], "QWEM": runs["quartic"]}, spectrum)
     figure = theory_match(start)
     left, middle, right = figure.get_axes()
     for axes, name in ((left, "logistic"), (middle, "quartic")):
@@ -153,8 +153,8 @@ def test_runs_on_other_clocks_are_compared_at_the_same_times(traces: dict[str, T
 
 
 def test_errors_are_distances_from_the_theory(traces: dict[str, Trace], spectrum: Spectrum) -> None:
-    start = Start("small", [traces["logistic"]], [traces["quartic"]], spectrum)
-    (errors,) = start.errors(start.qwem)
+    start = Start({"QWEM": [traces["quartic"]]}, spectrum)
+    (errors,) = start.errors(start.runs["QWEM"])
     assert errors.shape == traces["quartic"].singular_values.shape
     last = np.abs(traces["quartic"].singular_values[-1] - np.sqrt(spectrum.eigenvalues))
     np.testing.assert_allclose(errors[-1], last / np.sqrt(spectrum.eigenvalues), atol=1e-5)
@@ -164,9 +164,9 @@ def test_errors_are_distances_from_the_theory(traces: dict[str, Trace], spectrum
 def test_a_run_is_compared_with_the_theory_of_its_own_start(
     runs: dict[str, list[Trace]], spectrum: Spectrum
 ) -> None:
-    start = Start("small", runs["logistic"], runs["quartic"], spectrum)
-    own = np.mean([errors.mean() for errors in start.errors(start.qwem)])
-    others = np.mean([errors.mean() for errors in start.errors(start.qwem[::-1])])
+    start = Start({"word2vec": runs["logistic"], "QWEM": runs["quartic"]}, spectrum)
+    own = np.mean([errors.mean() for errors in start.errors(start.runs["QWEM"])])
+    others = np.mean([errors.mean() for errors in start.errors(start.runs["QWEM"][::-1])])
     assert own < 0.5 * others
 
 
@@ -174,7 +174,8 @@ def test_the_overview_has_losses_and_words(
     runs: dict[str, list[Trace]], spectrum: Spectrum
 ) -> None:
     qwem = runs["quartic"][0]
-    panels = overview(runs["quartic"], runs["logistic"], spectrum).get_axes()
+    start = Start({"QWEM": runs["quartic"], "word2vec": runs["logistic"]}, spectrum)
+    panels = overview(start).get_axes()
     assert len(panels) == 10
     losses = [(one.losses - one.losses.min())[1:] / np.ptp(one.losses) for one in runs["quartic"]]
     np.testing.assert_allclose(curves(panels[0])[0][1], np.median(losses, axis=0))
@@ -186,7 +187,7 @@ def test_the_overview_has_losses_and_words(
     assert labels
     assert labels <= set(qwem.vocabulary.words)
     with pytest.raises(SettingError, match="at least one run"):
-        overview([], [], spectrum)
+        overview(Start({"QWEM": [], "word2vec": []}, spectrum))
 
 
 def test_the_ablation_has_one_panel_per_run_and_one_of_separation(
@@ -195,9 +196,10 @@ def test_the_ablation_has_one_panel_per_run_and_one_of_separation(
     qwem, word2vec = traces["quartic"], traces["logistic"]
     rows = np.linspace(0.2, 0.7, DIM), np.linspace(1, 0.9, DIM)
     separation = {"word2vec": np.stack([rows[0]]), "qwem": np.stack([rows[1], rows[0], rows[1]])}
-    cells = [word2vec], [qwem], [word2vec], [qwem]
-    *panels, right = ablation(*cells, spectrum, separation).get_axes()
-    for axes, trace in zip(panels, (word2vec, qwem, word2vec, qwem), strict=True):
+    cells = {"word2vec": word2vec, "quartic": qwem, "reweighted": word2vec, "qwem": qwem}
+    runs = {name: [trace] for name, trace in cells.items()}
+    *panels, right = ablation(runs, spectrum, separation).get_axes()
+    for axes, trace in zip(panels, cells.values(), strict=True):
         np.testing.assert_array_equal(curves(axes)[0][1], trace.singular_values[1:, 0])
     for (ranks, found), expected in zip(curves(right), rows, strict=True):
         assert ranks.tolist() == list(range(1, DIM + 1))

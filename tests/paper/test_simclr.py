@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from qwem.cooccurrence import Cooccurrence
+from paper.quadratic import closed_form, is_least, probabilities, topical_counts
 from qwem.target import contrastive_target, simclr_target
 from qwem.target.reweighting import unweighted
 
@@ -21,35 +21,23 @@ SIZE, DIM = 8, 2
 temperatures = pytest.mark.parametrize("beta", [0.5, 1.0, 4.0])
 
 
-def clustered_counts() -> Cooccurrence:
-    rng = np.random.default_rng(3)
-    clusters = rng.dirichlet(np.full(3, 0.4), SIZE)
-    counts = rng.poisson(np.triu(60 * clusters @ clusters.T))
-    counts += np.triu(counts, 1).T
-    return Cooccurrence.from_matrix([f"w{i}" for i in range(SIZE)], counts)
+COUNTS = topical_counts(SIZE, topics=3, seed=3)
 
 
-def statistics(counts: Cooccurrence) -> tuple[Array, Array]:
-    pairs = np.asarray(counts.symmetric.toarray(), dtype=np.float64)
-    words = counts.word_counts / counts.word_counts.sum()
-    return pairs / pairs.sum(), np.outer(words, words)
-
-
-def expanded_loss(similarity: Array, counts: Cooccurrence, beta: float) -> float:
+def expanded_loss(similarity: Array, beta: float) -> float:
     """The paper's large-batch loss, before the exponential is expanded."""
-    p, pp = statistics(counts)
+    p, pp = probabilities(COUNTS)
     return float(np.sum(p * -beta * similarity) + np.sum(pp * np.exp(beta * similarity)))
 
 
 @temperatures
 def test_the_target_and_its_coupling_are_the_quadratic_part_of_the_loss(beta: float) -> None:
     """L(S) = ½ Σ G (S − M*)² + const up to third order, with G = g gᵀ."""
-    counts = clustered_counts()
-    target = simclr_target(counts, beta, dtype=np.float64)
+    target = simclr_target(COUNTS, beta, dtype=np.float64)
     matrix = target.toarray()
     assert isinstance(target.coupling, np.ndarray)
     weight = np.outer(target.coupling, target.coupling)
-    p, pp = statistics(counts)
+    p, pp = probabilities(COUNTS)
     np.testing.assert_allclose(matrix, (p / pp - 1) / beta)
     np.testing.assert_allclose(weight, beta**2 * pp)
 
@@ -60,25 +48,24 @@ def test_the_target_and_its_coupling_are_the_quadratic_part_of_the_loss(beta: fl
         return float(0.5 * np.sum(weight * ((similarity - matrix) ** 2 - matrix**2)))
 
     errors = [
-        abs(expanded_loss(t * direction, counts, beta) - 1 - quadratic(t * direction))
-        for t in (1e-2, 5e-3)
+        abs(expanded_loss(t * direction, beta) - 1 - quadratic(t * direction)) for t in (1e-2, 5e-3)
     ]
     assert errors[0] < 1e-2 * abs(quadratic(1e-2 * direction)) + 1e-4
     np.testing.assert_allclose(errors[0] / errors[1], 8, rtol=0.1)
 
 
-def exact_loss(similarity: Array, counts: Cooccurrence, beta: float) -> float:
+def exact_loss(similarity: Array, beta: float) -> float:
     """The paper's loss for large batches, with the logarithm, and anchors drawn from P_i."""
-    p, pp = statistics(counts)
+    p, pp = probabilities(COUNTS)
     words = np.sqrt(np.diagonal(pp))
     logs = np.log(np.exp(beta * similarity) @ words)
     return float(-beta * np.sum(p * similarity) + words @ logs)
 
 
-def second_order(similarity: Array, counts: Cooccurrence, beta: float) -> float:
+def second_order(similarity: Array, beta: float) -> float:
     """½ Σ G (S − E_k S)² − Σ G S M with the paper's target M; the mean over k costs nothing."""
-    target = simclr_target(counts, beta, dtype=np.float64)
-    matrix, words = target.toarray(), np.sqrt(np.diagonal(statistics(counts)[1]))
+    target = simclr_target(COUNTS, beta, dtype=np.float64)
+    matrix, words = target.toarray(), np.sqrt(np.diagonal(probabilities(COUNTS)[1]))
     weight = beta**2 * np.outer(words, words)
     linear = weight * similarity * matrix
     centred = similarity - (similarity @ words)[:, None]
@@ -88,8 +75,7 @@ def second_order(similarity: Array, counts: Cooccurrence, beta: float) -> float:
 @temperatures
 def test_the_paper_drops_a_term_of_second_order(beta: float) -> None:
     """Halved similarities have an eighth of the error with the term, and a quarter without."""
-    counts = clustered_counts()
-    p, pp = statistics(counts)
+    p, pp = probabilities(COUNTS)
     features = np.random.default_rng(4).standard_normal((SIZE, DIM)) + 1
     similarity = features @ features.T
     matrix = (p / pp - 1) / beta
@@ -98,11 +84,9 @@ def test_the_paper_drops_a_term_of_second_order(beta: float) -> None:
         return float(0.5 * beta**2 * np.sum(pp * ((similarity - matrix) ** 2 - matrix**2)))
 
     errors = {
-        name: [
-            exact_loss(h * similarity, counts, beta) - form(h * similarity) for h in (2e-3, 1e-3)
-        ]
+        name: [exact_loss(h * similarity, beta) - form(h * similarity) for h in (2e-3, 1e-3)]
         for name, form in (
-            ("full", lambda s: second_order(s, counts, beta)),
+            ("full", lambda s: second_order(s, beta)),
             ("paper", papers),
         )
     }
@@ -112,18 +96,15 @@ def test_the_paper_drops_a_term_of_second_order(beta: float) -> None:
     words = np.sqrt(np.diagonal(pp))
     features -= words @ features
     similarity = features @ features.T
-    assert papers(similarity) == pytest.approx(second_order(similarity, counts, beta))
+    assert papers(similarity) == pytest.approx(second_order(similarity, beta))
 
 
 @temperatures
 def test_the_target_is_that_of_the_whole_second_order(beta: float) -> None:
     """The minimum of the full quadratic loss is the closed form, whose features are centred."""
-    counts = clustered_counts()
-    target = simclr_target(counts, beta, dtype=np.float64)
-    assert target.row_scale is not None
-    values, vectors = np.linalg.eigh(target.solved_matrix().toarray())
-    solution = target.row_scale[:, None] * vectors[:, -DIM:] * np.sqrt(values[-DIM:])
-    words = counts.word_counts / counts.word_counts.sum()
+    target = simclr_target(COUNTS, beta, dtype=np.float64)
+    solution = closed_form(target, DIM)
+    words = COUNTS.word_counts / COUNTS.word_counts.sum()
     np.testing.assert_allclose(words @ solution, 0, atol=1e-9)
 
     matrix, weight = target.toarray(), beta**2 * np.outer(words, words)
@@ -137,7 +118,7 @@ def test_the_target_is_that_of_the_whole_second_order(beta: float) -> None:
         value = 0.5 * np.sum(weight * centred**2) - np.sum(weight * similarity * matrix)
         return float(value), ((slope + slope.T) @ features).ravel()
 
-    least = second_order(solution @ solution.T, counts, beta)
+    least = second_order(solution @ solution.T, beta)
     assert loss(solution.ravel())[0] == pytest.approx(least, rel=1e-12)
     rng = np.random.default_rng(0)
     found = min(
@@ -148,32 +129,21 @@ def test_the_target_is_that_of_the_whole_second_order(beta: float) -> None:
 
 @temperatures
 def test_it_is_the_contrastive_target_of_its_two_sides(beta: float) -> None:
-    counts = clustered_counts()
     same = contrastive_target(
-        counts, lambda x: -beta * x, lambda x: np.exp(beta * x), reweighting=unweighted()
+        COUNTS, lambda x: -beta * x, lambda x: np.exp(beta * x), reweighting=unweighted()
     )
-    target = simclr_target(counts, beta)
+    target = simclr_target(COUNTS, beta)
     np.testing.assert_allclose(same.toarray(), target.toarray(), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(same.coupling, target.coupling)  # type: ignore[arg-type]
 
 
 @temperatures
 def test_the_closed_form_minimizes_the_quadratic_loss(beta: float) -> None:
-    counts = clustered_counts()
-    target = simclr_target(counts, beta, dtype=np.float64)
-    values, vectors = np.linalg.eigh(target.solved_matrix().toarray())
-    assert values[-DIM] > 0
-    assert target.row_scale is not None
-    solution = target.row_scale[:, None] * vectors[:, -DIM:] * np.sqrt(values[-DIM:])
-    p, pp = statistics(counts)
+    p, pp = probabilities(COUNTS)
 
     def loss(features: Array) -> float:
         similarity = features @ features.T
         negative = similarity + beta / 2 * similarity**2
         return float(np.sum(-p * similarity) + np.sum(pp * negative))
 
-    least = loss(solution)
-    rng = np.random.default_rng(1)
-    for scale in (1e-3, 0.03, 0.3):
-        for _ in range(20):
-            assert loss(solution + scale * rng.standard_normal(solution.shape)) > least
+    assert is_least(loss, closed_form(simclr_target(COUNTS, beta, dtype=np.float64), DIM))

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.target import negative_sampling, rank_one, setting31, subsampling
 from qwem.target.reweighting import unweighted
 from qwem.training import LOGISTIC, QUARTIC, contrastive, word2vec_reweighting
+from qwem.training.pairs import PairSampler
+from qwem.training.weighting import pair_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qwem.cooccurrence import Cooccurrence
     from qwem.target import Reweighting
     from qwem.training.losses import Loss
 
@@ -68,6 +70,17 @@ def topical_text(
         drawn = rng.choice(words, size=length, p=weight / weight.sum())
         texts.append([f"w{i}" for i in drawn])
     return Corpus.from_documents(texts)
+
+
+CORPUS = topical_text(words=25, documents=30)
+COUNTS = Cooccurrence.count(CORPUS, 3)
+SIZE = len(COUNTS.vocabulary)
+
+
+def sampler(reweighting: Reweighting | None = None, **settings: Any) -> PairSampler:
+    """Sampler of pairs of `CORPUS`."""
+    weighed = pair_weights(COUNTS, unweighted() if reweighting is None else reweighting, QUARTIC)
+    return PairSampler(CORPUS, COUNTS, weighed, **{"batch_size": 20_000, **settings})
 
 
 def sides(loss: Loss, x: Array) -> tuple[Array, Array]:

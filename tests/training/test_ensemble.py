@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qwem.cooccurrence import Cooccurrence
 from qwem.dynamics import closed_form
 from qwem.errors import ConvergenceError, SettingError
 from qwem.spectrum import factorize
@@ -15,10 +14,7 @@ from qwem.target import mstar
 from qwem.training import LOGISTIC, QUARTIC, population, stochastic, train, word2vec_reweighting
 from qwem.training.run import train_seeds
 from qwem.training.schedule import stepwise
-from training.cases import topical_text
-
-CORPUS = topical_text(words=25, documents=30)
-COUNTS = Cooccurrence.count(CORPUS, 3)
+from training.cases import CORPUS, COUNTS
 
 
 @pytest.mark.parametrize(

@@ -10,26 +10,14 @@ import numpy as np
 import pytest
 
 from in_threads import in_threads
-from qwem.cooccurrence import Cooccurrence
-from qwem.target.reweighting import unweighted
-from qwem.training import LOGISTIC, QUARTIC, population, stochastic, word2vec_reweighting
+from qwem.training import LOGISTIC, population, stochastic, word2vec_reweighting
 from qwem.training.minibatch import CompiledObjective
-from qwem.training.pairs import PairSampler
-from qwem.training.weighting import pair_weights
-from training.cases import LOSSES, cases, topical_text, weightings
+from training.cases import CORPUS, COUNTS, LOSSES, SIZE, cases, sampler, weightings
 
 if TYPE_CHECKING:
     from qwem.training.minibatch import Backend
 
-CORPUS = topical_text(words=25, documents=30)
-COUNTS = Cooccurrence.count(CORPUS, 3)
-SIZE = len(COUNTS.vocabulary)
 KEY = 11
-
-
-def sampler(reweighting: Any = None, **settings: Any) -> PairSampler:
-    weighed = pair_weights(COUNTS, unweighted() if reweighting is None else reweighting, QUARTIC)
-    return PairSampler(CORPUS, COUNTS, weighed, **{"batch_size": 20_000, **settings})
 
 
 @pytest.mark.parametrize("flatten", [0.0, 0.7])

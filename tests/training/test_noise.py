@@ -7,18 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qwem.cooccurrence import Cooccurrence
 from qwem.dynamics.modes import triangular_factor
 from qwem.errors import SettingError
 from qwem.target import mstar, setting31
 from qwem.training import LOGISTIC, QUARTIC, MinibatchNoise, stochastic, word2vec_reweighting
 from qwem.training.noise import mode_plateau
 from qwem.training.trace import singular_values_of
-from training.cases import topical_text
+from training.cases import CORPUS, COUNTS, SIZE
 
-CORPUS = topical_text(words=25, documents=30)
-COUNTS = Cooccurrence.count(CORPUS, 3)
-SIZE, DIM = len(COUNTS.vocabulary), 2
+DIM = 2
 MATRIX = mstar(COUNTS, dtype=np.float64).toarray()
 VALUES, VECTORS = (part[..., ::-1] for part in np.linalg.eigh(MATRIX))
 

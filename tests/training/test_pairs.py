@@ -17,20 +17,12 @@ from qwem.target.reweighting import dynamic_window, unweighted
 from qwem.training import QUARTIC, stochastic
 from qwem.training.pairs import PairSampler
 from qwem.training.weighting import pair_weights
-from training.cases import topical_text
+from training.cases import CORPUS, COUNTS, SIZE, sampler, topical_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CORPUS = topical_text(words=25, documents=30)
-COUNTS = Cooccurrence.count(CORPUS, 3)
-SIZE = len(COUNTS.vocabulary)
 KEY = 11
-
-
-def sampler(reweighting: Any = None, **settings: Any) -> PairSampler:
-    weighed = pair_weights(COUNTS, unweighted() if reweighting is None else reweighting, QUARTIC)
-    return PairSampler(CORPUS, COUNTS, weighed, **{"batch_size": 20_000, **settings})
 
 
 def histogram(centres: NDArray[np.int32], contexts: NDArray[np.int32]) -> NDArray[np.float64]:

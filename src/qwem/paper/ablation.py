@@ -29,66 +29,48 @@ if TYPE_CHECKING:
     from qwem.training import Trace
 
 _MODES = 20
-_LINES = {
-    "word2vec": ("word2vec", "o-", "word2vec"),
-    "quartic": ("word2vec", "s:", "quartic loss, word2vec's weighting"),
-    "reweighted": ("QWEM", "s:", "logistic loss, Setting 3.1"),
-    "qwem": ("QWEM", "o-", "QWEM"),
+_CELLS = {
+    "word2vec": ("word2vec", "o-", "word2vec", "word2vec: logistic loss, its own weighting"),
+    "quartic": ("word2vec", "s:", *["quartic loss, word2vec's weighting"] * 2),
+    "reweighted": ("QWEM", "s:", *["logistic loss, Setting 3.1"] * 2),
+    "qwem": ("QWEM", "o-", "QWEM", "QWEM: quartic loss, Setting 3.1"),
 }
+"""The four runs of the ablation: colour, line, label and title."""
 _ALIGNED_MODES = 8
 
 
 @styled
 def ablation(
-    word2vec: Sequence[Trace],
-    quartic: Sequence[Trace],
-    reweighted: Sequence[Trace],
-    qwem: Sequence[Trace],
+    runs: Mapping[str, Sequence[Trace]],
     spectrum: Spectrum,
     separation: Mapping[str, NDArray[np.float64]],
 ) -> Figure:
     """Draw the paper's 2 × 2 ablation, all runs from the same small starts, one per seed.
 
-    Parameters
-    ----------
-    word2vec, quartic
-        word2vec's weighting, with its own logistic loss and with the quartic one.
-    reweighted, qwem
-        Setting 3.1, with the logistic loss and with the quartic one.
-    spectrum
-        The spectrum of M*, for the unit of time.
-    separation
-        The `mode_separation` of each model, by the names above, one row per seed; drawn at the
-        right.
+    `separation` is the `mode_separation` of each of the runs, one row per seed.
     """
-    unit = curves.unit_of(curves.theories_of(spectrum, qwem))
+    unit = curves.Start({"QWEM": runs["qwem"]}, spectrum).unit
     modes = min(_MODES, spectrum.dim)
     figure = new_figure(11.6, 5.6)
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[2.1, 1])[0]
     panels = left.subplots(2, 2, sharex=True)
-    cells = (
-        ("word2vec", word2vec, "word2vec: logistic loss, its own weighting"),
-        ("word2vec", quartic, "quartic loss, word2vec's weighting"),
-        ("QWEM", reweighted, "logistic loss, Setting 3.1"),
-        ("QWEM", qwem, "QWEM: quartic loss, Setting 3.1"),
-    )
-    for axes, (model, runs, title) in zip(panels.flat, cells, strict=True):
-        curves.draw_singular_values(axes, runs, unit, colour=COLOURS[model], modes=modes)
-        curves.time_axis(axes, 0.5, runs[0].times[-1] / unit)
+    for axes, (name, (colour, _, _, title)) in zip(panels.flat, _CELLS.items(), strict=True):
+        curves.draw_singular_values(axes, runs[name], unit, colour=COLOURS[colour], modes=modes)
+        curves.time_axis(axes, 0.5, runs[name][0].times[-1] / unit)
         axes.set_ylim(bottom=0)
         axes.set_title(title)
         axes.set_ylabel(r"$s_k(t)$")
     for axes in panels[0]:
         axes.set_xlabel("")
     _draw_separation(right.subplots(), separation, modes)
-    curves.note_seeds(figure, len(qwem))
+    curves.note_seeds(figure, len(runs["qwem"]))
     return figure
 
 
 def _draw_separation(axes: Axes, separation: Mapping[str, NDArray[np.float64]], modes: int) -> None:
     """Draw the separation of each mode, one line per model."""
     for name, found in separation.items():
-        colour, line, label = _LINES[name]
+        colour, line, label, _ = _CELLS[name]
         bounds = np.quantile(found[:, :modes], (0.0, 0.5, 1.0), axis=0)
         ranks = np.arange(1, bounds.shape[1] + 1)
         curves.draw_band(axes, ranks, bounds, marker=line[0], linestyle=line[1:], ms=3,
@@ -103,12 +85,7 @@ def _draw_separation(axes: Axes, separation: Mapping[str, NDArray[np.float64]], 
 def silent_alignment(runs: Mapping[str, Sequence[Trace]], spectrum: Spectrum) -> Figure:
     """Draw the alignment of each mode with its eigenvector above its singular value.
 
-    Parameters
-    ----------
-    runs
-        Runs by the name of their model, one per seed, recorded with `spectrum` as their reference.
-    spectrum
-        The spectrum of M*, for the unit of time.
+    The runs, by the name of their model and one per seed, have `spectrum` as their reference.
     """
     figure = new_figure(4.4 * len(runs), 4.8)
     panels = figure.subplots(2, len(runs), squeeze=False, sharex="col")
@@ -117,7 +94,7 @@ def silent_alignment(runs: Mapping[str, Sequence[Trace]], spectrum: Spectrum) ->
         alignments = [trace.alignment for trace in traces if trace.alignment is not None]
         if len(alignments) < len(traces):
             raise SettingError(f"The run {name!r} has no alignment; train it with a reference.")
-        unit = curves.unit_of(curves.theories_of(spectrum, traces))
+        unit = curves.Start({"QWEM": traces}, spectrum).unit
         colour = COLOURS[name]
         curves.draw_modes(above, traces, alignments, unit, colour=colour, modes=modes)
         curves.draw_singular_values(below, traces, unit, colour=colour, modes=modes)
@@ -139,10 +116,7 @@ def silent_alignment(runs: Mapping[str, Sequence[Trace]], spectrum: Spectrum) ->
 )
 def figure_ablation(experiment: Experiment) -> Outcome:
     """Draw both losses under both weightings, and the separation of modes under each."""
-    runs = {
-        name: experiment.traces(f"ablation-{name}")
-        for name in ("word2vec", "quartic", "reweighted", "qwem")
-    }
+    runs = {name: experiment.traces(f"ablation-{name}") for name in _CELLS}
     size = experiment.scale.ablation
     spectrum = experiment.spectrum(size)
     growth = {name: _mean(map(_late_growth, traces)) for name, traces in runs.items()}
@@ -180,13 +154,8 @@ def figure_ablation(experiment: Experiment) -> Outcome:
     )
     numbers = {"late_growth": growth, "mode_separation": apart, "shift": shifts,
                "first_mode": first}  # fmt: skip
-    figure = ablation(**runs, spectrum=spectrum, separation=separation)
-    return Outcome(
-        figure,
-        findings,
-        numbers,
-        run_settings(experiment.scale, experiment.scale.ablation, runs["qwem"][0]),
-    )
+    settings = run_settings(experiment.scale, size, runs["qwem"][0])
+    return Outcome(ablation(runs, spectrum, separation), findings, numbers, settings)
 
 
 @recipe(
@@ -214,13 +183,8 @@ def figure_alignment(experiment: Experiment) -> Outcome:
         f"{ends['QWEM']:.2f} on average over k in QWEM and to {ends['word2vec']:.2f} in word2vec.",
     )
     numbers = {"aligned_before_grown": ahead, "subspace_alignment_at_end": ends}
-    figure = silent_alignment(runs, spectrum)
-    return Outcome(
-        figure,
-        findings,
-        numbers,
-        run_settings(experiment.scale, experiment.scale.ablation, runs["QWEM"][0]),
-    )
+    settings = run_settings(experiment.scale, experiment.scale.ablation, runs["QWEM"][0])
+    return Outcome(silent_alignment(runs, spectrum), findings, numbers, settings)
 
 
 def _first_mode(experiment: Experiment, trace: Trace) -> dict[str, float]:
@@ -264,12 +228,17 @@ def _span(numbers: list[int]) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
+def _half_grown(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the index of each mode, after that of the first record in which it is half learned."""
+    squares = trace.singular_values**2
+    first = np.argmax(squares >= 0.5 * squares.max(axis=0), axis=0)
+    return first, np.arange(len(first))
+
+
 def _aligned_before_grown(trace: Trace) -> int:
     """Return how many of the top modes are aligned with their eigenvector when half grown."""
     assert trace.alignment is not None
-    squares = trace.singular_values**2
-    first = np.argmax(squares >= 0.5 * squares.max(axis=0), axis=0)[:_MODES]
-    return int(np.sum(trace.alignment[first, np.arange(len(first))] > 0.5))
+    return int(np.sum(trace.alignment[_half_grown(trace)][:_MODES] > 0.5))
 
 
 def _late_growth(trace: Trace) -> float:
@@ -287,9 +256,7 @@ def mode_separation(trace: Trace) -> NDArray[np.float64]:
     learned one by one, k/V for random vectors. It does not depend on the speed of a run.
     """
     assert trace.subspace_alignment is not None
-    squares = trace.singular_values**2
-    first = np.argmax(squares >= 0.5 * squares.max(axis=0), axis=0)
-    return trace.subspace_alignment[first, np.arange(len(first))]
+    return trace.subspace_alignment[_half_grown(trace)]
 
 
 def curve_distance(a: Trace, b: Trace) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from qwem.spectrum import factorize
 from qwem.target import mstar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -28,11 +27,10 @@ if TYPE_CHECKING:
     from qwem.embedding import Embedding
     from qwem.evaluation import Evaluation
     from qwem.evaluation.scores import Formula, Measure
-
-    Score = Callable[[Evaluation], float]
     from qwem.interpretation.analysis import TaskAnalysis
     from qwem.interpretation.tasks import Normalize
     from qwem.paper.experiment import Experiment
+    from qwem.training import Trace
 
 _SIMILARITY = {"men": ("MEN", 1), "wordsim353": ("WordSim353", 2)}
 """Titles of the sets of rated pairs in the paper's table, and their place among its scores."""
@@ -54,27 +52,23 @@ Row = tuple[str, str, float, float]
 def benchmark_table(
     found: Mapping[str, Evaluation], paper: Mapping[str, Sequence[float | None]]
 ) -> Figure:
-    """Draw the scores of all models as bars, beside the paper's (Figure 3, bottom).
+    """Draw the scores of all models as bars (Figure 3, bottom).
 
-    Parameters
-    ----------
-    found
-        The scores of each model in this run.
-    paper
-        The paper's scores of each model: analogies, MEN, WordSim353.
+    Beside them are the paper's scores: analogies, MEN, WordSim353.
     """
-    panels: list[tuple[str, int | None, Score, str]] = [
-        ("Google analogies", 0, _accuracy, "{:.1%}")
+    accuracies = {name: one.analogies.accuracy for name, one in found.items() if one.analogies}
+    panels: list[tuple[str, int | None, Mapping[str, float], str]] = [
+        ("Google analogies", 0, accuracies, "{:.1%}")
     ]
-    for name in next(iter(found.values())).similarity:
-        title, place = _SIMILARITY.get(name, (name, None))
-        panels.append((title, place, partial(_spearman, name), "{:.3f}"))
+    for key in next(iter(found.values())).similarity:
+        title, place = _SIMILARITY.get(key, (key, None))
+        spearman = {name: one.similarity[key].spearman for name, one in found.items()}
+        panels.append((title, place, spearman, "{:.3f}"))
     figure = new_figure(3.6 * len(panels), 3.0)
-    for axes, (title, place, score, pattern) in zip(
+    for axes, (title, place, scores, pattern) in zip(
         figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
     ):
-        for y, (model, evaluation) in enumerate(found.items()):
-            value = score(evaluation)
+        for y, (model, value) in enumerate(scores.items()):
             axes.barh(y, value, color=COLOURS[COLOUR_OF[model]], height=0.62)
             axes.text(1.0, y, pattern.format(value), ha="right", va="center", fontsize=8)
             theirs = None if place is None else paper[model][place]
@@ -88,15 +82,6 @@ def benchmark_table(
     figure.get_axes()[0].plot([], [], color="black", lw=1.4, label="the paper, 2 billion words")
     figure.legend(loc="outside lower center")
     return figure
-
-
-def _accuracy(evaluation: Evaluation) -> float:
-    assert evaluation.analogies is not None
-    return evaluation.analogies.accuracy
-
-
-def _spearman(name: str, evaluation: Evaluation) -> float:
-    return evaluation.similarity[name].spearman
 
 
 @recipe(
@@ -169,27 +154,24 @@ def _score_rows(
 
 def _training_rows(experiment: Experiment) -> tuple[tuple[str, ...], ...]:
     """Return how each model was made: its optimizer, its start and its steps."""
-    made, starts, steps = [], [], []
+    columns = [("optimizer", "start", "steps")]
     for name in MODELS:
         if name.startswith("svd"):
-            made.append("leading eigenvectors")
-            starts.append("none")
-            steps.append("none")
+            columns.append(("leading eigenvectors", "none", "none"))
             continue
         trace = experiment.trace(f"{name.lower()}-benchmarks")
-        made.append(_optimizer(trace.settings, experiment))
-        starts.append(standard_start(experiment.scale.standard_init))
-        steps.append(f"{int(trace.steps[-1]):,}")
-    return (("optimizer", *made), ("start", *starts), ("steps", *steps))
+        start = standard_start(experiment.scale.standard_init)
+        columns.append((_optimizer(experiment, trace), start, f"{int(trace.steps[-1]):,}"))
+    return tuple(zip(*columns, strict=True))
 
 
-def _optimizer(settings: Mapping[str, Any], experiment: Experiment) -> str:
+def _optimizer(experiment: Experiment, trace: Trace) -> str:
     """Return in words how a run was trained, from the settings that its trace recorded."""
-    if settings["method"] == "optax":
+    if trace.settings["method"] == "optax":
         rate = 0.0 if experiment.scale.adam is None else experiment.scale.adam[0]
         return f"Adam, rate {rate:g}, exact gradient"
-    if settings["gradient"] == "stochastic":
-        return f"SGD, minibatches of {settings['batch_size']:,} pairs, rate lowered at ¾"
+    if trace.settings["gradient"] == "stochastic":
+        return f"SGD, minibatches of {trace.settings['batch_size']:,} pairs, rate lowered at ¾"
     return "gradient flow of fourth order, exact gradient"
 
 

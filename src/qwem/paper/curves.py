@@ -6,6 +6,8 @@ seeds, and its bands reach from the lowest to the highest seed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from qwem.dynamics import closed_form
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -31,16 +33,44 @@ TIME = r"training time $t/\tau_1$"
 _BAND: dict[str, Any] = {"alpha": 0.25, "linewidth": 0}
 
 
-def theories_of(spectrum: Spectrum, runs: Sequence[Trace]) -> list[ClosedFormDynamics]:
-    """Return Result 3.5 from the W(0) of each run, which is in its first snapshot."""
-    if not runs:
-        raise SettingError("A figure needs at least one run of each model.")
-    return [closed_form(spectrum, initial_vectors=run.snapshots[0][0]) for run in runs]
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Runs of models from the same W(0), one per seed, and the theory for this start.
 
+    `runs` has the name of each model. The theory is that of Result 3.5 from the W(0) of each of
+    QWEM's runs, which is in its first snapshot.
+    """
 
-def unit_of(theories: Sequence[ClosedFormDynamics]) -> float:
-    """Return τ₁, the median over starts of the first mode's learning time."""
-    return float(np.median([theory.learning_times[0] for theory in theories]))
+    runs: Mapping[str, Sequence[Trace]]
+    spectrum: Spectrum
+    title: str = ""
+
+    @cached_property
+    def theories(self) -> list[ClosedFormDynamics]:
+        """Result 3.5 from W(0) of each seed."""
+        if not self.runs["QWEM"]:
+            raise SettingError("A figure needs at least one run of each model.")
+        return [
+            closed_form(self.spectrum, initial_vectors=run.snapshots[0][0])
+            for run in self.runs["QWEM"]
+        ]
+
+    @property
+    def unit(self) -> float:
+        """τ₁, the median over seeds of the first mode's learning time."""
+        return float(np.median([theory.learning_times[0] for theory in self.theories]))
+
+    def errors(self, runs: Sequence[Trace]) -> list[Array]:
+        """Return |s_k(t) − theory|/√λ_k of all modes of each run, against its own theory.
+
+        Both sides are sorted by size at each time. An array has one row per record.
+        """
+        found = []
+        for run, theory in zip(runs, self.theories, strict=True):
+            expected = np.sort(theory.singular_values(run.times))[:, ::-1]
+            scaled = np.abs(run.singular_values - expected) / np.sqrt(self.spectrum.eigenvalues)
+            found.append(np.asarray(scaled))
+        return found
 
 
 def over_seeds(runs: Sequence[Trace], curves: Sequence[Array]) -> Array:
@@ -82,21 +112,16 @@ def draw_singular_values(
     draw_modes(axes, runs, values, unit, colour=colour, modes=modes)
 
 
-def draw_theory(
-    axes: Axes, theories: Sequence[ClosedFormDynamics], times: Array, unit: float, modes: int
-) -> None:
+def draw_theory(axes: Axes, start: Start, first: float, last: float, modes: int) -> None:
     """Draw the closed-form s_k(t) of Result 3.5, dotted, the largest first at every time."""
-    sorted_values = [np.sort(one.singular_values(times))[:, ::-1] for one in theories]
+    times = theory_times(first, last)
+    sorted_values = [np.sort(one.singular_values(times))[:, ::-1] for one in start.theories]
     found = np.median(sorted_values, axis=0)[:, :modes]
     for number, line in enumerate(found.T):
         axes.plot(
-            times / unit,
-            line,
-            color=COLOURS["theory"],
-            linestyle=(0, (1, 1.6)),
-            linewidth=1.1,
-            label="theory" if number == 0 else None,
-        )
+            times / start.unit, line, color=COLOURS["theory"], linestyle=(0, (1, 1.6)),
+            linewidth=1.1, label="theory" if number == 0 else None,
+        )  # fmt: skip
 
 
 def note_seeds(figure: Figure, count: int, more: str = "") -> None:

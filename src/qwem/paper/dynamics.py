@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qwem._internal.figures import COLOURS, new_figure, styled
 from qwem.paper.curves import (
+    Start,
     draw_band,
     draw_singular_values,
     draw_theory,
     note_seeds,
     over_seeds,
-    theories_of,
     theory_times,
     time_axis,
-    unit_of,
 )
 from qwem.paper.experiment import Outcome, recipe
 from qwem.paper.runs import run_settings, standard_start
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -38,43 +33,6 @@ if TYPE_CHECKING:
 _MODES = 20
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Runs of both models from the same W(0), one per seed, and the theory for this start."""
-
-    title: str
-    word2vec: Sequence[Trace]
-    qwem: Sequence[Trace]
-    spectrum: Spectrum
-
-    @cached_property
-    def theories(self) -> list[ClosedFormDynamics]:
-        """Result 3.5 from W(0) of each seed."""
-        return theories_of(self.spectrum, self.qwem)
-
-    @property
-    def unit(self) -> float:
-        """τ₁, the median over seeds."""
-        return unit_of(self.theories)
-
-    @property
-    def runs(self) -> dict[str, Sequence[Trace]]:
-        """The runs of both models by the name of the model."""
-        return {"word2vec": self.word2vec, "QWEM": self.qwem}
-
-    def errors(self, runs: Sequence[Trace]) -> list[NDArray[np.float64]]:
-        """Return |s_k(t) − theory|/√λ_k of all modes of each run, against its own theory.
-
-        Both sides are sorted by size at each time. An array has one row per record.
-        """
-        found = []
-        for run, theory in zip(runs, self.theories, strict=True):
-            expected = np.sort(theory.singular_values(run.times))[:, ::-1]
-            scaled = np.abs(run.singular_values - expected) / np.sqrt(self.spectrum.eigenvalues)
-            found.append(np.asarray(scaled))
-        return found
-
-
 @styled
 def theory_match(*starts: Start) -> Figure:
     """Draw the singular-value dynamics, one row for each start (Figure 2)."""
@@ -83,14 +41,15 @@ def theory_match(*starts: Start) -> Figure:
     for row, start in zip(panels, starts, strict=True):
         unit = start.unit
         modes = min(_MODES, start.spectrum.dim)
-        first, last = _times_shown(start, unit)
+        # From well before the first mode is learned to the end of the shortest run.
+        first, last = 0.3, min(run.times[-1] for runs in start.runs.values() for run in runs) / unit
         for axes, (name, runs) in zip(row, start.runs.items(), strict=False):
             draw_singular_values(axes, runs, unit, colour=COLOURS[name], modes=modes)
             distance = np.mean([errors.mean() for errors in start.errors(runs)])
             label = f"mean distance\nfrom theory:\n{distance:.2%} of $\\sqrt{{\\lambda_k}}$"
             axes.text(0.03, 0.86, label, transform=axes.transAxes, fontsize=7.5, va="top")
         for axes in row[1:]:
-            draw_theory(axes, start.theories, theory_times(first * unit, last * unit), unit, modes)
+            draw_theory(axes, start, first * unit, last * unit, modes)
         row[1].legend(loc="upper left")
         for axes in row:
             time_axis(axes, first, last)
@@ -98,14 +57,8 @@ def theory_match(*starts: Start) -> Figure:
         row[0].set_ylabel(f"{start.title}\n" + r"$s_k(t)$")
     for axes, title in zip(panels[0], ("word2vec", "QWEM", "theory"), strict=True):
         axes.set_title(title, color=COLOURS[title], fontweight="bold")
-    note_seeds(figure, len(starts[0].qwem))
+    note_seeds(figure, len(starts[0].theories))
     return figure
-
-
-def _times_shown(start: Start, unit: float) -> tuple[float, float]:
-    """Return the times to show, from well before the first mode is learned to the end."""
-    last = min(run.times[-1] for runs in start.runs.values() for run in runs)
-    return 0.3, float(last) / unit
 
 
 @recipe(
@@ -123,16 +76,18 @@ def figure_2(experiment: Experiment) -> Outcome:
         rows["standard, minibatches"] = "-minibatches"
     starts = {}
     for name, suffix in rows.items():
-        word2vec, qwem = (
-            [experiment.trace(f"{model}{suffix}")]  # one seed: minibatches take long
+        runs = {
+            model: [experiment.trace(f"{model.lower()}{suffix}")]  # one seed: minibatches take long
             if suffix == "-minibatches"
-            else experiment.traces(f"{model}{suffix}")
-            for model in ("word2vec", "qwem")
-        )
+            else experiment.traces(f"{model.lower()}{suffix}")
+            for model in ("word2vec", "QWEM")
+        }
         kind, _, how = name.partition(", ")
-        title = rf"{kind} start, $s_k(0)\approx{_initial_size(qwem[0])}$"
+        mantissa, exponent = f"{runs['QWEM'][0].singular_values[0].mean():.1e}".split("e")
+        size = rf"{mantissa}\times10^{{{int(exponent)}}}"
+        title = rf"{kind} start, $s_k(0)\approx{size}$"
         title += f"\n{how} of {scale.minibatches[0]:,} pairs" if how else ""
-        starts[name] = Start(title, word2vec, qwem, spectrum)
+        starts[name] = Start(runs, spectrum, title)
     numbers: dict[str, Any] = {}
     findings = []
     for name, start in starts.items():
@@ -141,7 +96,7 @@ def figure_2(experiment: Experiment) -> Outcome:
         largest = [float(one.max()) for one in errors["QWEM"]]
         seed = int(np.argmax(largest))
         record, mode = np.unravel_index(errors["QWEM"][seed].argmax(), errors["QWEM"][seed].shape)
-        worst = start.qwem[seed].times[record] / start.theories[seed].learning_times[0]
+        worst = start.runs["QWEM"][seed].times[record] / start.theories[seed].learning_times[0]
         numbers[name] = {
             "mean_error": {model: float(np.mean(found)) for model, found in means.items()},
             "mean_error_by_seed": means,
@@ -154,16 +109,10 @@ def figure_2(experiment: Experiment) -> Outcome:
             f"t = {worst:.2g} τ₁); word2vec's are on average {np.mean(means['word2vec']):.0%} from "
             "it. No constant was fitted."
         )
-    settings = run_settings(scale, scale.dynamics, starts["small"].qwem[0]) | {
+    settings = run_settings(scale, scale.dynamics, starts["small"].runs["QWEM"][0]) | {
         "standard start": standard_start(scale.standard_init)
     }
     return Outcome(theory_match(*starts.values()), tuple(findings), numbers, settings)
-
-
-def _initial_size(trace: Trace) -> str:
-    """Return the mean singular value of the start, in TeX."""
-    mantissa, exponent = f"{trace.singular_values[0].mean():.1e}".split("e")
-    return rf"{mantissa}\times10^{{{int(exponent)}}}"
 
 
 _FIRST_MODES = 12
@@ -175,25 +124,18 @@ _LABELS_FROM = 1_500
 
 
 @styled
-def overview(qwem: Sequence[Trace], word2vec: Sequence[Trace], spectrum: Spectrum) -> Figure:
-    """Draw the time course of learning in QWEM and in word2vec (Figure 1).
+def overview(start: Start) -> Figure:
+    """Draw the time course of learning in QWEM and in word2vec from a small start (Figure 1).
 
-    Parameters
-    ----------
-    qwem, word2vec
-        Runs from a small random start, one per seed, with snapshots; the first is that of the
-        start. The words in latent space are those of the first run.
-    spectrum
-        The spectrum of M*, for the theory, which starts from each run's own W(0).
+    The runs have snapshots; the words in latent space are those of the first run of each model.
     """
-    theories = theories_of(spectrum, qwem)
     figure = new_figure(13.0, 5.4)
     panels = figure.subplots(2, 5, width_ratios=[1.15, 1.15, 1, 1, 1])
-    for row, (name, runs) in enumerate((("QWEM", qwem), ("word2vec", word2vec))):
-        _draw_loss(panels[row, 0], runs, theories, name)
-        _draw_modes(panels[row, 1], runs, theories, name)
-        _draw_latent_space(panels[row, 2:], runs[0], unit_of(theories), COLOURS[name])
-    note_seeds(figure, len(qwem), "Triangles: the moments of the panels at the right.")
+    for row, name in enumerate(("QWEM", "word2vec")):
+        _draw_loss(panels[row, 0], start, name)
+        _draw_modes(panels[row, 1], start, name)
+        _draw_latent_space(panels[row, 2:], start.runs[name][0], start.unit, COLOURS[name])
+    note_seeds(figure, len(start.theories), "Triangles: the moments of the panels at the right.")
     engine = figure.get_layout_engine()
     assert engine is not None
     engine.set(wspace=0.05, hspace=0.06)  # type: ignore[call-arg]
@@ -212,10 +154,9 @@ def relative_loss(losses: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((losses - last) / (first - last))
 
 
-def _draw_loss(
-    axes: Axes, runs: Sequence[Trace], theories: Sequence[ClosedFormDynamics], name: str
-) -> None:
-    unit, later = unit_of(theories), runs[0].times > 0
+def _draw_loss(axes: Axes, start: Start, name: str) -> None:
+    runs, theories, unit = start.runs[name], start.theories, start.unit
+    later = runs[0].times > 0
     found = over_seeds(runs, [relative_loss(run.losses) for run in runs])[:, later]
     draw_band(axes, runs[0].times[later] / unit, found, color=COLOURS[name], lw=1.6)
     if name == "QWEM":
@@ -239,13 +180,11 @@ def _draw_loss(
                     r"(\mathcal{L}_0-\mathcal{L}_\mathrm{end})$")  # fmt: skip
 
 
-def _draw_modes(
-    axes: Axes, runs: Sequence[Trace], theories: Sequence[ClosedFormDynamics], name: str
-) -> None:
-    unit = unit_of(theories)
+def _draw_modes(axes: Axes, start: Start, name: str) -> None:
+    runs, unit = start.runs[name], start.unit
     draw_singular_values(axes, runs, unit, colour=COLOURS[name], modes=_FIRST_MODES)
     if name == "QWEM":
-        draw_theory(axes, theories, theory_times(0.5 * unit, runs[0].times[-1]), unit, _FIRST_MODES)
+        draw_theory(axes, start, 0.5 * unit, runs[0].times[-1], _FIRST_MODES)
     axes.set_ylim(bottom=0)
     _finish_time_axis(axes, runs[0], unit)
     axes.set_ylabel(r"$s_k(t)$")
@@ -273,17 +212,12 @@ def moments(trace: Trace) -> tuple[int, int, int]:
     size.
     """
     steps = sorted(trace.snapshots)
-    rows = {step: _row(trace, step) for step in steps}
+    rows = {step: np.linalg.svd(trace.snapshots[step][0], compute_uv=False) for step in steps}
     final = trace.singular_values[-1, 0]
     early = [step for step in steps if rows[step][0] < 0.1 * final] or steps[:1]
     grown = [step for step in steps if rows[step][0] > 0.4 * final] or steps[-1:]
     line = max(grown, key=lambda step: rows[step][0] / rows[step][1])
     return early[-1], line, steps[-1]
-
-
-def _row(trace: Trace, step: int) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = np.linalg.svd(trace.snapshots[step][0], compute_uv=False)
-    return values
 
 
 def _draw_latent_space(panels: Any, trace: Trace, unit: float, colour: str) -> None:
@@ -341,7 +275,7 @@ def figure_1(experiment: Experiment) -> Outcome:
     """Draw loss, singular values and latent space of both models from a small start."""
     spectrum = experiment.spectrum(experiment.scale.dynamics)
     qwem, word2vec = experiment.traces("qwem"), experiment.traces("word2vec")
-    start = Start("", word2vec, qwem, spectrum)
+    start = Start({"QWEM": qwem, "word2vec": word2vec}, spectrum)
     deviation = max(
         float(np.abs(theory.loss(run.times) - run.losses).max() / np.ptp(run.losses))
         for run, theory in zip(qwem, start.theories, strict=True)
@@ -365,7 +299,7 @@ def figure_1(experiment: Experiment) -> Outcome:
         "loss_steps": steps,
         "line_ratio": ratios,
     }
-    return Outcome(overview(qwem, word2vec, spectrum), findings, numbers,
+    return Outcome(overview(start), findings, numbers,
                    run_settings(experiment.scale, experiment.scale.dynamics, qwem[0]))  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -307,11 +307,7 @@ class Recipe:
 
 def recipe(title: str, claim: str) -> Callable[[Callable[[Experiment], Outcome]], Recipe]:
     """Turn a function of an experiment into a `Recipe` with a title and the paper's claim."""
-
-    def named(make: Callable[[Experiment], Outcome]) -> Recipe:
-        return Recipe(title, claim, make)
-
-    return named
+    return partial(Recipe, title, claim)
 
 
 _UNUSED = ("dynamics", "ablation", "benchmarks", "tasks", "seeds")

@@ -14,13 +14,10 @@ from qwem.paper.benchmarks import COLOUR_OF, benchmark_settings
 from qwem.paper.experiment import Outcome, recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
 
-    from qwem.evaluation import Evaluation
-
-    Score = Callable[[Evaluation], float]
     from qwem.interpretation import Geometry
     from qwem.interpretation.features import Feature, Overlaps
     from qwem.paper.experiment import Experiment

@@ -65,34 +65,6 @@ small {{ color: #555; }}
 """
 
 
-def write_page(
-    title: str,
-    about: str,
-    differences: Sequence[Sequence[str]],
-    records: Mapping[str, Mapping[str, Any]],
-) -> str:
-    """Return the HTML page of a reproduction, with links relative to it.
-
-    Parameters
-    ----------
-    title, about
-        The heading, and a paragraph below it.
-    differences
-        How this differs from the paper: what, the paper's choice, and the one made here.
-    records
-        The records of the recipes.
-
-    >>> "<h1>Two &amp; two</h1>" in write_page("Two & two", "Nothing yet.", [], {})
-    True
-    """
-    table = html_table(("", "the paper", "here"), differences, row_headers=True)
-    links = "".join(f'<a href="#{name}">{escape(name)}</a>' for name in records)
-    sections = "\n".join(_section(name, record) for name, record in records.items())
-    return _PAGE.format(
-        title=escape(title), about=escape(about), differences=table, links=links, sections=sections
-    )
-
-
 def _section(name: str, record: Mapping[str, Any]) -> str:
     found = "".join(f"<p>{escape(sentence)}</p>" for sentence in record["findings"])
     settings = "; ".join(f"{key}: {value}" for key, value in record["settings"].items())
@@ -179,7 +151,12 @@ def reproduce(
 
     >>> reproduce("wiki.parquet", "out", only=["fig2", "table1"]).page  # doctest: +SKIP
     """
-    names = _checked(only)
+    for name in only or ():
+        if name not in RECIPES:
+            raise SettingError(
+                f"There is no figure or table {name!r}; there are {', '.join(RECIPES)}."
+            )
+    names = [name for name in RECIPES if only is None or name in only]
     if isinstance(scale, str):
         if scale not in SCALES:
             raise SettingError(f"There is no scale {scale!r}; there are {', '.join(SCALES)}.")
@@ -200,7 +177,9 @@ def reproduce(
                 try:
                     records[name] = _run_recipe(name, experiment, directory)
                 except CorpusError:  # the other recipes would fail too
-                    _remove_empty(experiment.directory, directory)
+                    for made in (experiment.directory, directory):
+                        with suppress(OSError):  # not empty
+                            made.rmdir()
                     raise
                 except QwemError as error:
                     failures[name] = error
@@ -212,15 +191,6 @@ def reproduce(
     with writing_file(page) as file:
         file.write(_page(directory, experiment, records, reasons).encode())
     return Reproduction(page, records, watch.seconds, reasons)
-
-
-def _checked(only: Sequence[str] | None) -> list[str]:
-    for name in only or ():
-        if name not in RECIPES:
-            raise SettingError(
-                f"There is no figure or table {name!r}; there are {', '.join(RECIPES)}."
-            )
-    return [name for name in RECIPES if only is None or name in only]
 
 
 def _run_recipe(name: str, experiment: Experiment, directory: Path) -> dict[str, Any]:
@@ -245,19 +215,13 @@ def _run_recipe(name: str, experiment: Experiment, directory: Path) -> dict[str,
     return record
 
 
-def _remove_empty(*directories: Path) -> None:
-    for directory in directories:
-        with suppress(OSError):
-            directory.rmdir()
-
-
 def _page(
     directory: Path,
     experiment: Experiment,
     records: dict[str, dict[str, Any]],
     failures: dict[str, str],
 ) -> str:
-    """Return the page of all recipes with records in the directory, old or new."""
+    """Return the HTML page of all recipes with records in the directory, old or new."""
     shown = {
         name: records.get(name) or json.loads((directory / f"{name}.json").read_text("utf-8"))
         for name in RECIPES
@@ -276,4 +240,10 @@ def _page(
     # The paper counts the words of its text before rare ones are discarded, and so do we.
     words = int(experiment.corpus(size.vocab_size).settings["words_counted"])
     rows = differences(experiment.scale, words, files)
-    return write_page("The paper, reproduced", about, rows, shown)
+    return _PAGE.format(
+        title="The paper, reproduced",
+        about=escape(about),
+        differences=html_table(("", "the paper", "here"), rows, row_headers=True),
+        links="".join(f'<a href="#{name}">{name}</a>' for name in shown),
+        sections="\n".join(_section(name, record) for name, record in shown.items()),
+    )

@@ -14,7 +14,6 @@ from qwem.errors import ConvergenceError
 from qwem.target import setting31
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -165,11 +164,11 @@ wiki.parquet')
     rows.append(
         ("text of the ablation", "41 million words of news and American English", "the same text")
     )
-    rows += [
-        (what, theirs, ours)
-        for what, theirs, ours in _settings(SCALES["paper"], scale)
-        if theirs != ours
-    ]
+    ours = _stated(scale)
+    for what, theirs in _stated(SCALES["paper"]).items():
+        code = "; 1e-05 in the authors' code" if what == "word2vec's subsampling" else ""
+        if theirs != ours[what]:
+            rows.append((what, theirs + code, ours[what]))
     rows += [
         ("λ₁Δt of a step", "not stated", f"{scale.step:g}"),
         ("length of a run", "2 hours on a GPU, 12 hours for the benchmarks",
@@ -185,36 +184,31 @@ wiki.parquet')
     return rows
 
 
-def _settings(paper: Scale, scale: Scale) -> Iterator[Row]:
-    """Yield each setting that the paper states: its name, and both values in words."""
-    for purpose, what in _PURPOSES.items():
-        yield what, _size(getattr(paper, purpose)), _size(getattr(scale, purpose))
-    yield "shortest document", f"{paper.min_tokens} words", f"{scale.min_tokens} words"
-    yield "words", _tokens(paper), _tokens(scale)
-    yield "gradient", _gradient(paper), _gradient(scale)
-    yield "training of QWEM for the benchmarks", _schedule(paper), _schedule(scale)
-    yield "training of word2vec for the benchmarks", _word2vec(paper), _word2vec(scale)
-    yield "standard start", str(paper.standard_init), str(scale.standard_init)
-    yield (
-        "small start, σ (the paper's: from the authors' code)",
-        f"{paper.small_init:.2g}",
-        f"{scale.small_init:.2g}",
-    )
-    if scale.subsample != paper.subsample:
-        stated = f"{paper.subsample:g}; 1e-05 in the authors' code"
-        yield "word2vec's subsampling", stated, f"{scale.subsample:g}"
-    yield (
-        "normalization of negatives",
-        _NEGATIVES[paper.normalization],
-        _NEGATIVES[scale.normalization],
-    )
-    yield "runs of each model", _seeds(paper), _seeds(scale)
-
-
-def _seeds(scale: Scale) -> str:
-    if scale.seeds == 1:
-        return "one"
-    return f"{scale.seeds} in Figures 1 and 2 and the ablation, from as many seeds"
+def _stated(scale: Scale) -> dict[str, str]:
+    """Return each setting that the paper states, in words."""
+    gradient = "exact, over all pairs, integrated to fourth order"
+    descent, seeds = "gradient flow", "one"
+    if scale.batch_size is not None:
+        gradient = f"minibatches of {scale.batch_size:,} pairs"
+        descent = "SGD, rate lowered by 90 % at three quarters of the time"
+    if scale.seeds > 1:
+        seeds = f"{scale.seeds} in Figures 1 and 2 and the ablation, from as many seeds"
+    word2vec = descent
+    if scale.adam is not None:
+        word2vec = f"Adam on the exact gradient, rate {scale.adam[0]:g}, {scale.adam[1]} steps"
+    return {
+        **{what: _size(getattr(scale, purpose)) for purpose, what in _PURPOSES.items()},
+        "shortest document": f"{scale.min_tokens} words",
+        "words": "runs of the letters a to z" if scale.tokenizer == "ascii" else scale.tokenizer,
+        "gradient": gradient,
+        "training of QWEM for the benchmarks": descent,
+        "training of word2vec for the benchmarks": word2vec,
+        "standard start": str(scale.standard_init),
+        "small start, σ (the paper's: from the authors' code)": f"{scale.small_init:.2g}",
+        "word2vec's subsampling": f"{scale.subsample:g}",
+        "normalization of negatives": _NEGATIVES[scale.normalization],
+        "runs of each model": seeds,
+    }
 
 
 def _size(size: Size) -> str:
@@ -222,28 +216,6 @@ def _size(size: Size) -> str:
         f"V = {size.vocab_size:,}, d = {size.dim}, L = {2 * size.window}, "
         f"{size.negatives:g} negative{'' if size.negatives == 1 else 's'}"
     )
-
-
-def _tokens(scale: Scale) -> str:
-    return "runs of the letters a to z" if scale.tokenizer == "ascii" else scale.tokenizer
-
-
-def _gradient(scale: Scale) -> str:
-    if scale.batch_size is None:
-        return "exact, over all pairs, integrated to fourth order"
-    return f"minibatches of {scale.batch_size:,} pairs"
-
-
-def _schedule(scale: Scale) -> str:
-    if scale.batch_size is None:
-        return "gradient flow"
-    return "SGD, rate lowered by 90 % at three quarters of the time"
-
-
-def _word2vec(scale: Scale) -> str:
-    if scale.adam is None:
-        return _schedule(scale)
-    return f"Adam on the exact gradient, rate {scale.adam[0]:g}, {scale.adam[1]} steps"
 
 
 logger = logging.getLogger(__name__)

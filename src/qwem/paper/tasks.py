@@ -51,7 +51,11 @@ def draw_spectrum(axes: Axes, fit: MarchenkoPasturFit, model: SpikedModel) -> No
     at = lower + (upper - lower) * (1 - np.cos(np.linspace(0, np.pi, 300))) / 2
     density = fit.density(at) * len(fit.bulk) / len(fit.eigenvalues)
     axes.plot(at, density, color=COLOURS["bulk"], lw=1.8)
-    _draw_prediction(axes, model, len(fit.bulk) / len(fit.eigenvalues))
+    at = model.edge * (1 - np.cos(np.linspace(0.02, np.pi, 120))) / 2
+    predicted = len(fit.bulk) / len(fit.eigenvalues) * model.density(at)
+    axes.plot(at, predicted, color="black", lw=1.0, ls=(0, (1, 1.5)))
+    if model.has_spike:
+        axes.plot(model.spike, 0, "^", color="black", ms=4, mew=0, clip_on=False, zorder=5)
     axes.set_xlim(0, max(fit.spike, model.spike) + 2 * width)
     # The law of a small effective dimension is unbounded at zero: there the bars set the height.
     tallest = max(float(line.get_ydata().max()) for line in axes.lines[:2])  # type: ignore[union-attr]
@@ -63,24 +67,9 @@ def draw_spectrum(axes: Axes, fit: MarchenkoPasturFit, model: SpikedModel) -> No
     axes.set_yticks([])
 
 
-def _draw_prediction(axes: Axes, model: SpikedModel, share: float) -> None:
-    at = model.edge * (1 - np.cos(np.linspace(0.02, np.pi, 120))) / 2
-    axes.plot(at, share * model.density(at), color="black", lw=1.0, ls=(0, (1, 1.5)))
-    if model.has_spike:
-        axes.plot(model.spike, 0, "^", color="black", ms=4, mew=0, clip_on=False, zorder=5)
-
-
 @styled
 def categories(analyses: Sequence[TaskAnalysis], dims: Sequence[int]) -> Figure:
-    """Draw the spectra and the localization of every category of task vectors.
-
-    Parameters
-    ----------
-    analyses
-        One analysis per category.
-    dims
-        The dimensions d whose spectra to draw, among those that were analyzed.
-    """
+    """Draw the spectra, at some of the analyzed d, and the localization of each category."""
     rows, width = -(-len(analyses) // _COLUMNS), len(dims) + 1
     figure = new_figure(7.2 * _COLUMNS, 1.62 * rows + 0.3)
     grid, key = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.62 * rows, 0.3])[:, 0]
@@ -116,8 +105,9 @@ def draw_localization(axes: Axes, analysis: TaskAnalysis, shown: int) -> None:
     """Draw how much each of the first features contributes to the mean task vector."""
     shares = np.asarray(analysis.localization)[:shown]
     axes.bar(np.arange(1, len(shares) + 1), shares, color=COLOURS["QWEM"], width=0.9)
-    half = int(np.searchsorted(np.cumsum(np.sort(analysis.localization)[::-1]), 0.5)) + 1
-    axes.set_title(f"share of feature $k$; {half} carry half", fontsize=7)
+    axes.set_title(
+        f"share of feature $k$; {carriers(analysis.localization)} carry half", fontsize=7
+    )
     axes.set_xlim(0, len(shares) + 1)
     axes.tick_params(labelsize=6.5)
 
@@ -134,9 +124,9 @@ def figure_categories(experiment: Experiment) -> Outcome:
     dim = max((d for d in dims if d <= 256), default=dims[-1])
     at = dims.index(dim)
     shown = dims[max(0, at - 2) : at + 3 : 2]
-    half = {a.task.name: carriers(np.sort(a.localization)[::-1]) for a in analyses}
+    half = {a.task.name: carriers(a.localization) for a in analyses}
     predicted = np.array([a.spiked[at].spike / a.fits[at].spike for a in analyses])
-    outside = {a.task.name: over_edge(a.fits[at]) for a in analyses}
+    outside = {a.task.name: a.fits[at].spike / a.fits[at].edge for a in analyses}
     in_mean = {a.task.name: float(a.signal_in_mean[at]) for a in analyses}
     goodness = float(np.mean([a.fits[at].goodness for a in analyses]))
     findings = (
@@ -159,14 +149,13 @@ def figure_categories(experiment: Experiment) -> Outcome:
     return Outcome(categories(analyses, shown), findings, numbers, task_settings(experiment))
 
 
-def over_edge(fit: MarchenkoPasturFit) -> float:
-    """Return the position of the spike, in units of the edge of the bulk."""
-    return fit.spike / fit.edge
-
-
 def carriers(shares: Any) -> int:
-    """Return how many of the largest shares make up half."""
-    return int(np.searchsorted(np.cumsum(shares), 0.5)) + 1
+    """Return how many of the largest shares make up half.
+
+    >>> carriers([0.2, 0.5, 0.3])
+    1
+    """
+    return int(np.searchsorted(np.cumsum(np.sort(shares)[::-1]), 0.5)) + 1
 
 
 def task_settings(experiment: Experiment) -> dict[str, Any]:
@@ -197,19 +186,9 @@ def linear_structure(
     table: FeatureTable,
     others: Sequence[TaskAnalysis],
 ) -> Figure:
-    """Draw Figure 4 for one task: spectra, localization, and the strength of the spike.
+    """Draw Figure 4: spectra of one task at some d, its localization, and others against d.
 
-    Parameters
-    ----------
-    analysis
-        The analysis of the task in the left and upper panels: in the paper, verbs and their past
-        tenses.
-    dims
-        The four d at which to draw the Gram spectrum, among those analyzed.
-    table
-        The features of the model, to label those that carry the task.
-    others
-        The categories whose signal-to-noise ratio and accuracy to draw against d.
+    `table` has the features of the model, to label those that carry the task.
     """
     figure = new_figure(11.5, 6.6)
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1, 2.1])[0]
@@ -323,15 +302,15 @@ def figure_4(experiment: Experiment) -> Outcome:
     spectrum = experiment.spectrum(experiment.scale.tasks, tol=1e-3)
     table = features(spectrum, min(60, spectrum.dim), topn=10)
     fits = [task.fits[task.dims.index(dim)] for dim in dims]
-    outside = [over_edge(fit) for fit in fits]
-    last = over_edge(task.fits[-1])
+    outside = [fit.spike / fit.edge for fit in fits]
+    last = task.fits[-1].spike / task.fits[-1].edge
     ranks = snr_and_accuracy(analyses)
     predicted = np.array([[model.snr for model in a.spectral] for a in analyses])
     measured = np.array([a.snr for a in analyses])
     error = float(np.mean(np.abs(predicted / measured - 1)))
     fixed = np.array([_snr_of_one_noise(a) for a in analyses])
     fixed_error = float(np.mean(np.abs(fixed / measured - 1)))
-    top = np.sort(np.asarray(task.localization))[::-1]
+    past_peak = sum(bool(a.snr[-1] < 0.9 * np.max(a.snr)) for a in analyses)
     findings = (
         f"{task.task.name}, {len(fits[0].eigenvalues)} pairs: the largest eigenvalue lies "
         + ", ".join(f"{times:.1f}" for times in outside)
@@ -340,9 +319,9 @@ def figure_4(experiment: Experiment) -> Outcome:
         + f"; the mean task vector is {task.signal_in_mean[task.dims.index(dims[-1])]:.2f} of it. "
         + f"At the largest d, {task.dims[-1]}, it is at {last:.1f}: "
         + ("still outside." if last > 1 else "inside the bulk."),
-        f"{carriers(top)} of the {len(top)} features carry half of the mean task vector; "
-        f"its participation ratio is {task.participation_ratio:.0f}.",
-        f"In {_past_peak(analyses)} of {len(analyses)} categories the SNR falls again by more than "
+        f"{carriers(task.localization)} of the {len(task.localization)} features carry half of the "
+        f"mean task vector; its participation ratio is {task.participation_ratio:.0f}.",
+        f"In {past_peak} of {len(analyses)} categories the SNR falls again by more than "
         "a tenth after its largest value.",
         f"Over categories, the largest SNR and the best accuracy have a rank correlation of "
         f"{ranks['snr']:.2f}; the number of pairs alone has {ranks['pairs']:.2f}, and with it held "
@@ -414,11 +393,6 @@ def _dims_shown(dims: tuple[int, ...]) -> tuple[int, ...]:
     start = next((k for k, dim in enumerate(dims) if dim >= 64), len(dims))
     start = max(0, min(start, len(dims) - _SPECTRA))
     return dims[start : start + _SPECTRA]
-
-
-def _past_peak(analyses: list[TaskAnalysis]) -> int:
-    """Return in how many tasks the SNR at the largest d is below nine tenths of its maximum."""
-    return sum(bool(a.snr[-1] < 0.9 * np.max(a.snr)) for a in analyses)
 
 
 def snr_and_accuracy(analyses: list[TaskAnalysis]) -> dict[str, float]:
