@@ -98,7 +98,6 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     asked = generator.integers(600, size=(500, 3))
     whole = in_threads(1, lambda: answer_questions(embedding, asked))
     monkeypatch.setattr("qwem._internal.arrays.blocks.__kwdefaults__", {"most": 900})
-    monkeypatch.setattr("qwem.evaluation.answers._MAXIMA", 3000)
     parts = in_threads(3, lambda: answer_questions(embedding, asked))
     np.testing.assert_array_equal(whole, parts)
 

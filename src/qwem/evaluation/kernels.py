@@ -11,55 +11,62 @@ from qwem._internal.kernels import njit
 # The compiler may reorder comparisons and fuse products; sums have a fixed order.
 _MATH = {"nnan", "nsz", "contract"}
 
+_TIE = 1e-12
+"""Scores that differ by rounding alone count as equal."""
+
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_MATH)
 def best_of_block(
     cosines: Any,
     penalty: Any,
+    start: int,
     questions: Any,
+    places: Any,
     weights: Any,
-    excluded: Any,
-    best_sum: Any,
-    best_product: Any,
+    epsilon: float,
+    best: Any,
+    answers: Any,
 ) -> None:
-    """Write the best score of each question over one block of candidate words.
+    """Replace the answers to questions for which a block of words has a better one.
 
     Parameters
     ----------
     cosines
-        The cosine of each word that occurs in a question (rows) with each candidate (columns).
+        The cosine of each word that occurs in a question (rows) with each word of the block.
     penalty
-        For each candidate, 0, or −inf if it can't be an answer.
-    questions
-        For each question (a, b, c), the rows of its words in `cosines`.
+        For each word of the block, 0, or −inf if it can't be an answer.
+    start
+        The row in the embedding of the first word of the block.
+    questions, places
+        The words a, b and c of each question: their rows in the embedding and in `cosines`.
     weights
-        For each question, the weights of a, b and c in 3CosAdd.
-    excluded
-        For each question, three columns that may not answer it; numbers outside the block are
-        ignored.
-    best_sum, best_product
-        The results: the largest score by 3CosAdd and by 3CosMul.
+        The weights of a, b and c in 3CosAdd.
+    epsilon
+        ε of 3CosMul.
+    best, answers
+        The results so far, for 3CosAdd and for 3CosMul: the best score and its row.
     """
     width = cosines.shape[1]
-    sums = np.empty(width, np.float32)
-    products = np.empty(width, np.float32)
-    one, half, epsilon = np.float32(1), np.float32(0.5), np.float32(2e-3)
+    scores = np.empty((2, width))
     for q in range(len(questions)):
-        a = cosines[questions[q, 0]]
-        b = cosines[questions[q, 1]]
-        c = cosines[questions[q, 2]]
+        a = cosines[places[q, 0]]
+        b = cosines[places[q, 1]]
+        c = cosines[places[q, 2]]
         u, v, w = weights[q]
         for j in range(width):
-            sums[j] = v * b[j] + w * c[j] - u * a[j] + penalty[j]
-            products[j] = (one + b[j]) * (one + c[j]) * half / (one + a[j] + epsilon) + penalty[j]
-        for k in range(3):
-            place = excluded[q, k]
-            if 0 <= place < width:
-                sums[place] = -np.inf
-                products[place] = -np.inf
-        top_sum = top_product = np.float32(-np.inf)
-        for j in range(width):
-            top_sum = max(top_sum, sums[j])
-            top_product = max(top_product, products[j])
-        best_sum[q] = top_sum
-        best_product[q] = top_product
+            scores[0, j] = v * b[j] + w * c[j] - u * a[j] + penalty[j]
+            product = (1 + b[j]) * (1 + c[j]) / 2 / (1 + a[j] + 2 * epsilon)
+            scores[1, j] = product + penalty[j]
+        for word in questions[q]:
+            if 0 <= word - start < width:
+                scores[:, word - start] = -np.inf
+        for formula in range(2):
+            top = -np.inf
+            for j in range(width):
+                top = max(top, scores[formula, j])
+            if top > best[formula, q] + _TIE:
+                best[formula, q] = top
+                j = 0
+                while scores[formula, j] < top - _TIE:
+                    j += 1
+                answers[formula, q] = start + j
