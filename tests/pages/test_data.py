@@ -46,7 +46,7 @@ def unpacked(part: bytes) -> Any:
     return np.hstack(blocks)
 
 
-@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("bits", [7, 8, 16])
 def test_no_number_is_off_by_more_than_half_a_step(bits: int) -> None:
     matrix = np.random.default_rng(0).normal(size=(50, 7)) * 10.0 ** np.arange(-3, 4)
     matrix[:, 3] = 0
@@ -57,15 +57,24 @@ def test_no_number_is_off_by_more_than_half_a_step(bits: int) -> None:
 
 
 @pytest.mark.parametrize("words", [None, 40])
-def test_rows_times_weights_are_the_embedding(polished: Model, words: int | None) -> None:
+def test_directions_times_lengths_are_the_embedding(polished: Model, words: int | None) -> None:
     data = PageData([page_model(polished)], words=words)
     (facts,) = json.loads(data.get("page"))["models"]
     for space, embedding in zip(
         facts["spaces"], (polished.embedding(), polished.spectrum.embedding()), strict=True
     ):
-        rows = unpacked(data.get(f"0/vectors-{space['name']}")) * np.array(space["weights"])
-        units = unit_rows(embedding.vectors[:words].astype(float))
-        assert np.abs(unit_rows(rows) @ unit_rows(rows).T - units @ units.T).max() < 0.03
+        directions = unpacked(data.get(f"0/directions-{space['name']}"))
+        vectors = directions * unpacked(data.get(f"0/lengths-{space['name']}"))
+        expected = embedding.vectors[:words].astype(float)
+        assert (
+            np.abs(vectors @ vectors.T - expected @ expected.T).max()
+            < 0.03 * np.square(expected).sum(axis=1).max()
+        )
+        assert (
+            np.abs(directions @ directions.T - unit_rows(expected) @ unit_rows(expected).T).max()
+            < 0.03
+        )
+        assert space["columns"] == space["dim"] == directions.shape[1]
     assert len(json.loads(data.get("0/words"))) == words or words is None
 
 
@@ -94,7 +103,9 @@ def test_words_occur_with_those_that_are_kept_with_the_model(
     words, ratios = found[:, :16].reshape(-1, 2, 8), found[:, 16:].reshape(-1, 2, 8)
     assert polished.usage is not None
     assert np.array_equal(words, polished.usage.words[:, :, :8].astype(np.uint16))
-    assert np.allclose(ratios, polished.usage.ratios[:, :, :8], atol=ratios.max() / 30_000)
+    known = polished.usage.words[:, :, :8] >= 0
+    expected = polished.usage.ratios[:, :, :8][known]
+    assert np.exp(ratios[known]) == pytest.approx(expected, rel=1e-3), "small ratios too"
     polished.save(tmp_path / "model")
     counts.save(tmp_path / "counts")
     (other,) = load_models([tmp_path / "model"], counts=tmp_path / "counts")
@@ -104,8 +115,8 @@ def test_words_occur_with_those_that_are_kept_with_the_model(
     best, ratio = other.usage.beside(index, "after")[0]
     place = counts.vocabulary.index(polished.vocabulary.words[best])
     sums = np.sum([matrix.column_sums for matrix in counts.matrices], axis=0).astype(float)
-    expected = after.sum() * sums[place] / sums.sum()
-    assert ratio == pytest.approx(after[place] / expected, rel=1e-5)
+    by_chance = after.sum() * sums[place] / sums.sum()
+    assert ratio == pytest.approx(after[place] / by_chance, rel=1e-5)
 
 
 def test_a_concept_is_tested_as_by_the_library(closed: Model) -> None:

@@ -57,7 +57,7 @@ def test_passages_come_from_the_text(opened: list[PageModel]) -> None:
     assert 1 <= len(found) <= 3
     assert {line["word"] for line in found} == {"word1"}
     stable = asked(client, "stable", model=2, word="king", count=2)
-    assert all(each["low"] <= each["cosine"] <= each["high"] + 1e-6 for each in stable)
+    assert all(each["low"] <= each["similarity"] <= each["high"] + 1e-6 for each in stable)
 
 
 def test_questions_are_described(client: Any) -> None:

@@ -96,7 +96,7 @@ def test_many_clients_at_once_and_an_orderly_end(saved: Path) -> None:
         def ask() -> None:
             headers = {"Authorization": f"Bearer {token}"}
             with closing(http.client.HTTPConnection("127.0.0.1", address.port)) as connection:
-                for path in ("words", "features", "vectors-closed", "map"):
+                for path in ("words", "features", "directions-closed", "map"):
                     connection.request("GET", f"/data/0/{path}", headers=headers)
                     answer = connection.getresponse()
                     content = answer.read()

@@ -26,18 +26,17 @@ def test_a_closed_form_at_any_time_and_dimension(
     name: str, dim: int, time: float | None, request: pytest.FixtureRequest
 ) -> None:
     model: Model = request.getfixturevalue(name)
-    space = page_model(model).spaces["closed"]
+    space = page_model(model).spaces["closed"].at(dim, time)
     run = closed_form(model.spectrum, init_scale=1e-6)
     t = np.inf if time is None else float(run.time(time))
     embedding = Embedding(model.vocabulary, run.vectors(t, dim))
-    dials = space.dials(dim, time)
 
     every = np.arange(len(embedding))
-    assert np.allclose(space.vectors(every, dials), embedding.vectors, rtol=1e-5, atol=1e-12)
+    assert np.allclose(space.vectors(every), embedding.vectors, rtol=1e-5, atol=1e-12)
     for word in model.vocabulary.words[:5]:
         index = model.vocabulary.index(word)
-        direction = space.vectors(np.array([index]), dials)[0]
-        found = space.nearest(direction, dials, 10, exclude=(index,))
+        direction = space.vectors(np.array([index]))[0]
+        found = space.nearest(direction, 10, exclude=(index,))
         expected = embedding.most_similar(word, topn=10)
         assert [cosine for _, cosine in found] == pytest.approx([c for _, c in expected], abs=1e-6)
         assert len(found) == 10
@@ -49,22 +48,19 @@ def test_other_vectors_are_turned_to_their_principal_axes(polished: Model) -> No
     assert space.name == "polished"
     turned = principal_axes(polished.embedding())
     every = np.arange(len(turned))
-    assert np.allclose(space.vectors(every, space.dials()), turned.vectors, atol=1e-5)
+    assert np.allclose(space.vectors(every), turned.vectors, atol=1e-5)
     assert np.allclose((space.rows.astype(float) ** 2).sum(axis=0), 1, atol=1e-5)
     word = polished.vocabulary.words[3]
-    direction = space.vectors(np.array([3]), space.dials())[0]
-    names = [
-        polished.vocabulary.words[i]
-        for i, _ in space.nearest(direction, space.dials(), 6, exclude=(3,))
-    ]
+    direction = space.vectors(np.array([3]))[0]
+    names = [polished.vocabulary.words[i] for i, _ in space.nearest(direction, 6, exclude=(3,))]
     assert names == [each for each, _ in polished.wv.most_similar(word, topn=6)]
 
 
 def test_a_zero_vector_has_no_neighbours() -> None:
     embedding = Embedding(["a", "b", "c"], [[1.0, 0.0], [0.0, 0.0], [0.5, 1.0]])
     space = Space.of_embedding(embedding, "given", "Given vectors")
-    assert space.nearest(np.zeros(2), space.dials(), 2) == []
-    found = space.nearest(space.vectors(np.array([0]), space.dials())[0], space.dials(), 3)
+    assert space.nearest(np.zeros(2), 2) == []
+    found = space.nearest(space.vectors(np.array([0]))[0], 3)
     assert [index for index, _ in found] == [0, 2]
 
 
@@ -83,6 +79,8 @@ def test_words_are_learned_when_half_of_their_square_is(closed: Model) -> None:
 @pytest.mark.parametrize(
     ("dim", "time", "says"), [(9, None, "between 1 and 8"), (3, 1.0, "no time")]
 )
-def test_dials_are_checked(polished: Model, dim: int, time: float | None, says: str) -> None:
+def test_dimension_and_time_are_checked(
+    polished: Model, dim: int, time: float | None, says: str
+) -> None:
     with pytest.raises(SettingError, match=says):
-        page_model(polished).first.dials(dim, time)
+        page_model(polished).first.at(dim, time)

@@ -11,7 +11,7 @@ from qwem import Embedding
 from qwem.pages import load_models
 from qwem.pages.models import page_model
 from qwem.pages.spaces import Space
-from qwem.pages.topics import find_topics, neighbour_map
+from qwem.pages.topics import NO_TOPIC, find_topics, neighbour_map
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,14 +53,14 @@ def test_words_beyond_the_landmarks_are_placed_among_them(grouped: tuple[Space, 
 def test_topics_are_groups_named_by_their_own_frequent_words(grouped: tuple[Space, Any]) -> None:
     space, groups = grouped
     found = find_topics(space, np.arange(600, 300, -1))
-    assert sum(topic["size"] for topic in found.topics) == 300
+    some = found.labels != NO_TOPIC
+    assert sum(topic["size"] for topic in found.topics) == some.sum()
     assert sum(topic["share"] for topic in found.topics) == pytest.approx(1)
     for number, topic in enumerate(found.topics):
         rows = [int(word[1:]) for word in topic["words"]]
         assert set(found.labels[rows]) == {number}
         assert len(set(groups[rows])) == 1
-        assert topic["title"] == ", ".join(topic["words"][:3])
-        assert not set(rows) & set(range(found.quiet))
+        assert set(topic["title"].split(", ")) <= set(topic["words"])
     shares = [topic["share"] for topic in found.topics]
     assert shares == sorted(shares, reverse=True)
 
@@ -83,4 +83,26 @@ def test_topics_are_kept_with_the_model(polished: Model, tmp_path: Path) -> None
 def test_a_model_of_few_words_has_a_map(closed: Model) -> None:
     few = page_model(Embedding(["a", "b", "c"], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     assert few.make_topics().places.shape == (3, 2)
-    assert page_model(closed).make_topics().quiet < len(closed.vocabulary) / 5 + 1
+    labels = page_model(closed).make_topics().labels
+    assert np.sum(labels == NO_TOPIC) < len(closed.vocabulary) / 5 + 1
+
+
+def test_function_words_are_frequent_and_of_no_topic_or_their_own() -> None:
+    rng = np.random.default_rng(1)
+    groups = np.arange(400) % 4
+    vectors = np.eye(32)[groups] + 0.05 * rng.normal(size=(400, 32))
+    vectors[:10] = rng.normal(size=(10, 32))  # frequent words that are close to no group
+    vectors[10:110] = np.eye(32)[7] + 0.5 * rng.normal(size=(100, 32))  # a loose group
+    words = [f"{'abcdefgh'[i % 8] * 4}{i}" for i in range(400)]
+    space = Space.of_embedding(Embedding(words, vectors), "given", "x")
+    found = find_topics(space, np.r_[np.full(12, 25_000), np.arange(900, 512, -1)])
+    frequent_without_topic = np.flatnonzero(found.labels == NO_TOPIC)
+    assert len(frequent_without_topic) >= 8
+    assert set(frequent_without_topic) <= set(range(12))
+    general = [topic["general"] for topic in found.topics]
+    assert general == sorted(general), "general topics come last"
+    assert any(general)
+    assert not all(general)
+    for topic in found.topics:
+        stems = [word[:4] for word in topic["title"].split(", ")]
+        assert len(set(stems)) == len(stems), "a title does not repeat itself"

@@ -74,7 +74,9 @@ RESULTS = Option(
     models=MODELS,
     output=output("FILE", "page to write"),
     words=Option(
-        Whole(1), "number of words on the page, the most frequent ones (default: 10000)", "N"
+        Whole(1),
+        "number of words of each model, the most frequent ones (default: 10000, or 6000 of two)",
+        "N",
     ),
     **SHOWN,
     results=RESULTS,

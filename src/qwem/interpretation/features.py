@@ -76,6 +76,10 @@ class WordCosine(NamedTuple):
     cosine: float
 
 
+LEAST = 0.05
+"""A word whose cosine with a feature is smaller lies at neither end."""
+
+
 @dataclass(frozen=True)
 class Feature(Plain):
     """One eigen-feature: a direction that a model learned, and the words along it."""
@@ -209,7 +213,7 @@ def features(
     ends = np.concatenate([modes.axes[:count], -modes.axes[:count]])
     rows, cosines = modes.embedding.nearest_indices(ends, topn, restrict_vocab=searched)
     named = [
-        tuple(WordCosine(words[i], x) for i, x in zip(line, near, strict=True) if x > 0)
+        tuple(WordCosine(words[i], x) for i, x in zip(line, near, strict=True) if x > LEAST)
         for line, near in zip(rows.tolist(), cosines.tolist(), strict=True)
     ]
     shares = np.abs(modes.eigenvalues) / np.abs(modes.eigenvalues).sum()

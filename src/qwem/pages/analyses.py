@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def concept(space: Space, name: str, pairs: Sequence[tuple[str, str]], draws: in
     task = Task(name, tuple(pairs))
     known = [space.vocabulary.get(word) for pair in task.pairs for word in pair]
     rarest = max((index for index in known if index is not None), default=0)
-    embedding = space.embedding(max(SEARCHED_WORDS, rarest + 1), space.dials())
+    embedding = space.embedding(max(SEARCHED_WORDS, rarest + 1))
     dims = dimension_grid(space.dim, _DIMENSIONS)
     test = concept_test(embedding, task, dims, draws=draws)
     analysis = None
@@ -99,7 +100,8 @@ def relations(space: Space, source: str | os.PathLike[str] | None, draws: int = 
         except CoverageError:
             continue
         if len(known) >= PAIRS_WITH_A_BULK and len(found) < _SHOWN:
-            found.append(concept(space, task.name, known, draws))
+            name = re.sub(r"^gram\d+-", "", task.name).replace("-", " ")
+            found.append(concept(space, name, known, draws))
     return found
 
 
@@ -172,8 +174,7 @@ def matched_features(a: Space, b: Space, dim: int) -> Json:
     ours, theirs = shared[:, :COMPARED_WORDS]
     words = [a.vocabulary.words[index] for index in ours.tolist()]
     one, other = (
-        Embedding(words, space.vectors(indices, space.dials()))
-        for space, indices in ((a, ours), (b, theirs))
+        Embedding(words, space.vectors(indices)) for space, indices in ((a, ours), (b, theirs))
     )
     found = overlaps(one, other, dim=min(dim, a.dim, b.dim, len(words)))
     return {
@@ -218,7 +219,7 @@ def _shared(a: Space, b: Space) -> NDArray[np.int64]:
 
 
 def _units(space: Space, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-    return unit_rows(space.vectors(indices, space.dials()))
+    return unit_rows(space.vectors(indices))
 
 
 def stability_data(stability: Stability, words: int) -> Json:
@@ -257,16 +258,3 @@ def stability_data(stability: Stability, words: int) -> Json:
             for near in [found[asked[place]]]
         ],
     }
-
-
-def stable_neighbours(stability: Stability, word: str, topn: int) -> list[Json]:
-    """Return the words nearest to a word, with the interval of each similarity over documents."""
-    return [
-        {
-            "word": each["word"],
-            "cosine": each["similarity"],
-            "low": each["low"],
-            "high": each["high"],
-        }
-        for each in stability.neighbours(word, topn).rows()
-    ]

@@ -68,6 +68,10 @@ class Concordance:
                 if other is not None and not other.search(text[max(0, start - NEAR) : end + NEAR]):
                     continue
                 before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
+                if start > AROUND:  # begin and end with a whole word
+                    before = re.sub(r"^\S*\s", "", before)
+                if end + AROUND < len(text):
+                    after = re.sub(r"\s\S*$", "", after)
                 found.append({"before": before, "word": match[0], "after": after})
                 break
             if len(found) == most:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem import __version__
+from qwem._internal.arrays import unit_rows
 from qwem._internal.results import as_plain
 from qwem.errors import DataError
 from qwem.evaluation.scores import evaluate_available
@@ -20,6 +21,7 @@ from qwem.pages.overview import (
     settings_rows,
     training_note,
 )
+from qwem.pages.topics import NO_TOPIC
 
 if TYPE_CHECKING:
     import os
@@ -33,9 +35,14 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-FILE_WORDS = 10_000
-FINE_COLUMNS = 32
-"""The number of features with 16 bits in a file, for smooth maps; the others have 8 bits."""
+FILE_WORDS, SHARED_WORDS = 10_000, 12_000
+"""The number of words in a file of one model, and in a file that several models share."""
+
+FILE_BITS = 7
+"""The bits of a coordinate in a file, which change one or two of a hundred nearest words."""
+
+FINE_COLUMNS = 8
+"""The number of features with 16 bits in a file, for smooth maps."""
 
 SECOND_COLUMNS = 80
 """The number of closed-form features in a file, if the model is polished."""
@@ -129,14 +136,20 @@ class PageData:
             "words": lambda: encoded(list(model.vocabulary.words[kept])),
             "counts": lambda: packed([model.frequencies[kept, None].astype(np.float32)]),
             "map": lambda: packed([rounded(model.make_topics(kept.stop).places[kept], 16)]),
-            "topics": lambda: packed([model.make_topics(kept.stop).labels[kept, None]]),
+            "topics": lambda: packed(
+                [
+                    model.make_topics(kept.stop).labels[kept, None],
+                    model.make_topics(kept.stop).closeness[kept, None],
+                ]
+            ),
             "features": lambda: encoded(self._features(model)),
             "relations": lambda: encoded(analyses.relations(model.featured, self._tasks)),
             "shapes": lambda: encoded(analyses.shapes(model.source())),
             "scores": lambda: encoded(self._scores(model)),
         }
         for space in model.spaces.values():
-            parts[f"vectors-{space.name}"] = self._vectors(space, kept)
+            parts[f"directions-{space.name}"] = self._directions(space, kept)
+            parts[f"lengths-{space.name}"] = self._lengths(space, kept)
         if "closed" in model.spaces:
             closed = model.spaces["closed"]
             parts["learned"] = lambda: packed([rounded(closed.learned()[kept, None], 16)])
@@ -154,7 +167,7 @@ class PageData:
             parts["collocates"] = lambda: packed(
                 [
                     _in_two_bytes(usage.words[kept, :, :COLLOCATES].reshape(kept.stop, -1)),
-                    rounded(usage.ratios[kept, :, :COLLOCATES].reshape(kept.stop, -1), 16),
+                    rounded(_logarithms(usage.ratios[kept, :, :COLLOCATES]), 16),
                 ]
             )
         self._parts |= {f"{number}/{name}": make for name, make in parts.items()}
@@ -185,7 +198,6 @@ class PageData:
             "spaces": [self._space(space) for space in model.spaces.values()],
             "featured": model.featured.name,
             "topics": topics.topics,
-            "quiet": topics.quiet,
             "parts": [name[len(prefix) :] for name in self._parts if name.startswith(prefix)],
             "words": len(model.vocabulary),
             "can_name": self.live and model.can_name,
@@ -199,7 +211,8 @@ class PageData:
         return {
             "name": space.name,
             "title": space.title,
-            "dim": space.dim if self.live else self._columns(space),
+            "dim": space.dim,
+            "columns": self._columns(space),
             "remote": self._is_remote(space),
             "eigenvalues": space.eigenvalues,
             "weights": space.weights,
@@ -220,24 +233,30 @@ class PageData:
         """Return how many columns of a space the browser gets."""
         if self.live:
             return min(space.dim, max(2, MOST_NUMBERS // len(space.vocabulary)))
-        second = any(
-            space is each for model in self.models for each in list(model.spaces.values())[1:]
-        )
-        return min(space.dim, SECOND_COLUMNS) if second else space.dim
+        whole = any(space is model.first for model in self.models)
+        return space.dim if whole else min(space.dim, SECOND_COLUMNS)
 
-    def _vectors(self, space: Space, kept: slice) -> Callable[[], bytes]:
+    def _directions(self, space: Space, kept: slice) -> Callable[[], bytes]:
         def make() -> bytes:
-            rows = space.rows[kept, : self._columns(space)].astype(np.float64)
-            if space.row_scale is not None:
-                rows *= space.row_scale[kept, None]
-            fine = rows.shape[1] if self.live else FINE_COLUMNS if space.run is not None else 0
-            return packed([rounded(rows[:, :fine], 16), rounded(rows[:, fine:], 8)])
+            units = unit_rows(space.vectors(kept))[:, : self._columns(space)]
+            fine = units.shape[1] if self.live else FINE_COLUMNS if space.run is not None else 0
+            return packed([rounded(units[:, :fine], 16), rounded(units[:, fine:], FILE_BITS)])
+
+        return make
+
+    def _lengths(self, space: Space, kept: slice) -> Callable[[], bytes]:
+        def make() -> bytes:
+            lengths = np.linalg.norm(space.vectors(kept), axis=1)
+            return packed([lengths[:, None].astype(np.float32)])
 
         return make
 
     def _features(self, model: PageModel) -> list[Json]:
         named = model.names.get(model.featured.name, {})
-        quiet = set(model.vocabulary.words[: model.make_topics(self._words).quiet])
+        topics = model.make_topics(self._words)
+        general = [number for number, topic in enumerate(topics.topics) if topic["general"]]
+        without = np.flatnonzero(np.isin(topics.labels, [*general, NO_TOPIC]))
+        general_words = {model.vocabulary.words[index] for index in without.tolist()}
         run = model.featured.run
         found = []
         for feature in model.features():
@@ -248,7 +267,8 @@ class PageData:
                     **feature.to_dict(),
                     "time": None if run is None or time is None else float(run.rescaled_time(time)),
                     "name": named.get(feature.rank, ""),
-                    "function_words": len(words & quiet) > len(words) / 2,
+                    "general": len(words & general_words) > len(words) / 2
+                    or not (feature.positive and feature.negative),
                 }
             )
         return found
@@ -295,8 +315,8 @@ class PageData:
 def rounded(matrix: NDArray[np.floating[Any]], bits: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a matrix rounded to integers, and the scale of each column.
 
-    The largest number of a column becomes 127 or 32,767, so that the rounding error is at most half
-    a scale. Columns have their own scales because features differ in size by an order of magnitude.
+    The largest number of a column becomes 2^(bits−1) − 1. The rounding error is at most half a
+    scale. Columns have their own scales because features differ in size by an order of magnitude.
 
     >>> rounded(np.array([[1.0, 0.1], [-1.0, 0.0]]), 8)[0].tolist()
     [[127, 127], [-127, 0]]
@@ -304,7 +324,7 @@ def rounded(matrix: NDArray[np.floating[Any]], bits: int) -> tuple[NDArray[Any],
     largest = 2 ** (bits - 1) - 1
     scales = np.abs(matrix).max(axis=0, initial=0).astype(np.float64) / largest
     scales[scales == 0] = 1.0
-    return np.rint(matrix / scales).astype(f"<i{bits // 8}"), scales
+    return np.rint(matrix / scales).astype("<i2" if bits > 8 else "i1"), scales
 
 
 def packed(blocks: Sequence[Any]) -> bytes:
@@ -341,6 +361,11 @@ def encoded(value: Any) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError:  # an unpaired surrogate
         return json.dumps(plain, allow_nan=False, separators=compact).encode("ascii")
+
+
+def _logarithms(ratios: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    """Return logarithms of ratios, which differ by orders of magnitude, with a row per word."""
+    return np.log(np.maximum(ratios.reshape(len(ratios), -1), 1e-3))
 
 
 def _in_two_bytes(indices: NDArray[np.int32]) -> NDArray[Any]:

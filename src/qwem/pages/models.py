@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 FEATURES = 200
 """The number of features whose words are on the pages."""
 
+_TOPIC_ARRAYS = ("places", "labels", "closeness")
+
 
 @dataclass(eq=False)
 class PageModel:
@@ -105,7 +107,7 @@ class PageModel:
 
     def embedding(self) -> Embedding:
         """Return the vectors of all words."""
-        return self.first.embedding(len(self.vocabulary), self.first.dials())
+        return self.first.embedding(len(self.vocabulary))
 
     def source(self) -> Model | Embedding:
         """Return the model, or its vectors if there is nothing else."""
@@ -243,12 +245,12 @@ def page_model(
     if isinstance(source, PageModel):
         return source
     if isinstance(source, Embedding):
-        return PageModel(name, "vectors", {"given": Space.of_embedding(source, "given", "Vectors")})
+        return PageModel(name, "vectors", {"given": Space.of_embedding(source, "given", "given")})
     stability = source if isinstance(source, Stability) else None
     model = source.model if isinstance(source, Stability) else source
     spaces = {"closed": Space.of_spectrum(model.spectrum, init_scale)}
     if model.polished is not None:
-        polished = Space.of_embedding(model.embedding(), "polished", "Polished vectors")
+        polished = Space.of_embedding(model.embedding(), "polished", "polished")
         spaces = {"polished": polished, **spaces}
     kind = "model" if stability is None else "stability"
     return PageModel(name, kind, spaces, model, stability, model.usage, corpus=model.corpus)
@@ -293,10 +295,9 @@ def _counted(found: PageModel, corpus: Corpus) -> dict[str, Any]:
 
 def _save_topics(directory: Path, topics: Topics) -> None:
     with artefact.writing(directory / TOPICS, TOPICS) as child:
-        arrays: dict[str, Any] = {"places": topics.places, "labels": topics.labels}
+        arrays: dict[str, Any] = {name: getattr(topics, name) for name in _TOPIC_ARRAYS}
         artefact.write_arrays(child / "words.safetensors", arrays)
-        fields = {"topics": topics.topics, "quiet": topics.quiet}
-        artefact.write_metadata(child, TOPICS, fields)
+        artefact.write_metadata(child, TOPICS, {"topics": topics.topics})
 
 
 def _load_topics(path: str | os.PathLike[str], found: PageModel) -> Topics | None:
@@ -305,9 +306,9 @@ def _load_topics(path: str | os.PathLike[str], found: PageModel) -> Topics | Non
         return None
 
     def build(saved: artefact.Saved) -> Topics:
-        arrays, fields = saved.arrays("words.safetensors"), saved.metadata
+        arrays = saved.arrays("words.safetensors")
         if arrays["places"].shape != (len(found.vocabulary), 2):
             raise ArtefactError(f"The topics of {path} belong to another model.")
-        return Topics(arrays["places"], arrays["labels"], fields["topics"], fields["quiet"])
+        return Topics(**arrays, topics=saved.metadata["topics"])
 
     return artefact.load(home / TOPICS, TOPICS, build)

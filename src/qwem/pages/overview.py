@@ -78,7 +78,8 @@ def about_text(topics: Sequence[Mapping[str, Any]]) -> str:
     >>> about_text([{"title": "music, band", "share": 0.3}, {"title": "law", "share": 0.2}])
     'Apart from function words, 30% of the text are words around music, band and 20% around law.'
     """
-    first, *rest = topics[:_SAID]
+    telling = [topic for topic in topics if not topic.get("general")] or topics
+    first, *rest = telling[:_SAID]
     said = [f"{first['share']:.0%} of the text are words around {first['title']}"]
     said += [f"{topic['share']:.0%} around {topic['title']}" for topic in rest]
     *most, last = said

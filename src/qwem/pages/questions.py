@@ -54,8 +54,8 @@ class Vectors(VectorQuestion, kw_only=True):
 
     def answer(self, data: PageData) -> Any:
         """Return a list of numbers for each word."""
-        space = self.of(data).space(self.space)
-        return space.vectors(space.vocabulary.indices(self.words), space.dials(self.d, self.t))
+        space = self.of(data).space(self.space).at(self.d, self.t)
+        return space.vectors(space.vocabulary.indices(self.words))
 
 
 class Nearest(VectorQuestion, kw_only=True):
@@ -67,12 +67,11 @@ class Nearest(VectorQuestion, kw_only=True):
 
     def answer(self, data: PageData) -> Any:
         """Return index and cosine of each, the nearest first."""
-        space = self.of(data).space(self.space)
-        dials = space.dials(self.d, self.t)
-        if len(self.vector) != dials.dim:
-            raise SettingError(f"The vector must have {dials.dim} numbers, not {len(self.vector)}.")
+        space = self.of(data).space(self.space).at(self.d, self.t)
+        if len(self.vector) != space.dim:
+            raise SettingError(f"The vector must have {space.dim} numbers, not {len(self.vector)}.")
         excluded = tuple(space.vocabulary.indices(self.exclude).tolist()) if self.exclude else ()
-        return space.nearest(np.array(self.vector), dials, self.count, exclude=excluded)
+        return space.nearest(np.array(self.vector), self.count, exclude=excluded)
 
 
 class Stable(Question, kw_only=True):
@@ -86,7 +85,7 @@ class Stable(Question, kw_only=True):
         stability = self.of(data).stability
         if stability is None:
             raise DataError("This model has no replicates; fit it with --folds for intervals.")
-        return analyses.stable_neighbours(stability, self.word, self.count)
+        return stability.neighbours(self.word, self.count).rows()
 
 
 class Passages(Question, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,17 +32,9 @@ _BLOCK_NUMBERS = 1 << 20
 _TIMES = 60
 
 
-@dataclass(frozen=True)
-class Dials:
-    """Dimension d and time t/τ₁ of an embedding of a space; None is the end of training."""
-
-    dim: int
-    time: float | None
-
-
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Vectors of words: the vector of word i is g_i r_ik w_k, for k up to the dimension d.
+    """Vectors of words: the vector of word i is g_i r_ik w_k, for k up to the dimension.
 
     In a closed form r is V*, w_k is s_k(t) (Result 3.5), and g is the diagonal of Γ⁻¹ under a
     coupling. Other vectors are rotated to their principal axes, with r = U and w the singular
@@ -54,7 +46,6 @@ class Space:
     vocabulary: Vocabulary
     rows: NDArray[Any] = field(repr=False)
     weights: Array = field(repr=False)
-    """The weights at the end of training."""
     eigenvalues: Array = field(repr=False)
     run: ClosedFormDynamics | None = field(default=None, repr=False)
     """The training run in closed form; None for other vectors."""
@@ -64,7 +55,7 @@ class Space:
         """Return the space of a closed form."""
         return cls(
             "closed",
-            "Closed form",
+            "closed form",
             spectrum.vocabulary,
             spectrum.eigenvectors,
             np.sqrt(np.abs(spectrum.eigenvalues)),
@@ -100,8 +91,8 @@ class Space:
         """τ₁ in the paper's time; None without a closed form."""
         return None if self.run is None else float(self.run.time(1.0))
 
-    def dials(self, dim: int | None = None, time: float | None = None) -> Dials:
-        """Return a dimension and a time after checking them."""
+    def at(self, dim: int | None = None, time: float | None = None) -> Space:
+        """Return the space of the first d features at a time t/τ₁; None is the end of training."""
         if dim is not None and not 1 <= dim <= self.dim:
             raise SettingError(f"d must be between 1 and {self.dim}, not {dim}.")
         if time is not None and self.run is None:
@@ -110,33 +101,24 @@ class Space:
             )
         if time is not None and not (math.isfinite(time) and time >= 0):
             raise SettingError(f"t must be at least 0, not {time}.")
-        return Dials(self.dim if dim is None else dim, time)
+        weights = self.weights
+        if time is not None and self.run is not None:
+            weights = self.run.singular_values(self.run.time(time))[: self.dim]
+        return replace(self, rows=self.rows[:, :dim], weights=weights[:dim])
 
-    def weights_at(self, dials: Dials) -> Array:
-        """Return the weights of the first d features at a time: s_k(t)."""
-        if dials.time is None:
-            return self.weights[: dials.dim]
-        assert self.run is not None
-        return self.run.singular_values(self.run.time(dials.time))[: dials.dim]
-
-    def vectors(self, indices: NDArray[np.integer] | slice, dials: Dials) -> Array:
+    def vectors(self, indices: NDArray[np.integer] | slice) -> Array:
         """Return the vectors of some words, in float64."""
-        weights = self.weights_at(dials)
-        vectors = self.rows[indices, : dials.dim].astype(np.float64) * weights
+        vectors = self.rows[indices].astype(np.float64) * self.weights
         return vectors if self.row_scale is None else vectors * self.row_scale[indices][:, None]
 
-    def cosines(self, direction: Array, dials: Dials) -> Column:
-        """Return the cosine of every word with a direction of d numbers; 0 for zero vectors."""
-        products, squares = self._products(direction * self.weights_at(dials), dials)
+    def cosines(self, direction: Array) -> Column:
+        """Return the cosine of every word with a direction; 0 for zero vectors."""
+        products, squares = self._products(direction * self.weights)
         scale = np.sqrt(squares) * np.float32(np.linalg.norm(direction))
         return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
 
     def nearest(
-        self,
-        direction: Array,
-        dials: Dials,
-        topn: int,
-        exclude: tuple[int, ...] = (),
+        self, direction: Array, topn: int, exclude: tuple[int, ...] = ()
     ) -> list[tuple[int, float]]:
         """Return the index and cosine of the words nearest to a direction, the best first.
 
@@ -146,22 +128,22 @@ class Space:
         length = float(np.linalg.norm(direction))
         if not length > 0:
             return []
-        cosines = self.cosines(direction / length, dials)
+        cosines = self.cosines(direction / length)
         cosines[[index for index in exclude if index < len(cosines)]] = -np.inf
         topn = min(topn, len(cosines))
         last = np.partition(cosines, len(cosines) - topn)[len(cosines) - topn]
         found = np.flatnonzero(cosines >= max(last - SLACK, -2.0))
-        vectors = self.vectors(found, dials)
+        vectors = self.vectors(found)
         lengths = np.linalg.norm(vectors, axis=1)
         found, vectors, lengths = (each[lengths > 0] for each in (found, vectors, lengths))
         exact = np.clip(vectors @ (direction / length) / lengths, -1.0, 1.0)
         order = np.lexsort((found, -exact.round(12)))[:topn]
         return list(zip(found[order].tolist(), exact[order].tolist(), strict=True))
 
-    def embedding(self, words: int, dials: Dials) -> Embedding:
+    def embedding(self, words: int) -> Embedding:
         """Return the embedding of the most frequent words."""
         words = min(words, len(self.vocabulary))
-        return Embedding(self.vocabulary.restrict(words), self.vectors(slice(words), dials))
+        return Embedding(self.vocabulary.restrict(words), self.vectors(slice(words)))
 
     def learned(self) -> Column:
         """Return for each word the t/τ₁ at which its vector has half of its final squared length.
@@ -184,16 +166,15 @@ class Space:
             found[part] = times[after - 1] + np.clip(step, 0, 1) * (times[1] - times[0])
         return found
 
-    def _products(self, direction: Array, dials: Dials) -> tuple[Column, Column]:
+    def _products(self, direction: Array) -> tuple[Column, Column]:
         """Return Σ_k r_ik w_k u_k and Σ_k r_ik² w_k² of every word, in float32."""
-        weights = self.weights_at(dials)
         # Early in training all weights are tiny; a common factor changes no cosine.
-        largest = float(weights.max(initial=0.0)) or 1.0
+        largest = float(self.weights.max(initial=0.0)) or 1.0
         along = (direction / largest).astype(np.float32)
-        squared = ((weights / largest) ** 2).astype(np.float32)
+        squared = ((self.weights / largest) ** 2).astype(np.float32)
         products = np.empty(len(self.rows), dtype=np.float32)
         squares = np.empty_like(products)
-        for part in blocks(len(self.rows), dials.dim, most=_BLOCK_NUMBERS):
-            rows = self.rows[part, : dials.dim].astype(np.float32)
+        for part in blocks(len(self.rows), self.dim, most=_BLOCK_NUMBERS):
+            rows = self.rows[part].astype(np.float32)
             products[part], squares[part] = rows @ along, np.square(rows) @ squared
         return products * np.float32(largest), squares * np.float32(largest**2)

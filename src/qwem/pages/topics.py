@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +24,20 @@ TOPICS = 24
 LANDMARKS = 40_000
 """The number of most frequent words that are laid out; the others are placed among them."""
 
-QUIET_SHARE = 0.45
-"""The most frequent words, up to this share of the running text, are mostly function words."""
+FREQUENT_SHARE = 0.45
+"""Function words are among the most frequent words, up to this share of the running text."""
+
+NO_TOPIC = 255
+"""The label of function words."""
 
 NEIGHBOURS = 12
 CENTRED_WORDS = 20_000
 """The number of most frequent words from which the centres of topics are computed."""
 
 COLOURS = 12
-_ROUNDS, _TITLE, _SHOWN = 15, 3, 12
+_ROUNDS, _TITLE, _SHOWN, _STEM = 20, 3, 12, 4
 _WORDS_PER_TOPIC = 12
+_GENERAL = 0.8  # of the median closeness of all topics
 _BLOCK_NUMBERS = 1 << 22
 
 
@@ -43,11 +48,14 @@ class Topics:
     places: NDArray[np.float32] = field(repr=False)
     """One row per word of the map, within about ±1."""
     labels: NDArray[np.uint8] = field(repr=False)
-    """The number of each word's topic."""
+    """The number of each word's topic, or `NO_TOPIC`."""
+    closeness: NDArray[np.uint8] = field(repr=False)
+    """The cosine of each word with the centre of its topic, in steps of 1/255."""
     topics: list[Json]
-    """The title, typical words, size, share of the text, place and colour of each topic."""
-    quiet: int
-    """The number of most frequent words that count as function words, shown pale."""
+    """The title, typical words, size, share of the text, place and colour of each topic.
+
+    A general topic has words that are close to no centre, and comes last.
+    """
 
 
 def find_topics(
@@ -73,30 +81,32 @@ def find_topics(
     landmarks
         The number of words that are laid out; the others are placed among them.
     """
-    quiet = quiet_words(frequencies)
     places = neighbour_map(space, seed=seed, words=words, landmarks=landmarks)
-    centres, labels = _clusters(space, quiet, seed)
-    topics, order = _described(space, centres, labels, frequencies, quiet)
-    renamed = np.zeros(len(centres), dtype=np.uint8)
+    frequent = frequent_words(frequencies)
+    labels, own, margin = _clusters(space, frequent, seed)
+    described = slice(CENTRED_WORDS)
+    of_middle_frequency = own[frequent:CENTRED_WORDS]
+    labels[:frequent][own[:frequent] < np.median(of_middle_frequency)] = NO_TOPIC
+    typical = own**2 * margin * np.sqrt(frequencies)
+    topics, order = _described(space, labels, own, typical[described], frequencies)
+    renamed = np.full(NO_TOPIC + 1, NO_TOPIC, dtype=np.uint8)
     renamed[order] = np.arange(len(order))
     labels = renamed[labels]
-    for topic, colour in zip(topics, _placed(topics, places, labels, quiet), strict=True):
-        topic["colour"] = colour
-    return Topics(places, labels, topics, quiet)
+    _place(topics, places[described], labels[: len(places)][described])
+    return Topics(places, labels, np.rint(255 * own).astype(np.uint8), topics)
 
 
-def quiet_words(frequencies: NDArray[np.integer[Any]]) -> int:
-    """Return how many of the most frequent words count as function words.
+def frequent_words(frequencies: NDArray[np.integer[Any]]) -> int:
+    """Return how many of the most frequent words may be function words.
 
-    >>> quiet_words(np.array([40, 30, 10, 10, 10]))
+    >>> frequent_words(np.array([40, 30, 10, 10, 10]))
     1
     """
     total = float(frequencies.sum())
     if not total:
         return 0
-    return min(
-        int(np.searchsorted(np.cumsum(frequencies) / total, QUIET_SHARE)), len(frequencies) // 5
-    )
+    below = int(np.searchsorted(np.cumsum(frequencies) / total, FREQUENT_SHARE))
+    return min(below, len(frequencies) // 5)
 
 
 def neighbour_map(
@@ -109,7 +119,7 @@ def neighbour_map(
     nearest ones among them.
     """
     size = len(space.vocabulary) if words is None else min(words, len(space.vocabulary))
-    embedding = space.embedding(min(size, landmarks), space.dials())
+    embedding = space.embedding(min(size, landmarks))
     count = len(embedding)
     near = min(NEIGHBOURS, count - 1)
     if near < 1:
@@ -132,7 +142,7 @@ def neighbour_map(
     rng = np.random.default_rng([seed, 1])
     for part in blocks(size - count, max(count, space.dim), most=_BLOCK_NUMBERS):
         chosen = slice(count + part.start, count + part.stop)
-        rows, cosines = embedding.nearest_indices(space.vectors(chosen, space.dials()), near)
+        rows, cosines = embedding.nearest_indices(space.vectors(chosen), near)
         weights = np.where(rows >= 0, np.maximum(cosines, 0.0) ** 4, 0.0)
         total = weights.sum(axis=1, keepdims=True)
         weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
@@ -182,100 +192,86 @@ def _links(
     )
 
 
-def _clusters(space: Space, quiet: int, seed: int) -> tuple[Array, NDArray[np.uint8]]:
-    """Return the centres of clusters and the cluster of each word, by spherical k-means.
+def _clusters(space: Space, frequent: int, seed: int) -> tuple[NDArray[np.uint8], Array, Array]:
+    """Return the cluster of each word, its cosine with the centre, and how far others are behind.
 
-    The centres are those of the most frequent words that are not quiet.
+    The clusters are those of k-means among the most frequent words after the first `frequent`.
     """
-    frequent = unit_rows(space.vectors(slice(quiet, CENTRED_WORDS), space.dials()))
-    count = max(1, min(TOPICS, len(frequent) // _WORDS_PER_TOPIC))
-    centres = _first_centres(frequent, count, np.random.default_rng(seed))
-    for _ in range(_ROUNDS):
-        nearest = np.argmax(frequent @ centres.T, axis=1)
-        sums = np.zeros_like(centres)
-        np.add.at(sums, nearest, frequent)
-        lost = np.abs(sums).max(axis=1) == 0
-        centres = np.where(lost[:, None], centres, unit_rows(sums))
-    labels = np.empty(len(space.vocabulary), dtype=np.uint8)
-    for part in blocks(len(labels), space.dim, most=_BLOCK_NUMBERS):
-        labels[part] = np.argmax(space.vectors(part, space.dials()) @ centres.T, axis=1)
-    return centres, labels
+    from scipy.cluster.vq import kmeans2
 
-
-def _first_centres(directions: Array, count: int, rng: np.random.Generator) -> Array:
-    """Return centres far from each other, drawn as by k-means++."""
-    centres = [directions[int(rng.integers(len(directions)))]]
-    distance = 1 - directions @ centres[0]
-    for _ in range(count - 1):
-        chances = np.maximum(distance, 0.0) ** 2
-        total = chances.sum()
-        even = np.full(len(chances), 1 / len(chances))
-        chosen = int(rng.choice(len(chances), p=chances / total if total > 0 else even))
-        centres.append(directions[chosen])
-        distance = np.minimum(distance, 1 - directions @ centres[-1])
-    return np.array(centres)
+    directions = unit_rows(space.vectors(slice(frequent, CENTRED_WORDS)))
+    count = max(1, min(TOPICS, len(directions) // _WORDS_PER_TOPIC))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "One of the clusters is empty")
+        centres, _ = kmeans2(directions, count, iter=_ROUNDS, minit="++", rng=seed)
+    centres = unit_rows(centres)
+    size = len(space.vocabulary)
+    labels, own, margin = np.empty(size, dtype=np.uint8), np.empty(size), np.empty(size)
+    for part in blocks(size, space.dim, most=_BLOCK_NUMBERS):
+        cosines = unit_rows(space.vectors(part)) @ centres.T
+        labels[part] = np.argmax(cosines, axis=1)
+        cosines.sort(axis=1)
+        own[part] = np.clip(cosines[:, -1], 0, 1)
+        margin[part] = cosines[:, -1] - (cosines[:, -2] if count > 1 else 0)
+    return labels, own, margin
 
 
 def _described(
     space: Space,
-    centres: Array,
     labels: NDArray[np.uint8],
+    own: Array,
+    typical: Array,
     frequencies: NDArray[np.integer[Any]],
-    quiet: int,
 ) -> tuple[list[Json], NDArray[np.int64]]:
     """Return descriptions of the topics, the largest share of the text first, and their order.
 
-    Typical words are near the centre of their own topic, farther from every other, and frequent.
+    Typical words are close to the centre of their own topic, farther from every other, and
+    frequent. No two words of a title have the same first letters.
     """
-    searched = slice(quiet, min(CENTRED_WORDS, len(labels)))
-    cosines = unit_rows(space.vectors(searched, space.dials())) @ centres.T
-    own = np.take_along_axis(cosines, labels[searched, None].astype(np.int64), axis=1)[:, 0]
-    others = cosines.copy()
-    np.put_along_axis(others, labels[searched, None].astype(np.int64), -1.0, axis=1)
-    margin = own - (others.max(axis=1) if len(centres) > 1 else 0.0)
-    telling = np.maximum(own, 0) * np.maximum(margin, 0) * np.log1p(frequencies[searched])
-    heard = np.where(np.arange(len(labels)) >= quiet, frequencies, 0).astype(np.float64)
-    shares = np.bincount(labels, heard, minlength=len(centres)) / max(heard.sum(), 1)
-    sizes = np.bincount(labels, minlength=len(centres))
-    order = np.argsort(-shares, kind="stable")
+    some = labels != NO_TOPIC
+    sizes = np.bincount(labels[some])
+    heard = np.bincount(labels[some], frequencies[some].astype(np.float64))
+    shares = heard / max(heard.sum(), 1)
+    closeness = np.bincount(labels[some], (frequencies * own)[some]) / np.maximum(heard, 1)
+    general = closeness < _GENERAL * np.median(closeness[sizes > 0])
+    order = np.lexsort((-shares, general))
     order = order[sizes[order] > 0]
     topics = []
     for cluster in order.tolist():
-        members = np.flatnonzero(labels[searched] == cluster)
-        best = members[np.argsort(-telling[members], kind="stable")[:_SHOWN]] + quiet
+        members = np.flatnonzero(labels[: len(typical)] == cluster)
+        best = members[np.argsort(-typical[members], kind="stable")[:_SHOWN]]
         words = [space.vocabulary.words[index] for index in best.tolist()]
+        titles: dict[str, str] = {}
+        for word in words:
+            titles.setdefault(word[:_STEM], word)
         topics.append(
             {
-                "title": ", ".join(words[:_TITLE]),
+                "title": ", ".join(list(titles.values())[:_TITLE]),
                 "words": words,
                 "size": int(sizes[cluster]),
                 "share": float(shares[cluster]),
-                "coherence": float(own[members].mean()) if len(members) else 0.0,
+                "general": bool(general[cluster]),
             }
         )
     return topics, order
 
 
-def _placed(
-    topics: list[Json], places: NDArray[np.float32], labels: NDArray[np.uint8], quiet: int
-) -> list[int]:
-    """Put each topic where its words are densest, and return colours that differ nearby."""
+def _place(topics: list[Json], places: NDArray[np.float32], labels: NDArray[np.uint8]) -> None:
+    """Add to each topic the place where its words are densest, and a colour that differs nearby."""
     for number, topic in enumerate(topics):
-        last = min(CENTRED_WORDS, len(places))
-        own = places[quiet:last][labels[quiet:last] == number]
+        own = places[labels == number]
         own = own if len(own) else np.zeros((1, 2), dtype=np.float32)
         middle = np.median(own, axis=0)
         for _ in range(10):  # mean shift
             weights = np.exp(-np.sum((own - middle) ** 2, axis=1) / 0.02) + 1e-12
             middle = weights @ own / weights.sum()
-        topic["place"] = [float(middle[0]), float(middle[1])]
-    colours: list[int] = []
-    middles = np.array([topic["place"] for topic in topics]).reshape(-1, 2)
-    for number in range(len(topics)):
-        away = np.linalg.norm(middles[:number] - middles[number], axis=1)
+        others = [
+            (float(np.linalg.norm(middle - other["place"])), other["colour"])
+            for other in topics[:number]
+        ]
         nearest = [
-            min((d for d, c in zip(away, colours, strict=True) if c == colour), default=np.inf)
+            min((away for away, taken in others if taken == colour), default=np.inf)
             for colour in range(COLOURS)
         ]
-        colours.append(int(np.argmax(nearest)))
-    return colours
+        topic["place"] = [float(middle[0]), float(middle[1])]
+        topic["colour"] = int(np.argmax(nearest))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from qwem._internal.files import writing_file
 from qwem._internal.resources import blas_threads
 from qwem.errors import SettingError
-from qwem.pages.data import FILE_WORDS, PageData
+from qwem.pages.data import FILE_WORDS, SHARED_WORDS, PageData
 from qwem.pages.models import PageModel, page_model
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def write_page(
     models: Model | Stability | Embedding | PageModel | Sequence[PageModel],
     path: str | os.PathLike[str],
     *,
-    words: int = FILE_WORDS,
+    words: int | None = None,
     **options: Any,
 ) -> Path:
     """Write the pages of a model to one HTML file that needs no server, and return its path.
@@ -59,7 +59,8 @@ def write_page(
     path
         The file to write.
     words
-        The number of words in the file, the most frequent ones. Each takes about 400 bytes.
+        The number of words of each model in the file, the most frequent ones. Each takes about 500
+        bytes. The default is 10,000, or fewer if the file has several models.
     options
         The ``title``; ``results`` by title, from `qwem.comparison` or `read_results`; ``analogies``
         and ``similarity``, benchmarks to score the vectors on, as in
@@ -71,13 +72,12 @@ def write_page(
     >>> page.read_text("utf-8").startswith("<!doctype html>")
     True
     """
+    given = models if isinstance(models, list | tuple) else [cast("Model", models)]
+    several = [page_model(each) for each in given]
+    if words is None:
+        words = min(FILE_WORDS, SHARED_WORDS // max(1, len(several)))
     if words < 1:
         raise SettingError(f"words must be at least 1, not {words}.")
-    several = (
-        [page_model(each) for each in models]
-        if isinstance(models, list | tuple)
-        else [page_model(cast("Model", models))]
-    )
     page = assembled(PageData(several, words=words, **options))
     with writing_file(path) as file:
         file.write(page.encode("utf-8"))

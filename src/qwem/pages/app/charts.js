@@ -1,5 +1,6 @@
 // Elements of drawings in SVG. Text is always text.
 
+import { Room } from "./layers.js";
 import { colour } from "./theme.js";
 
 const FONT = "system-ui, sans-serif";
@@ -17,51 +18,55 @@ export function picture(width, height, label) {
   });
 }
 
-export function shape(tag, attributes) {
-  return setAttributes(document.createElementNS(SVG, tag), attributes);
-}
-
-export function setAttributes(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+// An element of a drawing; its name is under the pointer.
+export function shape(tag, attributes, name) {
+  const element = setAttributes(document.createElementNS(SVG, tag), attributes);
+  if (name) element.appendChild(document.createElementNS(SVG, "title")).textContent = name;
   return element;
 }
 
-export function svgText(text, attributes, tag = "text") {
-  const element = shape(tag, attributes);
-  element.textContent = text;
+// Numbers are rounded, which is finer than a pixel.
+export function setAttributes(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, String(typeof value === "number" ? Math.round(100 * value) / 100 : value));
+  }
+  return element;
+}
+
+export function svgText(text, attributes, name) {
+  const element = shape("text", attributes, name);
+  element.prepend(text);
   return element;
 }
 
 // Small charts in SVG: lines, dots, words and bars on two axes. Colours are written into the drawing,
 // so that it looks the same when it is saved.
 
-const EDGE = { left: 58, right: 14, top: 12, bottom: 44 };
+const EDGE = { right: 14, top: 12, bottom: 44 };
 
 // Draw a chart into an element, in place of what was there.
 export function drawChart(element, chart) {
   const width = Math.max(260, chart.width || element.clientWidth || 600);
-  const { height, left = EDGE.left } = chart;
+  const { height } = chart;
+  const ticks = {
+    x: chart.x.ticks ?? ticksOf(chart.x, width / 90),
+    y: chart.y.ticks ?? ticksOf(chart.y, height / 55),
+  };
+  // As far from the left as the longest number needs, beside the title.
+  const left = ticks.y.length ? 36 + 7 * Math.max(...ticks.y.map(([, shown]) => shown.length)) : 14;
   const svg = picture(width, height, chart.label);
   const x = scale(chart.x, left, width - EDGE.right);
   const y = scale(chart.y, height - EDGE.bottom, EDGE.top);
-  svg.append(...axes(chart, left, width, x, y));
+  svg.append(...axes(chart, ticks, left, width, x, y));
   const clip = `clip${(clips += 1)}`;
-  const box = {
-    x: left,
-    y: EDGE.top - 6,
-    width: width - left - EDGE.right + 6,
-    height: height - EDGE.bottom - EDGE.top + 6,
-  };
   const path = shape("clipPath", { id: clip });
-  path.append(shape("rect", box));
-  svg.append(path);
-  const within = chart.open ? {} : { "clip-path": `url(#${clip})` };
-  const group = shape("g", within);
-  for (const layer of chart.layers) group.append(...drawLayer(layer, x, y, height));
-  const marks = shape("g", within);
-  svg.append(group, marks);
+  const [wide, tall] = [width - left - EDGE.right + 6, height - EDGE.bottom - EDGE.top + 6];
+  path.append(shape("rect", { x: left, y: EDGE.top - 6, width: wide, height: tall }));
+  const [group, marks] = [0, 1].map(() => shape("g", { "clip-path": `url(#${clip})` }));
+  group.append(...chart.layers.flatMap((layer) => drawLayer(layer, x, y, height)));
+  svg.append(path, group, marks);
   element.replaceChildren(svg);
-  return { svg, marks, x, y, height };
+  return { marks, x, y, height };
 }
 
 let clips = 0;
@@ -72,109 +77,77 @@ export function drawMarks({ marks, x, y, height }, layers) {
 }
 
 function drawLayer(layer, x, y, height) {
-  if (layer.kind === "rule") {
-    const at = x(layer.x);
-    const ends = { x1: at, x2: at, y1: EDGE.top, y2: height - EDGE.bottom };
-    return [shape("line", { ...ends, stroke: colour(layer.colour), "stroke-dasharray": "3 3" })];
+  const { kind, names = [] } = layer;
+  const fill = layer.colour && colour(layer.colour);
+  if (kind === "rule") {
+    const ends = { x1: x(layer.x), x2: x(layer.x), y1: EDGE.top, y2: height - EDGE.bottom };
+    return [shape("line", { ...ends, stroke: fill, "stroke-dasharray": "3 3" })];
   }
-  const points = Array.from(layer.x, (value, i) => [x(value), y(layer.y[i] ?? NaN)]).map(([a, b], i) => ({
-    a,
-    b,
-    i,
-  }));
+  const points = Array.from(layer.x, (value, i) => ({ a: x(value), b: y(layer.y[i] ?? NaN), i }));
   const seen = points.filter(({ a, b }) => Number.isFinite(a) && Number.isFinite(b));
-  if (layer.kind === "line") {
-    const path = seen.map(({ a, b }, i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
-    const line = shape("path", {
-      d: path,
+  if (kind === "line") {
+    const d = seen.map(({ a, b }, i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
+    const look = {
       fill: "none",
-      stroke: colour(layer.colour),
+      stroke: fill,
       "stroke-width": layer.width ?? 1.5,
       "stroke-linejoin": "round",
-    });
-    if (layer.dash) line.setAttribute("stroke-dasharray", layer.dash);
-    if (layer.name) line.append(svgText(layer.name, {}, "title"));
-    return [line];
+    };
+    return [shape("path", { d, ...look }, layer.name)];
   }
-  if (layer.kind === "labels") {
-    const look = { fill: colour(layer.colour), "font-size": layer.size ?? 11.5 };
-    return seen.map(({ a, b, i }) =>
-      svgText(layer.names[i], { ...look, x: a.toFixed(1), y: (b - 6).toFixed(1), "text-anchor": "middle" }),
-    );
-  }
-  if (layer.kind === "dots") {
-    return seen.map(({ a, b, i }) => {
-      const dot = shape("circle", {
-        cx: a.toFixed(1),
-        cy: b.toFixed(1),
-        r: layer.size ?? 3.5,
-        fill: colour(layer.colour),
-        "fill-opacity": layer.opacity ?? 1,
-      });
-      if (layer.names?.[i]) dot.append(svgText(layer.names[i], {}, "title"));
-      return dot;
+  if (kind === "labels") {
+    const look = { fill, "font-size": layer.size, "text-anchor": "middle" };
+    const room = new Room();
+    return seen.flatMap(({ a, b, i }) => {
+      // Above its place, or below it, or farther off; not at all if other labels are everywhere.
+      const width = 0.56 * layer.size * names[i].length;
+      const tries = [0, 1, 2].flatMap((step) => [b - 6 - step * layer.size, b + (step + 1.3) * layer.size]);
+      const box = (y) => ({ x: a - width / 2, y: y - layer.size, width, height: layer.size });
+      const y = tries.find((each) => room.take(box(each)));
+      return y === undefined ? [] : [svgText(names[i], { ...look, x: a, y })];
     });
   }
-  if (layer.kind === "cells") {
+  if (kind === "dots")
+    return seen.map(({ a, b, i }) => shape("circle", { cx: a, cy: b, r: layer.size ?? 3.5, fill }, names[i]));
+  if (kind === "cells") {
     const [wide, tall] = [x(1) - x(0), y(1) - y(0)].map(Math.abs);
-    return seen.map(({ a, b, i }) => {
-      const corner = { x: (a - wide / 2).toFixed(1), y: (b - tall / 2).toFixed(1) };
-      const cell = shape("rect", { ...corner, width: wide - 0.5, height: tall - 0.5, fill: layer.fills[i] });
-      cell.append(svgText(layer.names[i], {}, "title"));
-      return cell;
-    });
+    const size = { width: wide - 0.5, height: tall - 0.5 };
+    return seen.map(({ a, b, i }) =>
+      shape("rect", { x: a - wide / 2, y: b - tall / 2, ...size, fill: layer.fills[i] }, names[i]),
+    );
   }
   const zero = y(0);
   return seen.map(({ b, i }) => {
     const [left, right] = [x(layer.x[i] - layer.width / 2), x(layer.x[i] + layer.width / 2)];
-    const bar = shape("rect", {
-      x: left.toFixed(1),
-      y: Math.min(b, zero).toFixed(1),
-      width: Math.max(0.5, right - left - 1).toFixed(1),
-      height: Math.abs(b - zero).toFixed(1),
-      fill: colour(layer.colour),
-      stroke: colour(layer.edge),
-    });
-    if (layer.names?.[i]) bar.append(svgText(layer.names[i], {}, "title"));
-    return bar;
+    const size = { width: Math.max(0.5, right - left - 1), height: Math.abs(b - zero) };
+    return shape("rect", { x: left, y: Math.min(b, zero), ...size, fill, stroke: colour(layer.edge) });
   });
 }
 
-function axes(chart, left, width, x, y) {
-  const { height } = chart;
-  const [muted, rule] = [colour("muted"), colour("rule")];
-  const text = { fill: muted, "font-size": 12 };
-  const bottom = height - EDGE.bottom;
-  const parts = [];
-  for (const [value, shown] of chart.x.ticks ?? ticksOf(chart.x, width / 90)) {
-    parts.push(shape("line", { x1: x(value), x2: x(value), y1: EDGE.top, y2: bottom, stroke: rule }));
-    parts.push(svgText(shown, { ...text, x: x(value), y: bottom + 17, "text-anchor": "middle" }));
-  }
-  for (const [value, shown] of chart.y.ticks ?? ticksOf(chart.y, height / 55)) {
-    parts.push(shape("line", { x1: left, x2: width - EDGE.right, y1: y(value), y2: y(value), stroke: rule }));
-    parts.push(svgText(shown, { ...text, x: left - 7, y: y(value) + 4, "text-anchor": "end" }));
-  }
-  const middle = (left + width - EDGE.right) / 2;
-  const fits = (title, room) => Math.min(13, room / (0.54 * title.length)).toFixed(1); // on a narrow screen
-  parts.push(
-    svgText(chart.x.title, {
-      ...text,
-      x: middle,
-      y: height - 8,
-      "text-anchor": "middle",
-      "font-size": fits(chart.x.title, width - left),
-    }),
-  );
+function axes(chart, ticks, left, width, x, y) {
+  const stroke = colour("rule");
+  const [bottom, right] = [chart.height - EDGE.bottom, width - EDGE.right];
+  const text = (shown, anchor, size, more) =>
+    svgText(shown, { fill: colour("muted"), "text-anchor": anchor, "font-size": size, ...more });
+  const fits = (title, room) => Math.min(13, room / (0.54 * title.length)); // on a narrow screen
   const half = (EDGE.top + bottom) / 2;
-  parts.push(
-    svgText(chart.y.title, {
-      ...text,
-      transform: `translate(14 ${half}) rotate(-90)`,
-      "text-anchor": "middle",
-      "font-size": fits(chart.y.title, bottom),
+  return [
+    ...ticks.x.flatMap(([value, shown]) => [
+      shape("line", { x1: x(value), x2: x(value), y1: EDGE.top, y2: bottom, stroke }),
+      text(shown, "middle", 12, { x: x(value), y: bottom + 17 }),
+    ]),
+    ...ticks.y.flatMap(([value, shown]) => [
+      shape("line", { x1: left, x2: right, y1: y(value), y2: y(value), stroke }),
+      text(shown, "end", 12, { x: left - 7, y: y(value) + 4 }),
+    ]),
+    text(chart.x.title, "middle", fits(chart.x.title, width - left), {
+      x: (left + right) / 2,
+      y: chart.height - 8,
     }),
-  );
-  return parts;
+    text(chart.y.title, "middle", fits(chart.y.title, bottom), {
+      transform: `translate(14 ${half}) rotate(-90)`,
+    }),
+  ];
 }
 
 function scale({ low, high, log }, from, to) {
@@ -203,11 +176,13 @@ function ticksOf({ low, high, log }, about) {
 }
 
 // A number in few characters.
-export function shortNumber(value) {
+function shortNumber(value) {
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e6 || size < 1e-3))
-    return value.toExponential(0).replace("e+", "e").replace("-", "−");
-  return String(Number(value.toPrecision(3))).replace("-", "−");
+  const far = size !== 0 && (size >= 1e6 || size < 1e-3);
+  const shown = far
+    ? value.toExponential(0).replace("e+", "e")
+    : Number(value.toPrecision(3)).toLocaleString("en");
+  return shown.replaceAll("-", "−");
 }
 
 // The charts of the application: bars, squares, spectra, training and relations.
@@ -227,45 +202,20 @@ export function drawBars(element, { label, rows }) {
   rows.forEach(({ name, value, shown }, i) => {
     const y = top + i * line;
     const long = (Math.abs(value) / largest) * room;
+    const [x, fill] = value < 0 ? [zero - long, colour("warm")] : [zero, colour("cool")];
+    const most = Math.floor(names / 7.5);
+    const cut = [...name].length > most;
+    const label = cut ? `${[...name].slice(0, most - 1).join("")}…` : name;
+    const text = { y: y + 17, "text-anchor": "end" };
     svg.append(
-      shape("rect", {
-        x: value < 0 ? zero - long : zero,
-        y: y + 4,
-        width: Math.max(long, 0.5),
-        height: line - 8,
-        rx: 2,
-        fill: colour(value < 0 ? "warm" : "cool"),
-      }),
-      cut(name, Math.floor(names / 7.5), {
-        x: names - 2,
-        y: y + 17,
-        fill: colour("ink"),
-        "font-size": 13,
-        "text-anchor": "end",
-      }),
-      svgText(shown, {
-        x: width - 2,
-        y: y + 17,
-        fill: colour("muted"),
-        "font-size": 12,
-        "text-anchor": "end",
-      }),
+      shape("rect", { x, y: y + 4, width: Math.max(long, 0.5), height: line - 8, rx: 2, fill }, name),
+      svgText(label, { ...text, x: names - 2, fill: colour("ink"), "font-size": 13 }, cut ? name : ""),
+      svgText(shown, { ...text, x: width - 2, fill: colour("muted"), "font-size": 12 }),
     );
   });
   svg.append(shape("line", { x1: zero, x2: zero, y1: 0, y2: height, stroke: colour("faint") }));
   element.replaceChildren(svg);
   return svg;
-}
-
-// Text that is shortened where it is too long; all of it is under the pointer.
-function cut(text, most, attributes) {
-  const letters = [...text];
-  const element = svgText(
-    letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text,
-    attributes,
-  );
-  if (letters.length > most) element.append(svgText(text, {}, "title"));
-  return element;
 }
 
 // A chart of a square of cells, each with a number from 0 to 1.
@@ -278,7 +228,7 @@ export function heatChart({ label, cells, across, down, fill, name }, width) {
   return {
     label,
     width,
-    height: Math.max(260, width) - EDGE.left - EDGE.right + EDGE.top + EDGE.bottom,
+    height: Math.max(260, width) - 50 - EDGE.right + EDGE.top + EDGE.bottom,
     x: { ...axis, title: across },
     y: { ...axis, title: down, low: axis.high, high: axis.low },
     layers: [
@@ -461,7 +411,6 @@ export function shapeChart({ name, kind, words, found, predicted }, width, heigh
   return {
     label: `${name}: where the words are, and where theory predicts them`,
     height,
-    left: 14,
     x: axis(across, Math.max(260, width)),
     y: axis(up, height),
     layers: [

@@ -4,7 +4,7 @@ import { picture, shape, svgText } from "./charts.js";
 import { matrix } from "./data.js";
 import { make, whole } from "./dom.js";
 import { featureTitle, firstWords } from "./features.js";
-import { colour, groupColour, groupRgb, isDark, paintAll, parseRgb, scaleOf } from "./theme.js";
+import { colour, isDark, paintAll, parseRgb, scaleOf, topicColour } from "./theme.js";
 
 const LINE = 20; // pixels: the height of a line of a legend
 const ALPHA = 205;
@@ -25,7 +25,7 @@ export function colourChoices({ model, page }) {
 // Colours of all words and a legend; `pick` is called with the words of a topic that was pressed.
 export async function colouring({ model, page }, by, rank, pick) {
   if (by === "feature") {
-    const column = (await model.featureSpace.rows()).column(rank - 1);
+    const column = await model.featureSpace.column(rank - 1);
     const most = quantileOf(column.map(Math.abs), 0.995);
     const { negative, positive } = model.features[rank - 1];
     const ends = [firstWords(negative, 1) || "one end", firstWords(positive, 1) || "the other"];
@@ -68,37 +68,32 @@ function numbered(model, values, low, high, title, ends, diverging = false) {
 }
 
 function byTopic(model, pick) {
-  const dark = isDark();
-  const rgb = model.topics.map(({ colour: group }) => groupRgb(dark, group));
-  const quiet = parseRgb(colour("faint"));
-  const colours = paintAll(
-    model.words.length,
-    (row) => (row < model.quiet ? [...quiet, QUIET_ALPHA] : rgb[model.labels[row]]),
-    ALPHA,
-  );
+  const [general, faint] = [parseRgb(colour("faint")), [...parseRgb(colour("faint")), QUIET_ALPHA]];
+  const rgb = model.topics.map((topic) => (topic.general ? general : parseRgb(topicColour(topic))));
+  const colours = paintAll(model.words.length, (row) => rgb[model.labels[row]] ?? faint, ALPHA);
   let picked = -1;
-  const chips = model.topics.map(({ title, size, words, colour: group }, id) => {
+  const chips = model.topics.map((topic, id) => {
     const dot = make("span.dot", { "aria-hidden": "true" });
-    dot.style.background = groupColour(dark, group);
+    dot.style.background = topicColour(topic);
     const onclick = () => {
       picked = picked === id ? -1 : id;
       chips.forEach((chip, i) => chip.setAttribute("aria-pressed", String(i === picked)));
-      const rows = new Set();
-      model.labels.forEach((label, row) => label === id && row >= model.quiet && rows.add(row));
-      pick(picked < 0 ? null : rows);
+      const rows = [...model.labels.keys()].filter((row) => model.labels[row] === id);
+      pick(picked < 0 ? null : new Set(rows));
     };
-    const about = `${whole(size)} words: ${words.join(", ")}`;
-    return make(
-      "button.chip",
-      { type: "button", title: about, "aria-pressed": "false", onclick },
-      dot,
-      title,
-    );
+    const title = `${whole(topic.size)} words: ${topic.words.join(", ")}`;
+    return make("button.chip", { type: "button", title, "aria-pressed": "false", onclick }, dot, topic.title);
   });
-  const said = make("span", "Topics: press one to see it alone. Pale dots are function words.");
+  const said = make("span", `Topics: press one to see it alone. ${paleDots(model)}`);
   const legend = make("div.legend", said, make("span.chips", ...chips));
-  const groups = model.topics.map(({ title, colour: group }) => [title, groupColour(dark, group)]);
-  return { colours, legend, key: { title: "Topics; pale dots are function words", groups } };
+  const groups = model.topics.map((topic) => [topic.title, topicColour(topic)]);
+  return { colours, legend, key: { title: `Topics. ${paleDots(model)}`, groups } };
+}
+
+// What the pale dots of a map are.
+export function paleDots(model) {
+  const some = model.words.filter((_, row) => !model.topicOf(row)).slice(0, 3);
+  return some.length ? `Pale dots are function words, such as “${some.join("”, “")}”.` : "";
 }
 
 // The value below which a part of all numbers are.

@@ -3,13 +3,12 @@
 import { drawChart, heatChart } from "./charts.js";
 import { json, largest, matrix } from "./data.js";
 import {
+  addressState,
   button,
-  chartBox,
-  complaint,
+  filler,
   foundList,
   intro,
   labelled,
-  latest,
   make,
   menu,
   note,
@@ -36,7 +35,7 @@ export function wordsThatDiffer(one, other, distances, least, most) {
   const often = distances.map((value, row) => {
     const match = other.index.get(one.words[row]);
     const enough = match !== undefined && one.counts[row] >= least && other.counts[match] >= least;
-    return enough && row >= one.quiet ? value : NaN;
+    return enough && one.topicOf(row) ? value : NaN;
   });
   return largest(often, most).map(([row, distance]) => {
     const word = one.words[row];
@@ -46,19 +45,23 @@ export function wordsThatDiffer(one, other, distances, least, most) {
 
 export function compareView(element, app) {
   const { page } = app;
-  const state = { b: 1, least: 100, word: "" };
+  const { state, read, keep } = addressState(
+    app,
+    { b: 1, least: 100, word: "" },
+    { b: [1, page.models.length - 1, true] },
+  );
   let [one, other, overlap, moved] = [null, null, null, []];
-  const [use, useBoth] = [latest(), latest()];
   const others = page.models.slice(1).map(({ name }, i) => [String(i + 1), name]);
   const second = menu(others, "1", (value) => set({ b: Number(value), word: "" }));
   const least = menu(LEAST, "100", (value) => set({ least: Number(value) }));
   const [heat, matched, list, both, what] = [
-    chartBox(),
+    make("div.chart"),
     make("div"),
     make("div", { "aria-live": "polite" }),
     make("div.columns", { "aria-live": "polite" }),
     make("div.columns"),
   ];
+  const [fillList, fillBoth] = [filler(list), filler(both)];
   element.append(
     intro(
       "Compare",
@@ -95,25 +98,25 @@ export function compareView(element, app) {
 
   function set(values) {
     Object.assign(state, values);
-    app.keep(state);
+    keep();
     return update();
   }
 
   function update() {
     [second.value, least.value] = [String(state.b), String(state.least)];
-    if (!moved.length) list.replaceChildren(make("p.waiting", "Comparing…"));
     const name = `0-${state.b}`;
-    return use(
+    return fillList(
       Promise.all([app.load(0), app.load(state.b), json(`compare/${name}`), matrix(`distances/${name}`)]),
       ([a, b, overlaps, distances]) => {
         [one, other, overlap] = [a, b, overlaps];
         showModels();
-        showMoved(distances.column(0));
+        const listed = movedList(distances.column(0));
         showOverlaps();
         heat.dataset.shown = name;
         showBoth();
+        return listed;
       },
-      (error) => list.replaceChildren(complaint(error)),
+      moved.length ? "" : "Comparing…",
     );
   }
 
@@ -130,7 +133,7 @@ export function compareView(element, app) {
 
   const head = () => ["word", "distance", `count in ${one?.name}`, `count in ${other?.name}`];
 
-  function showMoved(distances) {
+  function movedList(distances) {
     moved = wordsThatDiffer(one, other, distances, state.least, MOVED);
     const rows = moved.map(([word, distance, a, b]) => [
       button(word, () => set({ word }), { className: "word" }),
@@ -138,23 +141,22 @@ export function compareView(element, app) {
       whole(a),
       whole(b),
     ]);
-    list.replaceChildren(
+    list.dataset.shown = String(state.least);
+    if (!state.word && moved.length) state.word = moved[0][0];
+    return [
       note("The distance is 1 − cosine, after the best rotation. Function words are left out."),
       moved.length
         ? table(head(), rows, "Words that differ most")
         : note("No word occurs that often in both models."),
-    );
-    list.dataset.shown = String(state.least);
-    if (!state.word && moved.length) state.word = moved[0][0];
+    ];
   }
 
   function showBoth() {
-    const near = async (model) => {
+    if (!state.word)
+      return fillBoth(null, () => [note("Press a word in the list to see its neighbours in both.")]);
+    const near = (model) => {
       const row = model.find(state.word);
-      if (row === undefined) return [];
-      const space = model.spaces[0];
-      const found = await space.nearest((await space.vectors([row]))[0], 10, [row]);
-      return found.map(([index, cosine]) => [model.words[index], cosine]);
+      return row === undefined ? [] : model.spaces[0].neighbours(row, 10);
     };
     const column = (model, found) =>
       make(
@@ -163,14 +165,10 @@ export function compareView(element, app) {
         make("h3.name", `${state.word} in ${model.name}`),
         found.length ? foundList(found) : note("This model does not have the word."),
       );
-    return useBoth(
-      Promise.all([near(one), near(other)]),
-      ([a, b]) => {
-        both.replaceChildren(column(one, a), column(other, b));
-        both.dataset.shown = state.word;
-      },
-      (error) => both.replaceChildren(complaint(error)),
-    );
+    return fillBoth(Promise.all([near(one), near(other)]), ([a, b]) => {
+      both.dataset.shown = state.word;
+      return [column(one, a), column(other, b)];
+    });
   }
 
   function showOverlaps() {
@@ -210,10 +208,7 @@ export function compareView(element, app) {
 
   return {
     show(parameters) {
-      const b = Number(parameters.get("b") ?? state.b);
-      state.b = page.models[b] && b > 0 ? b : 1;
-      state.least = Number(parameters.get("least") ?? state.least) || 0;
-      state.word = parameters.get("word") ?? state.word;
+      read(parameters);
       return update();
     },
     redraw: drawOverlaps,

@@ -113,27 +113,41 @@ class Matrix {
   }
 }
 
-// Vectors of words: the vector of word i is r_ik w_k for k up to the dimension d, where w_k is s_k(t)
-// in a closed form. `dials` are { d, t }; t is in units of τ₁, and left out at the end of training.
+// Vectors of words: a direction of unit length times a length, on the axes of the features. A file may
+// have fewer columns than the space has dimensions. `dials` are { d, t }: the first d features, at time
+// t in units of τ₁; t is left out at the end of training.
 class Space {
   constructor(number, facts, words) {
     Object.assign(this, facts);
     this.number = number;
     this.words = words;
+    this.depth = this.remote ? this.dim : this.columns; // dimensions of the vectors that can be had
   }
 
-  rows() {
-    return matrix(`${this.number}/vectors-${this.name}`);
+  directions() {
+    return matrix(`${this.number}/directions-${this.name}`);
   }
 
+  async lengths() {
+    return (await matrix(`${this.number}/lengths-${this.name}`)).column(0);
+  }
+
+  // The strength of feature k at a time.
   weight(k, t) {
     if (t === undefined || !this.run) return this.weights[k];
     const { start, rates, unit } = this.run;
     return singularValue({ eigenvalues: this.eigenvalues, start, rates }, k, t * unit);
   }
 
-  weightsAt({ d = this.dim, t } = {}) {
-    return Array.from({ length: d }, (_, k) => this.weight(k, t));
+  // How much of their final strength the first d features have.
+  grown({ d = this.depth, t } = {}) {
+    return Array.from({ length: d }, (_, k) => this.weight(k, t) / this.weights[k]);
+  }
+
+  // The final coordinates of all words on feature k.
+  async column(k) {
+    const [all, lengths] = await Promise.all([this.directions(), this.lengths()]);
+    return all.column(k).map((value, row) => value * lengths[row]);
   }
 
   async vectors(rows, dials = {}) {
@@ -141,33 +155,30 @@ class Space {
       const words = rows.map((row) => this.words[row]);
       return ask("vectors", { model: this.number, space: this.name, words, ...dials });
     }
-    const all = await this.rows();
-    const weights = this.weightsAt(dials);
+    const [all, lengths] = await Promise.all([this.directions(), this.lengths()]);
+    const grown = this.grown(dials);
     return rows.map((row) => {
       const values = all.row(row);
-      return weights.map((weight, k) => weight * values[k]);
+      return grown.map((part, k) => part * values[k] * lengths[row]);
     });
   }
 
   // Vectors of length one.
-  async directions(rows, dials) {
+  async units(rows, dials) {
     return (await this.vectors(rows, dials)).map(unit);
   }
 
   // The cosine of every word with a direction; zero for words without a vector.
   async cosines(direction, dials = {}) {
-    const all = await this.rows();
-    const weights = this.weightsAt(dials);
+    const all = await this.directions();
+    const grown = this.grown(dials);
     const products = new Float32Array(all.rows);
     const squares = new Float32Array(all.rows);
-    const largest = Math.max(...weights) || 1; // early in training all weights are tiny
+    const largest = Math.max(...grown) || 1; // early in training all features are tiny
     for (const { values, columns, first, scales } of all.blocks) {
-      const count = Math.min(columns, weights.length - first);
+      const count = Math.min(columns, grown.length - first);
       if (count <= 0) break;
-      const scaled = Float64Array.from(
-        { length: count },
-        (_, k) => (scales[k] * weights[first + k]) / largest,
-      );
+      const scaled = Float64Array.from({ length: count }, (_, k) => (scales[k] * grown[first + k]) / largest);
       const along = scaled.map((scale, k) => scale * direction[first + k]);
       const across = scaled.map((scale) => scale * scale);
       for (let row = 0, at = 0; row < all.rows; row++, at += columns) {
@@ -187,21 +198,21 @@ class Space {
     );
   }
 
-  // The words nearest to a direction: [[row, cosine], …]. Equal ones keep their order.
+  // The words nearest to a direction: [[word, cosine], …]. Equal ones keep their order.
   async nearest(direction, count, excluded = [], dials = {}) {
     if (!(Math.hypot(...direction) > 0)) return [];
-    if (this.remote) {
-      const exclude = excluded.map((row) => this.words[row]);
-      return ask("nearest", {
-        model: this.number,
-        space: this.name,
-        vector: direction,
-        exclude,
-        count,
-        ...dials,
-      });
-    }
-    return largest(await this.cosines(direction, dials), count, new Set(excluded));
+    const exclude = excluded.map((row) => this.words[row]);
+    const question = { model: this.number, space: this.name, vector: direction, exclude, count, ...dials };
+    const found = this.remote
+      ? await ask("nearest", question)
+      : largest(await this.cosines(direction, dials), count, new Set(excluded));
+    return found.map(([row, cosine]) => [this.words[row], cosine]);
+  }
+
+  // The words nearest to a word.
+  async neighbours(row, count, dials) {
+    const [vector] = await this.vectors([row], dials);
+    return this.nearest(vector, count, [row], dials);
   }
 }
 
@@ -239,11 +250,16 @@ export class Model {
       json(name("features")),
       matrix(name("topics")),
     ]);
-    return new Model(number, facts, words, counts.column(0), features, labels.column(0));
+    return new Model(number, facts, words, counts.column(0), features, labels);
   }
 
   constructor(number, facts, words, counts, features, labels) {
-    Object.assign(this, { ...facts, number, words, counts, features, labels });
+    Object.assign(this, { ...facts, number, words, counts, features });
+    this.labels = labels.column(0); // the topic of each word; function words have none
+    // The order in which words get labels on a map: frequent words close to the centre of a topic first.
+    const closeness = labels.column(1);
+    const importance = counts.map((count, row) => (this.topicOf(row) ? count * closeness[row] ** 3 : 0));
+    this.order = Uint32Array.from(words.keys()).sort((a, b) => importance[b] - importance[a] || a - b);
     this.spaces = facts.spaces.map((space) => new Space(number, space, words));
     this.all = facts.words; // how many words the model has; a file has fewer
     this.index = new Map(words.map((word, row) => [word, row]));
@@ -272,6 +288,11 @@ export class Model {
     const unknown = typed.filter((_, i) => rows[i] === undefined);
     if (unknown.length) throw new UnknownWords(this, unknown);
     return rows;
+  }
+
+  // The topic of a word; undefined for function words.
+  topicOf(row) {
+    return this.topics[this.labels[row]];
   }
 
   space(name) {

@@ -1,65 +1,69 @@
 // Analogies: a is to b as c is to what?
 
 import { drawBars } from "./charts.js";
-import { largest, unit } from "./data.js";
+import { dot, largest, unit } from "./data.js";
 import {
+  addressState,
   button,
-  chartBox,
-  complaint,
+  filler,
   form,
   foundList,
   intro,
   labelled,
-  latest,
   make,
   note,
   signed,
-  submitButton,
   typedWords,
   wordField,
 } from "./dom.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const ANALOGIES = [
-  ["man", "king", "woman"],
-  ["paris", "france", "berlin"],
-  ["good", "better", "bad"],
-  ["walk", "walked", "play"],
-  ["brother", "sister", "son"],
-  ["small", "smaller", "large"],
+  ["man", "king", "woman", "queen"],
+  ["paris", "france", "berlin", "germany"],
+  ["good", "better", "bad", "worse"],
+  ["walk", "walked", "play", "played"],
+  ["brother", "sister", "son", "daughter"],
+  ["small", "smaller", "large", "larger"],
 ];
 
-// Examples of which all words are known.
+// Examples of which all words are known, with the answer that people would give.
 export function knownAnalogies(model) {
   return ANALOGIES.filter((words) => words.every((word) => model.find(word) !== undefined));
+}
+
+// The words that come first on the map, where no example is known.
+function firstWordsOf({ words, order }, count) {
+  return Array.from({ length: count }, (_, i) => words[order[i % order.length]]);
 }
 
 // The words that are to c as b is to a: the nearest to ĉ + b̂ − â.
 export async function completeAnalogy(model, space, typed, count = 10) {
   const rows = model.rowsOf(typed);
-  const [a, b, c] = await space.directions(rows);
+  const [a, b, c] = await space.units(rows);
   const query = c.map((value, k) => value + b[k] - a[k]);
-  const found = await space.nearest(query, count, rows);
-  return found.map(([row, cosine]) => [model.words[row], cosine]);
+  return space.nearest(query, count, rows);
 }
 
 export function analogyView(element, app) {
   const { model } = app;
   const known = knownAnalogies(model);
-  const middle = Math.floor(app.words.length / 3);
-  let state = known[0] ?? [0, 1, 2].map((i) => app.words[(middle + i) % app.words.length]);
+  const [a, b, c] = known[0] ?? firstWordsOf(model, 3);
+  const { state, read, keep } = addressState(app, { a, b, c });
   let answers = [];
-  const names = ["First word", "Second word", "Third word"];
-  const fields = names.map((name, i) => wordField(state[i], { "aria-label": name, size: 11 }));
+  const names = { a: "First word", b: "Second word", c: "Third word" };
+  const fields = Object.entries(names).map(([name, label]) =>
+    wordField("", { name, "aria-label": label, size: 14 }),
+  );
   const output = make("div", { "aria-live": "polite", id: "analogy-answers" });
-  const use = latest();
+  const fill = filler(output, app.follow);
   const submit = () => ask(fields.map(({ value }) => value.trim()));
   element.append(
     intro(
       "Analogies",
       "An analogy adds the difference between the first two words to the third. The answers are the words nearest to the result.",
     ),
-    form(submit, fields[0], " is to ", fields[1], " as ", fields[2], " is to ", submitButton("what?")),
+    form(submit, "what?", fields[0], " is to ", fields[1], " as ", fields[2], " is to "),
     make(
       "div.chips",
       ...known.map((words) =>
@@ -72,41 +76,37 @@ export function analogyView(element, app) {
       drawing: () => {
         const box = make("div");
         const rows = answers.map(([name, value]) => ({ name, value, shown: value.toFixed(2) }));
-        drawBars(box, { label: state.join(" "), rows });
+        drawBars(box, { label: Object.values(state).join(" "), rows });
         return drawingsIn(box);
       },
-      table: () => [["a", "b", "c", "answer", "cosine"], ...answers.map((one) => [...state, ...one])],
+      table: () => [
+        ["a", "b", "c", "answer", "cosine"],
+        ...answers.map((one) => [...Object.values(state), ...one]),
+      ],
     }),
   );
 
-  function ask(words) {
-    state = words;
-    show();
-    app.keep({ a: state[0], b: state[1], c: state[2] });
+  function ask([first, second, third]) {
+    Object.assign(state, { a: first, b: second, c: third });
+    keep();
+    return show();
   }
 
   function show() {
-    fields.forEach((field, i) => (field.value = state[i]));
-    const [a, b, c] = state;
-    return use(
-      completeAnalogy(model, app.space, state),
-      (found) => {
-        answers = found;
-        const best = make("strong", answers[0]?.[0] ?? "");
-        const said = make("p.answer", `${a} is to ${b} as ${c} is to `, best, ".");
-        output.replaceChildren(said, foundList(answers, app.follow));
-        output.dataset.shown = state.join(" ");
-      },
-      (error) => {
-        answers = [];
-        output.replaceChildren(complaint(error, app.follow));
-      },
-    );
+    const typed = Object.values(state);
+    fields.forEach((field, i) => (field.value = typed[i]));
+    answers = [];
+    return fill(completeAnalogy(model, app.space, typed), (found) => {
+      answers = found;
+      output.dataset.shown = typed.join(" ");
+      const said = `${state.a} is to ${state.b} as ${state.c} is to `;
+      return [make("p.answer", said, make("strong", found[0]?.[0] ?? ""), "."), foundList(found, app.follow)];
+    });
   }
 
   return {
     show(parameters) {
-      state = ["a", "b", "c"].map((name, i) => parameters.get(name) ?? state[i]);
+      read(parameters);
       return show();
     },
   };
@@ -136,7 +136,7 @@ export async function axisOf(model, space, from, to) {
   if (empty >= 0) model.rowsOf(typed[empty]); // an error that names them
   const means = await Promise.all(
     known.map(async (words) => {
-      const vectors = await space.directions(model.rowsOf(words));
+      const vectors = await space.units(model.rowsOf(words));
       return vectors[0].map((_, k) => vectors.reduce((sum, vector) => sum + vector[k], 0) / vectors.length);
     }),
   );
@@ -148,18 +148,14 @@ export function axisView(element, app) {
   const known = AXES.filter((ends) =>
     ends.every((end) => typedWords(end).every((word) => model.find(word) !== undefined)),
   );
-  const middle = Math.floor(words.length / 3);
-  const state = {
-    from: known[0]?.[0] ?? words[middle],
-    to: known[0]?.[1] ?? words[(middle + 1) % words.length],
-    words: "",
-  };
+  const [start, end] = known[0] ?? firstWordsOf(model, 2);
+  const { state, read, keep } = addressState(app, { from: start, to: end, words: "" });
   let placed = [];
-  const use = latest();
   const [from, to] = ["from", "to"].map((name) => wordField("", { name, size: 24 }));
   const mine = wordField("", { name: "words", size: 30, placeholder: "words to place on it" });
   const output = make("div", { "aria-live": "polite" });
-  const bars = chartBox();
+  const bars = make("div.chart");
+  const fill = filler(output, app.follow);
   const submit = () => ask(from.value, to.value, mine.value);
   const onMap = () => {
     const other = known.find(([a]) => a !== state.from);
@@ -176,13 +172,7 @@ export function axisView(element, app) {
       "Axes",
       "An axis goes from some words to others. The place of a word on it is its cosine with the direction from the first words to the second.",
     ),
-    form(
-      submit,
-      labelled("From", from),
-      labelled("to", to),
-      labelled("Where are", mine),
-      submitButton("Build the axis"),
-    ),
+    form(submit, "Build the axis", labelled("From", from), labelled("to", to), labelled("Where are", mine)),
     make(
       "div.chips",
       ...known.map(([a, b]) => button(`${a} → ${b}`, () => ask(a, b, ""), { className: "chip" })),
@@ -199,62 +189,43 @@ export function axisView(element, app) {
 
   function ask(a, b, asked) {
     Object.assign(state, { from: a, to: b, words: asked });
-    app.keep(state);
+    keep();
     return show();
   }
 
+  // Words on the axis, those nearest to its end first: the typed ones, or those at both ends.
   async function answer() {
     const { direction, missing } = await axisOf(model, space, state.from, state.to);
     if (typedWords(state.words).length) {
       const rows = model.rowsOf(typedWords(state.words));
-      const vectors = await space.directions(rows);
-      const found = rows.map((row, i) => [
-        words[row],
-        vectors[i].reduce((sum, v, k) => sum + v * direction[k], 0),
-      ]);
+      const vectors = await space.units(rows);
+      const found = rows.map((row, i) => [words[row], dot(vectors[i], direction)]);
       return { missing, found: found.sort((a, b) => b[1] - a[1]) };
     }
-    const opposite = direction.map((value) => -value);
-    if (space.remote) {
-      const [high, low] = await Promise.all(
-        [direction, opposite].map((way) => space.nearest(way, AXIS_ENDS)),
-      );
-      return {
-        missing,
-        found: [...high, ...low.map(([row, v]) => [row, -v]).reverse()].map(([row, v]) => [words[row], v]),
-      };
-    }
-    const cosines = (await space.cosines(direction)).subarray(0, FREQUENT);
-    const low = largest(
-      cosines.map((value) => -value),
-      AXIS_ENDS,
-    );
-    const rows = [...largest(cosines, AXIS_ENDS), ...low.map(([row, value]) => [row, -value]).reverse()];
-    return { missing, found: rows.map(([row, value]) => [words[row], value]) };
+    const end = async (sign) => {
+      const way = direction.map((value) => sign * value);
+      if (space.remote) return space.nearest(way, AXIS_ENDS);
+      const frequent = (await space.cosines(way)).subarray(0, FREQUENT);
+      return largest(frequent, AXIS_ENDS).map(([row, value]) => [words[row], value]);
+    };
+    const [high, low] = await Promise.all([end(1), end(-1)]);
+    return { missing, found: [...high, ...low.map(([word, value]) => [word, -value]).reverse()] };
   }
 
   function show() {
-    from.value = state.from;
-    to.value = state.to;
-    mine.value = state.words;
-    return use(
-      answer(),
-      ({ missing, found }) => {
-        placed = found;
-        const lost = missing.length ? ` Not known, and left out: ${missing.join(", ")}.` : "";
-        const which = state.words.trim()
-          ? "Your words"
-          : "The frequent words that are farthest to either side";
-        output.replaceChildren(note(`${which}, from “${state.from}” below to “${state.to}” above.${lost}`));
-        draw();
-        output.dataset.shown = `${state.from} → ${state.to}`;
-      },
-      (error) => {
-        placed = [];
-        bars.replaceChildren();
-        output.replaceChildren(complaint(error));
-      },
-    );
+    [from.value, to.value, mine.value] = Object.values(state);
+    placed = [];
+    bars.replaceChildren();
+    return fill(answer(), ({ missing, found }) => {
+      placed = found;
+      output.dataset.shown = `${state.from} → ${state.to}`;
+      draw();
+      const which = state.words.trim() ? "Your words" : "The frequent words that are farthest to either side";
+      return [
+        note(`${which}, from “${state.from}” below to “${state.to}” above.`),
+        missing.length ? note(`Not known, and left out: ${missing.join(", ")}.`) : null,
+      ];
+    });
   }
 
   function draw() {
@@ -265,7 +236,7 @@ export function axisView(element, app) {
 
   return {
     show(parameters) {
-      for (const name of Object.keys(state)) state[name] = parameters.get(name) ?? state[name];
+      read(parameters);
       return show();
     },
     redraw: draw,

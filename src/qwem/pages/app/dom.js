@@ -30,17 +30,13 @@ export function button(name, onclick, more = {}) {
   return make("button", { type: "button", onclick, ...more }, name);
 }
 
-// A form whose fields and button are in one line.
-export function form(submit, ...children) {
+// A form in one line; its button submits it.
+export function form(submit, name, ...children) {
   const onsubmit = (event) => {
     event.preventDefault();
     submit();
   };
-  return make("form.controls", { onsubmit }, ...children);
-}
-
-export function submitButton(name) {
-  return make("button.main", { type: "submit" }, name);
+  return make("form.controls", { onsubmit }, ...children, make("button.main", { type: "submit" }, name));
 }
 
 // A menu of choices: value and text of each.
@@ -96,10 +92,6 @@ export function intro(title, sentence) {
   return make("div.intro", make("h1", title), make("p", sentence));
 }
 
-export function chartBox() {
-  return make("div.chart");
-}
-
 export function wordButton(word, follow) {
   return button(word, () => follow(word), { className: "word" });
 }
@@ -139,28 +131,53 @@ export function typedWords(typed) {
 // A number with digits and a proper minus, without a minus zero.
 export function signed(value, digits = 2) {
   const scale = 10 ** digits;
-  return (Math.round(scale * value) / scale + 0).toFixed(digits).replace("-", "−");
+  const places = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return (Math.round(scale * value) / scale + 0).toLocaleString("en", places).replace("-", "−");
 }
 
 export const whole = (value) => Math.round(value).toLocaleString("en");
 export const percent = (value, digits = 0) => `${(100 * value).toFixed(digits)}%`;
 
-// Use only the answer to the last of several requests.
-export function latest() {
+// A function that fills a box with the children that `show` makes of an answer, or with a complaint. Of
+// several answers only the last one counts; `waiting` is a sentence in the meantime.
+export function filler(box, follow) {
   let asked = 0;
-  return async (answer, use, fail) => {
+  return async (answer, show, waiting) => {
     const mine = (asked += 1);
+    const fill = (children) => children && box.replaceChildren(...children.filter(Boolean));
+    if (waiting) fill([make("p.waiting", { role: "status" }, waiting)]);
     try {
-      const value = await answer;
-      if (mine === asked) use(value);
+      const found = await answer;
+      if (mine === asked) fill(show(found));
     } catch (error) {
-      if (mine === asked) fail(error);
+      if (mine === asked) fill([complaint(error, follow)]);
     }
   };
 }
 
-// A number from the address, clipped to bounds, or the default.
-export function numberIn(given, otherwise, low, high) {
-  const value = given === null || given === "" ? NaN : Number(given);
-  return Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;
+// The values of a view. Its address has those that are not the defaults. Numbers have bounds, and are
+// whole if a third bound says so.
+export function addressState(app, defaults, bounds = {}) {
+  const state = { ...defaults };
+  const numberOf = (name, given) => {
+    const [low = -Infinity, high = Infinity, whole = false] = bounds[name] ?? [];
+    const value = given === "" ? NaN : Number(given);
+    if (!Number.isFinite(value)) return defaults[name];
+    return Math.min(high, Math.max(low, whole ? Math.round(value) : value));
+  };
+  return {
+    state,
+    read(parameters) {
+      for (const [name, value] of Object.entries(defaults)) {
+        const given = parameters.get(name);
+        if (given === null) state[name] = value;
+        else state[name] = typeof value === "number" ? numberOf(name, given) : given;
+      }
+    },
+    keep(more = {}) {
+      const short = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : value);
+      const changed = Object.entries(state).filter(([name, value]) => value !== defaults[name]);
+      app.keep({ ...Object.fromEntries(changed.map(([name, value]) => [name, short(value)])), ...more });
+    },
+  };
 }

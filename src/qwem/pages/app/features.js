@@ -1,8 +1,8 @@
 // Features: cards titled by words, which can be named and shown on the map, and the spectrum.
 
-import { drawChart, shortNumber, spectrumChart } from "./charts.js";
+import { drawChart, spectrumChart } from "./charts.js";
 import { ask } from "./data.js";
-import { button, chartBox, complaint, intro, labelled, make, note, percent, wordButton } from "./dom.js";
+import { button, complaint, intro, labelled, make, note, percent, signed, wordButton } from "./dom.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const CARDS = 24;
@@ -74,7 +74,7 @@ export function featureView(element, app) {
     show();
   });
   let count = CARDS;
-  const spectrum = chartBox();
+  const spectrum = make("div.chart");
   element.append(
     intro(
       closed ? "Features" : "Axes",
@@ -82,7 +82,7 @@ export function featureView(element, app) {
         ? "A feature is a direction along which the closed form distinguishes words: an eigenvector of its matrix. The first features explain most of the text and are learned first. The number beside a word is its cosine with the feature. It does not matter which end is positive."
         : "These vectors came without a closed form. Their principal axes take the place of features.",
     ),
-    make("div.controls", labelled("Search", search), labelled("Hide features of function words", hide), said),
+    make("div.controls", labelled("Search", search), labelled("Hide features of general words", hide), said),
     cards,
     make("div.save", more),
     make("h2", "The spectrum"),
@@ -112,10 +112,10 @@ export function featureView(element, app) {
     const has = ({ name, positive, negative }) =>
       name.toLowerCase().includes(wanted) ||
       [...positive, ...negative].some(({ word }) => word.toLowerCase().startsWith(wanted));
-    const hidden = model.features.filter((one) => hide.checked && one.function_words).length;
-    const fitting = model.features.filter((one) => has(one) && !(hide.checked && one.function_words));
+    const hidden = model.features.filter((one) => hide.checked && one.general).length;
+    const fitting = model.features.filter((one) => has(one) && !(hide.checked && one.general));
     cards.replaceChildren(...fitting.slice(0, count).map((feature) => featureCard(app, feature)));
-    const kind = hidden ? `; ${hidden} are mostly function words, which say how sentences are built` : "";
+    const kind = hidden ? `; ${hidden} of general words, which say how sentences are built, are hidden` : "";
     said.textContent = `${fitting.length} of ${model.features.length}${kind}`;
     more.hidden = fitting.length <= count;
   }
@@ -139,11 +139,12 @@ export function featureCard(app, feature) {
   const facts = [
     `feature ${rank}`,
     `${percent(feature.share, 1)} of the spectrum`,
-    `λ = ${shortNumber(feature.eigenvalue)}`,
+    `λ = ${signed(feature.eigenvalue, Math.abs(feature.eigenvalue) < 100 ? 2 : 0)}`,
     feature.time === null ? "" : `learned at ${feature.time.toFixed(2)} τ₁`,
   ].filter(Boolean);
-  const end = (side, found) =>
-    make(
+  const end = (side) => {
+    const found = feature[side];
+    return make(
       "div",
       { className: side },
       make(
@@ -152,8 +153,12 @@ export function featureCard(app, feature) {
           make("li", wordButton(word, app.follow), make("span.cosine", Math.abs(cosine).toFixed(2))),
         ),
       ),
-      found.length ? null : note("No frequent word lies at this end."),
+      found.length ? null : note("No frequent word lies at this end: nearly all words lie at the other."),
     );
+  };
+  // The end with the words of the title comes first; which one is positive has no meaning.
+  const sides = ["positive", "negative"];
+  if (feature.title.startsWith(firstWords(feature.negative, 1)) && feature.negative.length) sides.reverse();
   const said = make("span.said", { role: "status" });
   const field = make("input", {
     type: "text",
@@ -178,7 +183,7 @@ export function featureCard(app, feature) {
     { "data-rank": String(rank) },
     heading,
     make("p.facts", facts.join(" · ")),
-    make("div.ends", end("positive", feature.positive), end("negative", feature.negative)),
+    make("div.ends", ...sides.map(end)),
     make(
       "div.save",
       button("On the map", () => app.go("map", { by: "features", x: rank, y: other }), {

@@ -1,7 +1,11 @@
+// What a map of words is drawn with: labels, points, and ways to find a point.
+
+import { colour } from "./theme.js";
+
 // Labels that never overlap: the first in order of priority keep their place, the others wait.
 
 // Boxes that are taken.
-class Room {
+export class Room {
   #boxes = [];
 
   // Take a box unless it overlaps one that is taken.
@@ -43,9 +47,9 @@ export class Overlay {
   #words = [];
   #widths = new Float32Array(0);
 
-  constructor(canvas, look) {
+  constructor(canvas, ink) {
     this.#text = canvas.getContext("2d");
-    this.look = look;
+    this.ink = ink; // the name of the labels' colour
   }
 
   setWords(words) {
@@ -63,7 +67,7 @@ export class Overlay {
   drawAxes(camera, [width, height], range) {
     const text = this.#text;
     const [x, y] = [range.x, range.y].map(([low, high]) => -(low + high) / (high - low || 1));
-    text.strokeStyle = this.look.rule();
+    text.strokeStyle = colour("rule");
     text.globalAlpha = 0.55; // points show through
     text.lineWidth = 1;
     text.beginPath();
@@ -84,19 +88,17 @@ export class Overlay {
     const most = Math.min(MOST_LABELS, Math.round((width * height) / 3200));
     const frame = { width, height, most, line: LABEL + 3 };
     const room = new Room();
-    for (const { x, y, width: wide, height: tall } of covered) {
-      room.take({ x, y, width: wide, height: tall });
-    }
+    for (const box of covered) room.take(box);
     text.textBaseline = "top";
     text.lineJoin = "round";
-    text.strokeStyle = this.look.halo();
+    text.strokeStyle = colour("card");
     text.font = `700 ${TITLE}px system-ui, sans-serif`;
-    const titles = topics.flatMap(({ title, colour, x, y }) => {
+    const titles = topics.flatMap(({ title, fill, x, y }) => {
       const wide = text.measureText(title).width + 6;
       const [left, top] = [camera.left + camera.across * x, camera.top - camera.up * y];
       if (!(left > 0 && top > 0 && left < width && top < height)) return [];
       const at = Math.min(Math.max(left - wide / 2, 2), width - wide - 2);
-      const label = { text: title, colour, bold: true, x: at, width: wide, height: TITLE + 3 };
+      const label = { text: title, fill, bold: true, x: at, width: wide, height: TITLE + 3 };
       // Above or below its place, if another title is there.
       const free = [0, -20, 20, -40, 40].map((step) => ({ ...label, y: top - TITLE / 2 + step }));
       return free.find((box) => box.y > 0 && room.take(box)) ?? [];
@@ -109,10 +111,10 @@ export class Overlay {
         ...look,
       }));
     text.font = `600 ${LABEL}px system-ui, sans-serif`;
-    const first = place(chosen, { colour: this.look.accent(), bold: true });
+    const first = place(chosen, { fill: colour("warm"), bold: true });
     this.#write(first, 3);
     text.font = `${LABEL}px system-ui, sans-serif`;
-    const rest = place(others, { colour: this.look.ink() }); // a chosen word has its place already
+    const rest = place(others, { fill: colour(this.ink) }); // a chosen word has its place already
     this.#write(rest, 3);
     return [...titles, ...first, ...rest];
   }
@@ -120,7 +122,7 @@ export class Overlay {
   // Rings around pixels.
   drawRings(places) {
     const text = this.#text;
-    text.strokeStyle = this.look.accent();
+    text.strokeStyle = colour("warm");
     text.lineWidth = 2;
     for (const [x, y] of places) {
       text.beginPath();
@@ -132,7 +134,7 @@ export class Overlay {
   drawLoop(loop) {
     if (loop.length < 4) return;
     const text = this.#text;
-    text.strokeStyle = this.look.accent();
+    text.strokeStyle = colour("warm");
     text.lineWidth = 2;
     text.beginPath();
     for (let i = 0; i < loop.length; i += 2) text.lineTo(loop[i], loop[i + 1]);
@@ -143,8 +145,8 @@ export class Overlay {
   #write(labels, halo) {
     const text = this.#text;
     text.lineWidth = halo;
-    for (const { text: word, colour, x, y } of labels) {
-      text.fillStyle = colour;
+    for (const { text: word, fill, x, y } of labels) {
+      text.fillStyle = fill;
       text.strokeText(word, x + 3, y + 2);
       text.fillText(word, x + 3, y + 2);
     }

@@ -12,16 +12,16 @@ import { startThemes, startTips } from "./theme.js";
 import { trainingView } from "./training.js";
 import { wordView } from "./word.js";
 
-// A view is made once for each model and space. It has `show(parameters)`, and may have `redraw` for
+// A view is made once for each model and space; `vectors` says whether it depends on the space. It has `show(parameters)`, and may have `redraw` for
 // other colours and widths and `leave` for when another view is shown. It is given an `app`: the
 // page's facts, all models, the model, its space, and ways to go to other views.
 const VIEWS = {
   overview: { title: "Overview", make: overviewView },
-  map: { title: "Map", make: mapView },
-  word: { title: "Words", make: wordView },
-  analogies: { title: "Analogies", make: analogyView },
+  map: { title: "Map", make: mapView, vectors: true },
+  word: { title: "Words", make: wordView, vectors: true },
+  analogies: { title: "Analogies", make: analogyView, vectors: true },
   relations: { title: "Relations", make: relationView },
-  axes: { title: "Axes", make: axisView },
+  axes: { title: "Axes", make: axisView, vectors: true },
   features: { title: "Features", make: featureView },
   training: {
     title: "Training",
@@ -78,6 +78,7 @@ async function follow(hash) {
     for (const { element } of made.values()) element.hidden = true;
     shown = name;
   }
+  for (const each of document.querySelectorAll("#which .vectors")) each.hidden = !VIEWS[name].vectors;
   document.title = name === "overview" ? page.title : `${VIEWS[name].title} · ${model.name}`;
   for (const link of document.querySelectorAll("#views a")) {
     if (link.getAttribute("href") === `#${name}`) {
@@ -168,6 +169,7 @@ function showHeader() {
       labelled(
         "Vectors",
         menu(names, space.name, (name) => again(model.number, name)),
+        "vectors",
       ),
     );
   }

@@ -3,23 +3,22 @@
 import { colourChoices, colouring, legendPicture } from "./colouring.js";
 import { axisOf } from "./directions.js";
 import {
+  addressState,
   button,
-  complaint,
+  filler,
   foundList,
   intro,
   labelled,
-  latest,
   make,
   menu,
   note,
-  numberIn,
   whole,
   wordField,
 } from "./dom.js";
 import { axisTitle, featureChoices } from "./features.js";
 import { saveButtons, stackDrawings } from "./saving.js";
-import { colour, groupColour, isDark, parseRgb } from "./theme.js";
-import { WordMap } from "./wordmap.js";
+import { topicColour } from "./theme.js";
+import { mapStage } from "./wordmap.js";
 
 const WAYS = [
   ["topics", "topic"],
@@ -34,86 +33,43 @@ const ENDS = {
   yt: "Words at the top",
 };
 
-// The colours of maps, which change with the theme.
-export function mapLook(ink = "ink") {
-  return {
-    ink: () => colour(ink),
-    halo: () => colour("card"),
-    accent: () => colour("warm"),
-    rule: () => colour("rule"),
-    paper: () => parseRgb(colour("card")),
-  };
-}
-
-// A box that a map fills, with a note beside the word under the pointer.
-export function mapBox(label) {
-  const box = make("div.words", { tabIndex: 0, role: "application", "aria-label": label });
-  const tip = make("div.tip", { hidden: true, "aria-hidden": "true" });
-  const hover = (lines, x, y) => {
-    tip.hidden = !lines.length;
-    if (!lines.length) return;
-    tip.replaceChildren(make("b", lines[0]), ...lines.slice(1).map((line) => make("span", line)));
-    const room = tip.parentElement.clientWidth - tip.offsetWidth - 8;
-    tip.style.left = `${Math.max(4, Math.min(x + 12, room))}px`;
-    tip.style.top = `${Math.min(y + 12, box.clientHeight - tip.offsetHeight - 4)}px`;
-  };
-  return { box, tip, hover };
-}
-
-// Topics as the map shows them: a title in a colour at a place.
-export function topicTitles(model) {
-  const dark = isDark();
-  return model.topics.map(({ title, place, colour: group }) => ({
-    title,
-    place,
-    colour: groupColour(dark, group),
-  }));
-}
-
-// Places of all words by topic, x and y in turn.
-export async function topicPlaces(model) {
+// Where words are by topic, x and y in turn, and how a map shows them.
+export async function placesByTopic(model) {
   const all = await model.matrix("map");
-  return interleave(all.column(0), all.column(1));
+  const titles = model.topics.filter(({ general }) => !general);
+  const topics = titles.map((topic) => ({ ...topic, fill: topicColour(topic) }));
+  return { places: interleave(all.column(0), all.column(1)), how: { axes: false, topics } };
 }
 
 export function mapView(element, app) {
-  const { model, words } = app;
-  const features = featureChoices(model, app.space.remote ? 32 : Infinity);
-  const state = {
-    by: "topics",
-    x: 1,
-    y: Math.min(2, features.length),
-    xf: "",
-    xt: "",
-    yf: "",
-    yt: "",
-    colour: "topic",
-    feature: 1,
-    find: "",
-    chosen: [],
-  };
-  let places = new Float32Array(0);
+  const { model, space, words } = app;
+  const features = featureChoices(model, model.featureSpace.columns);
+  const shades = colourChoices(app);
+  const rank = [1, features.length, true];
+  const defaults = { by: "topics", x: 1, y: Math.min(2, features.length), xf: "", xt: "", yf: "", yt: "" };
+  const { state, read, keep } = addressState(
+    app,
+    { ...defaults, colour: "topic", feature: 1, find: "", word: "", at: "" },
+    { x: rank, y: rank, feature: rank },
+  );
+  let chosen = []; // the rows of the words that are selected
+  let shown = { places: new Float32Array(0), titles: [] };
   let placed = ""; // what the map shows now, so that a change of colour does not move it
   let key = { title: "" }; // what colours mean, for a saved picture
-  let pending = null; // where the address looks, until words have places
-  const [usePlaces, useColours, usePanel] = [latest(), latest(), latest()];
 
   const change = (values) => {
     Object.assign(state, values);
-    update();
+    return update();
   };
   const by = menu(WAYS, "topics", (value) => change({ by: value }));
-  const across = menu(features, "1", (value) => change({ x: Number(value) }));
-  const up = menu(features, "2", (value) => change({ y: Number(value) }));
+  const [across, up, ofColour] = ["x", "y", "feature"].map((name) =>
+    menu(features, "1", (value) => change({ [name]: Number(value) })),
+  );
   const fields = Object.fromEntries(
-    Object.entries(ENDS).map(([name, label]) => [
-      name,
-      wordField("", {
-        size: 12,
-        "aria-label": label,
-        onchange: () => change({ [name]: fields[name].value }),
-      }),
-    ]),
+    Object.entries(ENDS).map(([name, label]) => {
+      const onchange = () => change({ [name]: fields[name].value });
+      return [name, wordField("", { size: 12, "aria-label": label, onchange })];
+    }),
   );
   const group = (...children) => make("span.group", ...children);
   const ofFeatures = group(labelled("Across", across), labelled("Up", up));
@@ -121,8 +77,7 @@ export function mapView(element, app) {
     group("Across from", fields.xf, "to", fields.xt),
     group("Up from", fields.yf, "to", fields.yt),
   );
-  const colours = menu(colourChoices(app), "topic", (value) => change({ colour: value }));
-  const ofColour = menu(features, "1", (value) => change({ feature: Number(value) }));
+  const colours = menu(shades, "topic", (value) => change({ colour: value }));
   const search = wordField("", {
     type: "search",
     placeholder: "find a word",
@@ -131,35 +86,27 @@ export function mapView(element, app) {
       showSearch();
       remember();
     },
-    onkeydown: ({ key }) => key === "Enter" && foundWords().length && jump(words[foundWords()[0]]),
+    onkeydown: ({ key: pressed }) =>
+      pressed === "Enter" && foundWords().length && jump(words[foundWords()[0]]),
   });
   const matches = make("span.said", { role: "status" });
-
-  const { box, tip, hover } = mapBox(
-    "Map of words. Arrow keys move it, plus and minus zoom, zero shows all. Search finds words.",
-  );
-  const bottom = make("div.axis.across");
-  const left = make("div.axis.up");
-  const lasso = button(
-    "Select words",
-    () => {
-      map.lassoing = !map.lassoing;
-      lasso.setAttribute("aria-pressed", String(map.lassoing));
-      lasso.textContent = map.lassoing ? "Draw a loop" : "Select words";
+  const lasso = button("Select words", () => setLasso(!map.lassoing), { "aria-pressed": "false" });
+  const stage = mapStage({
+    label: "Map of words. Search finds words.",
+    model,
+    buttons: [lasso],
+    choose: (row) => select([row]),
+    loop: (rows) => {
+      setLasso(false);
+      select(rows);
     },
-    { "aria-pressed": "false" },
-  );
-  const zoom = make(
-    "div.zoom",
-    button("+", () => map.zoomBy(1.6), { "aria-label": "Zoom in" }),
-    button("−", () => map.zoomBy(1 / 1.6), { "aria-label": "Zoom out" }),
-    button("All", () => map.fit(), { "aria-label": "Show all words" }),
-    lasso,
-  );
+  });
+  const { map, box } = stage;
+  const waiting = make("p.waiting", { role: "status", hidden: true });
+  stage.element.append(waiting);
   const legend = make("div");
   const panel = make("aside.aside", { "aria-live": "polite", "aria-label": "Selected words" });
-  const waiting = make("p.waiting", { role: "status", hidden: true });
-  const stage = make("div.stage", left, box, zoom, tip, waiting);
+  const [fillLegend, fillPanel] = [filler(legend), filler(panel)];
   element.append(
     intro(
       "Map",
@@ -175,42 +122,30 @@ export function mapView(element, app) {
       labelled("Colour by", colours),
       ofColour,
     ),
-    make("div.split", make("div.large", stage, bottom, legend), panel),
+    make("div.split", make("div.large", stage.element, legend), panel),
     saveButtons({
       name: "map",
       drawing: () =>
-        stackDrawings([
-          map.drawing("Map of words"),
-          legendPicture(key, [bottom.textContent, left.textContent], box.clientWidth),
-        ]),
+        stackDrawings([map.drawing("Map of words"), legendPicture(key, shown.titles, box.clientWidth)]),
       table: () => [
         ["word", "count", "topic", "x", "y"],
-        ...(state.chosen.length > 1 ? state.chosen : inSight()).map((row) => [
+        ...(chosen.length > 1 ? chosen : inSight()).map((row) => [
           words[row],
           model.counts[row],
-          model.topics[model.labels[row]].title,
-          places[2 * row],
-          places[2 * row + 1],
+          model.topicOf(row)?.title ?? "",
+          shown.places[2 * row],
+          shown.places[2 * row + 1],
         ]),
       ],
     }),
   );
-  const map = new WordMap(
-    box,
-    {
-      hover: (row, x, y) =>
-        hover(row < 0 ? [] : [words[row], `${whole(model.counts[row])} times`], x + box.offsetLeft, y),
-      choose: (row) => select([row]),
-      loop: (rows) => {
-        lasso.click();
-        select(rows);
-      },
-      covered: () => [zoom.getBoundingClientRect()],
-    },
-    mapLook(),
-  );
-  map.setWords(words, model.quiet);
   box.addEventListener("drawn", () => remember());
+
+  function setLasso(on) {
+    map.lassoing = on;
+    lasso.setAttribute("aria-pressed", String(on));
+    lasso.textContent = on ? "Draw a loop" : "Select words";
+  }
 
   // Bring controls and map in line with the state.
   function update() {
@@ -225,83 +160,58 @@ export function mapView(element, app) {
     return move();
   }
 
-  // Where words are: x and y in turn, and how the map shows them.
+  // Where words are: x and y in turn, the titles of the axes, and how the map shows them.
   async function find() {
-    if (state.by === "topics") {
-      const how = { axes: false, topics: topicTitles(model) };
-      return { found: await topicPlaces(model), titles: ["", ""], how };
-    }
+    if (state.by === "topics") return { titles: ["", ""], ...(await placesByTopic(model)) };
     if (state.by === "axes") {
       const ends = [
         [state.xf, state.xt],
         [state.yf, state.yt],
       ];
-      const lines = await Promise.all(
-        ends.map(async ([from, to]) =>
-          app.space.cosines((await axisOf(model, app.space, from, to)).direction),
-        ),
-      );
-      return {
-        found: interleave(...lines),
-        titles: ends.map(([from, to]) => `← ${from} · ${to} →`),
-        how: {},
-      };
+      const cosines = async ([from, to]) => space.cosines((await axisOf(model, space, from, to)).direction);
+      const lines = await Promise.all(ends.map(cosines));
+      return { places: interleave(...lines), titles: ends.map(([from, to]) => `← ${from} · ${to} →`) };
     }
-    const space = model.featureSpace;
-    const rows = await space.rows();
-    const columns = [state.x, state.y].map((k) =>
-      rows.column(k - 1).map((value) => value * space.weights[k - 1]),
-    );
-    return {
-      found: interleave(...columns),
-      titles: [state.x, state.y].map((k) => axisTitle(model, k)),
-      how: {},
-    };
+    const ranks = [state.x, state.y];
+    const columns = await Promise.all(ranks.map((k) => model.featureSpace.column(k - 1)));
+    return { places: interleave(...columns), titles: ranks.map((k) => axisTitle(model, k)) };
   }
 
-  function move() {
+  async function move() {
     const { by: way, x, y, xf, xt, yf, yt } = state;
-    const wanted = JSON.stringify(
-      way === "topics" ? [way] : way === "features" ? [way, x, y] : [way, xf, xt, yf, yt],
-    );
-    if (wanted === placed) return look();
-    waiting.textContent = "Placing words…";
-    waiting.className = "waiting";
-    waiting.hidden = false;
-    return usePlaces(
-      find(),
-      ({ found, titles, how }) => {
-        places = found;
-        placed = wanted;
+    const wanted = JSON.stringify({ topics: [way], features: [way, x, y], axes: [way, xf, xt, yf, yt] }[way]);
+    const at = state.at.split(",").map(Number);
+    if (wanted !== placed) {
+      placed = wanted;
+      waiting.textContent = "Placing words…";
+      waiting.className = "waiting";
+      waiting.hidden = false;
+      try {
+        const found = await find();
+        if (placed !== wanted) return; // another change came first
+        shown = found;
         waiting.hidden = true;
-        [bottom.textContent, left.textContent] = titles;
-        map.place(places, how);
-        look();
+        stage.setTitles(shown.titles);
+        map.place(shown.places, shown.how);
         box.dataset.shown = wanted;
-      },
-      (error) => {
+      } catch (error) {
         waiting.textContent = error.message;
         waiting.className = "waiting unknown";
-      },
-    );
-  }
-
-  // Look where the address says, once.
-  function look() {
-    if (pending) map.position = pending;
-    pending = null;
+        return;
+      }
+    }
+    if (at.length === 3) map.position = at;
   }
 
   function paint() {
-    return useColours(
+    return fillLegend(
       colouring(app, state.colour, state.feature, (rows) => map.setFound(rows)),
       (painted) => {
         map.setColours(painted.colours);
-        legend.replaceChildren(painted.legend);
         key = painted.key;
         legend.dataset.shown = state.colour;
+        return [painted.legend];
       },
-      (error) => legend.replaceChildren(complaint(error)),
     );
   }
 
@@ -309,8 +219,7 @@ export function mapView(element, app) {
   function foundWords() {
     const wanted = state.find.trim().toLowerCase();
     if (!wanted) return [];
-    const rows = [];
-    words.forEach((word, row) => word.toLowerCase().startsWith(wanted) && rows.push(row));
+    const rows = [...words.keys()].filter((row) => words[row].toLowerCase().startsWith(wanted));
     const exact = model.find(wanted);
     return exact === undefined ? rows : [exact, ...rows.filter((row) => row !== exact)];
   }
@@ -318,14 +227,13 @@ export function mapView(element, app) {
   function showSearch() {
     search.value = state.find;
     const rows = foundWords();
-    map.setFound(state.find.trim() ? new Set(rows) : null);
-    matches.textContent = state.find.trim()
-      ? `${whole(rows.length)} ${rows.length === 1 ? "word" : "words"}`
-      : "";
+    const searched = state.find.trim() !== "";
+    map.setFound(searched ? new Set(rows) : null);
+    matches.textContent = searched ? `${whole(rows.length)} ${rows.length === 1 ? "word" : "words"}` : "";
   }
 
   function select(rows) {
-    state.chosen = rows;
+    chosen = rows;
     map.setChosen(rows);
     remember();
     showPanel();
@@ -339,48 +247,36 @@ export function mapView(element, app) {
   }
 
   function showPanel() {
-    const rows = state.chosen;
     const clear = button("Clear", () => select([]));
-    if (rows.length === 1) {
-      const word = words[rows[0]];
-      const find = async () => app.space.nearest((await app.space.vectors(rows))[0], 12, rows);
-      return usePanel(
-        find(),
-        (found) =>
-          panel.replaceChildren(
-            make("h2", word),
-            note(
-              `${whole(model.counts[rows[0]])} times, in the topic “${model.topics[model.labels[rows[0]]].title}”. Its nearest words:`,
-            ),
-            foundList(
-              found.map(([row, cosine]) => [words[row], cosine]),
-              jump,
-            ),
-            make(
-              "div.save",
-              button("More about this word", () => app.follow(word)),
-              clear,
-            ),
-          ),
-        (error) => panel.replaceChildren(complaint(error)),
-      );
+    if (!chosen.length)
+      return fillPanel(null, () => [
+        note("Press a word to see its neighbours, or select several with a loop."),
+      ]);
+    if (chosen.length === 1) {
+      const [row] = chosen;
+      const topic = model.topicOf(row);
+      const said = `${whole(model.counts[row])} times, ${topic ? `nearest to the topic “${topic.title}”` : "a function word"}.`;
+      return fillPanel(space.neighbours(row, 12), (found) => [
+        make("h2", words[row]),
+        note(`${said} Its nearest words:`),
+        foundList(found, jump),
+        make(
+          "div.save",
+          button("More about this word", () => app.follow(words[row])),
+          clear,
+        ),
+      ]);
     }
-    const listed = rows.slice(0, LISTED).map((row) =>
-      make(
-        "li",
-        button(words[row], () => select([row]), { className: "word" }),
-      ),
-    );
-    const parts = rows.length
-      ? [
-          make("h2", `${whole(rows.length)} words`),
-          make("ul.several", ...listed),
-          rows.length > LISTED ? note("These are the most frequent; Save table saves all.") : "",
-          make("div.save", clear),
-        ]
-      : [note("Press a word to see its neighbours, or select several with a loop.")];
-    return usePanel(Promise.resolve(), () => panel.replaceChildren(...parts));
+    const listed = chosen.slice(0, LISTED).map((row) => make("li", wordOf(row)));
+    return fillPanel(null, () => [
+      make("h2", `${whole(chosen.length)} words`),
+      make("ul.several", ...listed),
+      chosen.length > LISTED ? note("These are the most frequent; Save table saves all.") : null,
+      make("div.save", clear),
+    ]);
   }
+
+  const wordOf = (row) => button(words[row], () => select([row]), { className: "word" });
 
   function inSight() {
     return [...words.keys()].filter((row) => {
@@ -394,52 +290,33 @@ export function mapView(element, app) {
     clearTimeout(later);
     later = setTimeout(() => {
       if (element.hidden) return;
-      const { by: way, x, y, xf, xt, yf, yt, colour: shade, feature, find: sought, chosen } = state;
       const moved = map.position.some((value, i) => value !== [1, 0, 0][i]);
-      app.keep({
-        by: way === "topics" ? undefined : way,
-        ...(way === "features" ? { x, y } : {}),
-        ...(way === "axes" ? { xf, xt, yf, yt } : {}),
-        colour: shade === "topic" ? undefined : shade,
-        feature: shade === "feature" ? feature : undefined,
-        find: sought,
-        word: chosen.length === 1 ? words[chosen[0]] : undefined,
-        at: moved ? map.position.map((value) => Number(value.toPrecision(5))).join(",") : undefined,
-      });
+      state.at = moved ? map.position.map((value) => Number(value.toPrecision(5))).join(",") : "";
+      state.word = chosen.length === 1 ? words[chosen[0]] : "";
+      keep();
     }, 150);
   }
 
   return {
     async show(parameters) {
-      const of = (name, choices) =>
-        choices.some(([value]) => value === parameters.get(name)) ? parameters.get(name) : choices[0][0];
-      const rank = (name, otherwise) =>
-        Math.round(numberIn(parameters.get(name), otherwise, 1, features.length));
-      Object.assign(state, {
-        by: of("by", WAYS),
-        colour: of("colour", colourChoices(app)),
-        x: rank("x", state.x),
-        y: rank("y", state.y),
-        feature: rank("feature", 1),
-        find: parameters.get("find") ?? "",
-      });
-      for (const name of Object.keys(ENDS)) state[name] = parameters.get(name) ?? state[name];
-      const row = model.find(parameters.get("word") ?? "");
-      state.chosen = row === undefined ? [] : [row];
-      const at = (parameters.get("at") ?? "").split(",").map(Number);
-      pending = at.length === 3 ? at : null;
-      map.setChosen(state.chosen);
+      read(parameters);
+      const known = (choices, value) => choices.some(([each]) => each === value);
+      if (!known(WAYS, state.by)) state.by = "topics";
+      if (!known(shades, state.colour)) state.colour = "topic";
+      const row = model.find(state.word);
+      chosen = row === undefined ? [] : [row];
+      map.setChosen(chosen);
       showSearch();
       showPanel();
       await update();
     },
-    redraw() {
-      if (state.by === "topics" && places.length)
-        map.place(places, { axes: false, topics: topicTitles(model), keep: true });
+    async redraw() {
+      if (state.by === "topics" && shown.how)
+        map.place(shown.places, { ...(await placesByTopic(model)).how, keep: true });
       paint();
       map.redraw();
     },
-    leave: () => hover([]),
+    leave: stage.leave,
   };
 }
 

@@ -2,33 +2,31 @@
 // was learned, and how it was made.
 
 import { shape } from "./charts.js";
-import { colouring } from "./colouring.js";
+import { colouring, paleDots } from "./colouring.js";
 import { wordsThatDiffer } from "./compare.js";
 import { matrix } from "./data.js";
 import { completeAnalogy, knownAnalogies } from "./directions.js";
 import {
   bar,
   button,
-  chartBox,
-  complaint,
+  filler,
   form,
   labelled,
   make,
   note,
   percent,
-  submitButton,
   table,
   whole,
   wordField,
   wordRow,
 } from "./dom.js";
 import { SPECTRUM_NOTE, drawSpectrum, featureCard } from "./features.js";
-import { mapBox, mapLook, topicPlaces, topicTitles } from "./map.js";
+import { placesByTopic } from "./map.js";
 import { examplePairs, showP, verdict } from "./relations.js";
-import { groupColour, isDark } from "./theme.js";
+import { topicColour } from "./theme.js";
 import { replay } from "./training.js";
 import { startingWord } from "./word.js";
-import { WordMap } from "./wordmap.js";
+import { mapStage } from "./wordmap.js";
 
 const TOPIC_CARDS = 12;
 const FEATURE_CARDS = 9;
@@ -37,24 +35,25 @@ const OFTEN = 100; // the least count of words that are listed as different
 
 export function overviewView(element, app) {
   const { model, page } = app;
-  const redraws = [];
-  let run = null;
+  const [redraws, leaves] = [[], []];
   let started = false;
 
   const section = (id, title, ...children) => make("section.part", { id }, make("h2", title), ...children);
   const prose = (...paragraphs) => make("div.prose", ...paragraphs.map((each) => make("p", each)));
 
-  // A part that comes later: it says what is awaited, and vanishes if there is nothing to show.
-  function later(part, promise, fill) {
-    const waiting = make("p.waiting", "Computing…");
-    part.append(waiting);
-    promise
-      .then((found) => {
-        const parts = fill(found);
-        if (!parts) return part.remove();
-        return waiting.replaceWith(...parts);
-      })
-      .catch((error) => waiting.replaceWith(complaint(error)));
+  // A part that comes later, and vanishes if there is nothing to show.
+  function later(part, promise, show) {
+    const box = make("div");
+    part.append(box);
+    filler(box)(
+      promise,
+      (found) => {
+        const children = show(found);
+        if (!children) part.remove();
+        return children;
+      },
+      "Computing…",
+    );
     return part;
   }
 
@@ -66,57 +65,49 @@ export function overviewView(element, app) {
       make("p.kicker", "Word embeddings in closed form"),
       make("h1", page.title),
       make("p.lead", model.about),
-      form(() => app.follow(field.value), labelled("Look up a word", field), submitButton("Show")),
+      form(() => app.follow(field.value), "Show", labelled("Look up a word", field)),
       make("dl.tiles", ...tiles),
     );
   }
 
   function topicMap() {
-    const { box, tip, hover } = mapBox(
-      "Map of topics. Arrow keys move it, plus and minus zoom, zero shows all.",
-    );
-    const events = {
-      hover: (row, x, y) =>
-        hover(row < 0 ? [] : [model.words[row], `${whole(model.counts[row])} times`], x, y),
+    const stage = mapStage({
+      label: "Map of topics.",
+      model,
+      ink: "muted",
       choose: (row) => app.go("map", { word: model.words[row] }),
-    };
-    const part = section(
+    });
+    leaves.push(stage.leave);
+    redraws.push(async () => {
+      const { places, how } = await placesByTopic(model);
+      stage.map.place(places, { ...how, keep: stage.box.dataset.shown });
+      stage.map.setColours((await colouring(app, "topic", 1, () => {})).colours);
+      stage.box.dataset.shown = "topics";
+    });
+    const cards = model.topics.slice(0, TOPIC_CARDS).map((topic) => {
+      const dot = make("span.dot", { "aria-hidden": "true" });
+      redraws.push(() => (dot.style.background = topicColour(topic)));
+      const facts = `${percent(topic.share, 1)} of the text, ${whole(topic.size)} different words`;
+      return make(
+        "article.card.topic",
+        make("h3", dot, topic.title),
+        make("p.facts", facts),
+        make("p", ...wordRow(topic.words, app.follow)),
+      );
+    });
+    return section(
       "topics",
       "The topics of the text",
       prose(
-        "Each dot is a word, and similar words are close together. Colours are topics, named by their most typical words; pale dots are function words.",
+        `Each dot is a word, and similar words are close together. Colours are topics, named by their most typical words. ${paleDots(model)} Shares are of the text without them.`,
       ),
-      make("figure", make("div.stage", box, tip)),
+      make("figure", stage.element),
       make(
         "div.save",
         button("Open the map", () => app.go("map")),
       ),
+      make("div.cards", ...cards),
     );
-    let map = null;
-    let places = null;
-    const draw = async () => {
-      if (!map) {
-        map = new WordMap(box, events, mapLook("muted"));
-        map.setWords(model.words, model.quiet);
-      }
-      places ??= await topicPlaces(model);
-      map.place(places, { axes: false, topics: topicTitles(model), keep: true });
-      map.setColours((await colouring(app, "topic", 1, () => {})).colours);
-      box.dataset.shown = "topics";
-    };
-    redraws.push(draw);
-    const cards = model.topics.slice(0, TOPIC_CARDS).map(({ title, words, share, size, colour: group }) => {
-      const dot = make("span.dot", { "aria-hidden": "true" });
-      redraws.push(() => (dot.style.background = groupColour(isDark(), group)));
-      return make(
-        "article.card.topic",
-        make("h3", dot, title),
-        make("p.facts", `${percent(share, 1)} of the text without function words, ${whole(size)} words`),
-        make("p", ...wordRow(words, app.follow)),
-      );
-    });
-    part.append(make("div.cards", ...cards));
-    return part;
   }
 
   function different() {
@@ -155,35 +146,48 @@ export function overviewView(element, app) {
         examplePairs(one),
       ]);
       return [
-        table(["relation", "known", "chance", "pairs"], rows, "Relations that the model knows"),
+        table(
+          ["relation", "known", "by chance", "pairs"],
+          rows,
+          "Relations that the model knows",
+          "relations",
+        ),
         analogies(),
       ];
     });
   }
 
+  // The familiar analogies that the model completes as people do.
   function analogies() {
-    const list = make("ul.plain");
-    Promise.all(
-      knownAnalogies(model)
-        .slice(0, 4)
-        .map(async (words) => [words, (await completeAnalogy(model, app.space, words, 1))[0]?.[0]]),
-    ).then((found) => {
-      for (const [[a, b, c], answer] of found) {
-        const more = button(answer ?? "", () => app.go("analogies", { a, b, c }), { className: "word" });
-        list.append(make("li", `${a} is to ${b} as ${c} is to `, more));
-      }
+    const box = make("div.prose");
+    const asked = knownAnalogies(model);
+    const answer = async (words) => (await completeAnalogy(model, app.space, words.slice(0, 3), 1))[0][0];
+    filler(box)(Promise.all(asked.map(answer)), (answers) => {
+      const right = asked.filter((words, i) => answers[i] === words[3]);
+      const line = ([a, b, c, d]) =>
+        make(
+          "li",
+          `${a} is to ${b} as ${c} is to `,
+          button(d, () => app.go("analogies", { a, b, c }), { className: "word" }),
+        );
+      return right.length
+        ? [
+            make("p", `It completes ${right.length} of ${asked.length} familiar analogies as people do:`),
+            make("ul.plain", ...right.map(line)),
+          ]
+        : [];
     });
-    return list;
+    return box;
   }
 
   function features() {
-    const shown = model.features.filter((one) => !one.function_words).slice(0, FEATURE_CARDS);
+    const shown = model.features.filter((one) => !one.general).slice(0, FEATURE_CARDS);
     if (!shown.length) return null;
     return section(
       "features",
       "What it learned first",
       prose(
-        "Features are the directions along which the closed form distinguishes words, the strongest first. Words at one end of a feature occur near similar words, and so do those at the other. Features of function words are left out here.",
+        "Features are the directions along which the closed form distinguishes words, the strongest first. Words at one end of a feature occur near similar words, and so do those at the other. Features of general words, which say how sentences are built, are left out here.",
       ),
       make("div.cards", ...shown.map((feature) => featureCard(app, feature))),
       make(
@@ -195,8 +199,9 @@ export function overviewView(element, app) {
 
   function training() {
     if (!model.spaces.some(({ run: has }) => has)) return null;
-    run = replay(app);
+    const run = replay(app);
     redraws.push(() => run.show());
+    leaves.push(run.leave);
     return section(
       "training",
       "Training, replayed",
@@ -279,7 +284,7 @@ export function overviewView(element, app) {
   }
 
   function making() {
-    const spectrum = chartBox();
+    const spectrum = make("div.chart");
     redraws.push((printing) => drawSpectrum(spectrum, model, 320, printing));
     return section(
       "making",
@@ -325,7 +330,7 @@ export function overviewView(element, app) {
     redraw(printing) {
       if (started) for (const draw of redraws) draw(printing);
     },
-    leave: () => run?.clock.stop(),
+    leave: () => leaves.forEach((leave) => leave()),
   };
 }
 

@@ -2,20 +2,7 @@
 
 import { drawBars, drawChart, gramChart, shapeChart, signalChart } from "./charts.js";
 import { ask } from "./data.js";
-import {
-  button,
-  chartBox,
-  complaint,
-  intro,
-  latest,
-  make,
-  note,
-  percent,
-  signed,
-  submitButton,
-  table,
-  typedWords,
-} from "./dom.js";
+import { button, complaint, filler, intro, make, note, percent, signed, table, typedWords } from "./dom.js";
 import { featureTitle } from "./features.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
@@ -54,13 +41,12 @@ export function examplePairs({ pairs }) {
 }
 
 export const verdict = ({ test }) => VERDICTS[test.verdict][0];
-export const showP = (p) => `p = ${p < 0.001 ? p.toExponential(0) : p.toPrecision(2)}`;
+export const showP = (p) => `p = ${Number(p.toPrecision(2))}`;
 
 export function relationView(element, app) {
   const { model, page } = app;
   let answer = null; // the relation or shape that is shown
   let relations = [];
-  const use = latest();
   const field = make("textarea", {
     rows: 8,
     cols: 26,
@@ -70,7 +56,13 @@ export function relationView(element, app) {
   });
   const [examples, lists] = [make("div.chips"), make("div.chips")];
   const output = make("div.relation", { "aria-live": "polite" });
-  const [gram, snr, carried, placed] = [chartBox(), chartBox(), chartBox(), chartBox()];
+  const [gram, snr, carried, placed] = [
+    make("div.chart"),
+    make("div.chart"),
+    make("div.chart"),
+    make("div.chart"),
+  ];
+  const fill = filler(output);
   const onsubmit = (event) => {
     event.preventDefault();
     test(pairsOf(field.value));
@@ -79,9 +71,12 @@ export function relationView(element, app) {
     "form",
     { onsubmit, hidden: !page.live },
     make("label.stack", make("span", "Pairs of words, one pair per line"), field),
-    submitButton("Test this relation"),
+    make("button.main", { type: "submit" }, "Test this relation"),
   );
-  const side = make("div", make("h3", "Relations"), examples, asking, make("h3", "Shapes"), lists);
+  const [relationsTitle, shapesTitle] = ["Relations", "Shapes"].map((title) =>
+    make("h3", { hidden: true }, title),
+  );
+  const side = make("div", relationsTitle, examples, asking, shapesTitle, lists);
   element.append(
     intro(
       "Relations",
@@ -110,25 +105,19 @@ export function relationView(element, app) {
     const lines = pairs.map((pair) => pair.join(" "));
     field.value = lines.join("\n");
     app.keep({ pairs: lines.join(",") });
-    output.replaceChildren(make("p.waiting", "Testing…"));
     delete output.dataset.shown;
-    return use(ask("concept", { model: model.number, pairs }), show, fail);
-  }
-
-  function fail(error) {
     answer = null;
-    output.replaceChildren(complaint(error));
+    return fill(ask("concept", { model: model.number, pairs }), show, "Testing…");
   }
 
-  // Show a relation or a shape.
+  // The parts that show a relation or a shape; charts are drawn once these are on the page.
   function show(one) {
     answer = one;
-    const parts = one.found ? aboutShape(one) : aboutRelation(one);
-    output.replaceChildren(...parts.filter(Boolean));
-    draw();
     for (const chip of side.querySelectorAll(".chip"))
       chip.setAttribute("aria-pressed", String(chip.textContent === one.name));
     output.dataset.shown = one.name;
+    requestAnimationFrame(draw);
+    return one.found ? aboutShape(one) : aboutRelation(one);
   }
 
   function aboutShape({ name, kind, words, missing, numbers, disparity }) {
@@ -150,9 +139,12 @@ export function relationView(element, app) {
       ),
       placed,
       note(
-        `${words.length} words, ${missing.length} more not in the model. After the best rotation the words are ${percent(disparity)} off the prediction (100% if unrelated).`,
+        `${words.length} words${missing.length ? `; ${missing.length} more are not in the model` : ""}. After the best rotation the words are ${percent(disparity)} off the prediction (100% if unrelated).`,
       ),
       table(["what", "value", "by chance", ""], rows, "How well the shape fits"),
+      note(
+        "The block of M* has the target’s numbers between these words: its value is 1 if they depend on the shape alone. The variance is how much of the words’ spread lies in the directions that theory predicts. Positions are decoded from the vectors, each word left out in turn. The p-values compare with shuffled positions.",
+      ),
     ];
   }
 
@@ -210,33 +202,34 @@ export function relationView(element, app) {
     drawChart(snr, signalChart(analysis, others, 260));
   }
 
-  const chips = (box, ready) =>
+  const chips = (title, box, ready) => {
+    title.hidden = !ready.length;
     box.replaceChildren(
       ...ready.map((one) =>
-        button(one.name, () => show(one), { className: "chip", "aria-pressed": "false" }),
+        button(one.name, () => fill(one, show), { className: "chip", "aria-pressed": "false" }),
       ),
     );
+    return ready;
+  };
+
+  // The relation or shape that is wanted, or the first one.
+  async function find(wanted) {
+    const parts = ["relations", "shapes"].map((name) => model.json(name).catch(() => []));
+    relations = chips(relationsTitle, examples, await parts[0]);
+    const shapes = parts[1].then((ready) => chips(shapesTitle, lists, ready));
+    const known = relations.find(({ name }) => name === wanted);
+    if (known || (!wanted && (answer ?? relations[0]))) return known ?? answer ?? relations[0];
+    const ready = await shapes;
+    return ready.find(({ name }) => name === wanted) ?? answer ?? relations[0] ?? ready[0];
+  }
 
   return {
-    async show(parameters) {
-      const given = parameters.get("pairs");
-      if (!answer) output.replaceChildren(make("p.waiting", "Testing relations…"));
-      const parts = ["relations", "shapes"].map((name) => model.json(name).catch(() => []));
-      relations = await parts[0];
-      chips(examples, relations);
-      const shapes = parts[1].then((ready) => {
-        chips(lists, ready);
-        return ready;
-      });
-      const wanted = parameters.get("name");
-      const named = [...relations, ...(wanted ? await shapes : [])].find(({ name }) => name === wanted);
-      if (given && page.live) await test(pairsOf(given.replaceAll(",", "\n")));
-      else if (named) show(named);
-      else if (!answer && relations.length) show(relations[0]);
-      else if (!answer)
-        output.replaceChildren(
-          note(page.live ? "Type pairs of words to begin." : "No relation has enough known words here."),
-        );
+    show(parameters) {
+      const pairs = page.live ? parameters.get("pairs") : null;
+      const found = find(parameters.get("name"));
+      if (pairs) return test(pairsOf(pairs.replaceAll(",", "\n")));
+      const nothing = `None of the built-in relations and shapes has enough of its words in this model. ${page.live ? "Type pairs of words to test your own." : ""}`;
+      return fill(found, (one) => (one ? show(one) : [note(nothing)]), answer ? "" : "Testing relations…");
     },
     redraw: draw,
   };

@@ -61,14 +61,10 @@ const GROUPS = {
   dark: "#8db6f5 #f0a368 #7fd3a2 #cda2ec #e6c66a #74cfe2 #f297c2 #c3d16b #cfae96 #aab1ff #ff9b91 #a9c0cd",
 };
 
-function rgb(hex) {
-  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-}
-
 function between(stops, part) {
   const place = Math.min(1, Math.max(0, part)) * (stops.length - 1);
   const before = Math.min(stops.length - 2, Math.floor(place));
-  const [low, high] = [rgb(stops[before]), rgb(stops[before + 1])];
+  const [low, high] = [stops[before], stops[before + 1]].map(parseRgb);
   return low.map((value, i) => Math.round(value + (high[i] - value) * (place - before)));
 }
 
@@ -83,9 +79,10 @@ export function scaleOf(dark, diverging) {
   };
 }
 
-export function groupColour(dark, group) {
-  const colours = GROUPS[dark ? "dark" : "light"].split(" ");
-  return colours[group % colours.length];
+// The colour of a topic; general ones are grey.
+export function topicColour({ general, colour: group }) {
+  const colours = GROUPS[isDark() ? "dark" : "light"].split(" ");
+  return general ? colour("faint") : colours[group % colours.length];
 }
 
 // Red, green, blue and alpha of every word; `colourAt` returns the first three and maybe the last.
@@ -98,14 +95,13 @@ export function paintAll(count, colourAt, alpha) {
   return colours;
 }
 
-export function groupRgb(dark, group) {
-  return rgb(groupColour(dark, group));
-}
-
-// A computed colour, rgb(…), as three numbers.
+// A colour, rgb(…) or #rrggbb, as three numbers.
 export function parseRgb(text) {
-  const [red = 0, green = 0, blue = 0] = (text.match(/[\d.]+/g) ?? []).map(Number);
-  return [red, green, blue];
+  if (text.startsWith("#")) return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+  return text
+    .match(/[\d.]+/g)
+    .slice(0, 3)
+    .map(Number);
 }
 
 // Names of what is drawn, for touch screens: a mouse shows them as tooltips.

@@ -2,14 +2,13 @@
 
 import { drawChart, drawMarks, strengthLines, strengthMarks } from "./charts.js";
 import { lossAt } from "./data.js";
-import { chartBox, intro, labelled, make, menu, note, numberIn, range, wordField } from "./dom.js";
+import { addressState, intro, labelled, make, menu, note, range, wordField } from "./dom.js";
 import { axisTitle, featureChoices, featureTitle } from "./features.js";
 import { boundsOf } from "./layers.js";
-import { mapBox, mapLook } from "./map.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 import { colour, paintAll, parseRgb } from "./theme.js";
 import { lastTime } from "./word.js";
-import { WordMap } from "./wordmap.js";
+import { mapStage } from "./wordmap.js";
 
 const CURVES = 16; // features whose growth is drawn
 const RUN_SECONDS = 16; // how long the whole run plays
@@ -55,8 +54,13 @@ export function replay(app, changed = () => {}) {
   const space = model.spaces.find(({ run }) => run);
   const words = app.words.slice(0, MOVING);
   const end = lastTime(space);
-  const learning = space.run.learning_times.slice(0, space.dim);
-  const state = { t: end, d: space.dim, x: 1, y: Math.min(2, space.dim), word: "" };
+  const learning = space.run.learning_times;
+  const ranks = [1, Math.min(space.columns, model.features.length), true];
+  const { state, read, keep } = addressState(
+    app,
+    { t: end, d: space.dim, x: 1, y: Math.min(2, space.dim), word: "" },
+    { t: [0, end], d: [1, space.dim, true], x: ranks, y: ranks },
+  );
   const places = new Float32Array(2 * words.length);
   let columns = null;
   let loaded = "";
@@ -68,47 +72,33 @@ export function replay(app, changed = () => {}) {
     set({ t: Number(time.value) });
   });
   const now = make("output", { role: "status" });
-  const choices = featureChoices(model, space.dim);
+  const choices = featureChoices(model, space.columns);
   const across = menu(choices, "1", (value) => show({ x: Number(value) }));
   const up = menu(choices, String(state.y), (value) => show({ y: Number(value) }));
-  const followed = wordField("", {
-    size: 12,
-    onchange: () => {
-      state.word = followed.value;
-      follow();
-      changed(state);
-    },
+  const choose = (word) => {
+    state.word = word;
+    follow();
+    changed();
+  };
+  const followed = wordField("", { size: 12, onchange: () => choose(followed.value) });
+  const stage = mapStage({
+    label: "Words at the chosen time.",
+    model,
+    words,
+    choose: (row) => choose(words[row]),
   });
-  const { box, tip, hover } = mapBox(
-    "Words at the chosen time. Arrow keys move the picture, plus and minus zoom.",
-  );
-  const bottom = make("div.axis.across");
-  const left = make("div.axis.up");
+  const { map, box } = stage;
   const element = make(
     "div.replay",
     make("div.controls", play, labelled("Time t/τ₁", time, "grow"), now),
     make("div.controls", labelled("Across", across), labelled("Up", up), labelled("Follow a word", followed)),
-    make("div.stage", left, box, tip),
-    bottom,
+    stage.element,
   );
-  const map = new WordMap(
-    box,
-    {
-      hover: (row, x, y) => hover(row < 0 ? [] : [words[row]], x + box.offsetLeft, y),
-      choose: (row) => {
-        state.word = followed.value = words[row];
-        follow();
-        changed(state);
-      },
-    },
-    mapLook(),
-  );
-  map.setWords(words);
 
   function set(values) {
     Object.assign(state, values);
     move();
-    changed(state);
+    changed();
   }
 
   // Take over a state, and load the two columns of its features. Where words end is in sight.
@@ -116,24 +106,24 @@ export function replay(app, changed = () => {}) {
     Object.assign(state, values);
     const wanted = `${state.x} ${state.y}`;
     if (wanted !== loaded) {
-      const rows = await space.rows();
-      columns = [state.x, state.y].map((k) => rows.column(k - 1));
+      columns = await Promise.all([state.x, state.y].map((k) => space.column(k - 1)));
       loaded = wanted;
       fill(undefined, space.dim);
       bounds = boundsOf(places);
-      bottom.textContent = axisTitle(model, state.x);
-      left.textContent = axisTitle(model, state.y);
-      map.fit();
+      stage.setTitles([state.x, state.y].map((k) => axisTitle(model, k)));
+      map.place(places, { bounds });
     }
-    [across.value, up.value, followed.value] = [String(state.x), String(state.y), state.word];
+    [across.value, up.value] = [String(state.x), String(state.y)];
     follow();
     paint();
     move();
-    changed(state);
+    changed();
   }
 
   function fill(t, d) {
-    const [wide, tall] = [state.x, state.y].map((k) => (k <= d ? space.weight(k - 1, t) : 0));
+    const [wide, tall] = [state.x, state.y].map((k) =>
+      k <= d ? space.weight(k - 1, t) / space.weights[k - 1] : 0,
+    );
     for (let row = 0; row < words.length; row++) {
       places[2 * row] = columns[0][row] * wide;
       places[2 * row + 1] = columns[1][row] * tall;
@@ -153,6 +143,7 @@ export function replay(app, changed = () => {}) {
   }
 
   function follow() {
+    followed.value = state.word;
     const row = model.find(state.word);
     const known = row !== undefined && row < words.length;
     followed.setCustomValidity(
@@ -166,20 +157,19 @@ export function replay(app, changed = () => {}) {
     map.setColours(paintAll(words.length, () => parseRgb(colour("cool")), 130));
   }
 
-  const clock = player(play, {
-    end,
-    now: () => state.t,
-    show: (t) => set({ t }),
-    ended: () => changed(state),
-  });
-  return { element, map, state, space, end, learning, show, set, paint, clock };
+  const clock = player(play, { end, now: () => state.t, show: (t) => set({ t }), ended: () => changed() });
+  const leave = () => {
+    clock.stop();
+    stage.leave();
+  };
+  return { element, state, read, keep, space, end, learning, show, set, paint, clock, leave };
 }
 
 export function trainingView(element, app) {
   const { model } = app;
   let trace = null;
-  const strengths = chartBox();
-  const losses = chartBox();
+  const strengths = make("div.chart");
+  const losses = make("div.chart");
   let charts = [];
   let drawn = "";
   const run = replay(app, changed);
@@ -210,7 +200,7 @@ export function trainingView(element, app) {
         strengths,
         make("h2", "Loss"),
         losses,
-        note("Lines are the closed form; dots are a trained run, if one was given with --trace."),
+        model.has("trace") ? note("Lines are the closed form; dots are the trained run.") : null,
       ),
     ),
     saveButtons({
@@ -281,30 +271,21 @@ export function trainingView(element, app) {
     clearTimeout(later);
     later = setTimeout(() => {
       if (element.hidden || run.clock.isPlaying()) return;
-      app.keep({ t: Number(state.t.toFixed(4)), d: state.d, x: state.x, y: state.y, word: state.word });
+      run.keep();
     }, 150);
   }
 
   return {
     async show(parameters) {
       if (model.has("trace") && !trace) trace = await model.json("trace").catch(() => null);
-      const rank = (name) =>
-        Math.round(
-          numberIn(parameters.get(name), state[name], 1, Math.min(space.dim, model.features.length)),
-        );
       drawn ||= "soon";
-      await run.show({
-        t: numberIn(parameters.get("t"), state.t, 0, end),
-        d: Math.round(numberIn(parameters.get("d"), state.d, 1, space.dim)),
-        x: rank("x"),
-        y: rank("y"),
-        word: parameters.get("word") ?? state.word,
-      });
+      run.read(parameters);
+      await run.show();
     },
     redraw() {
       run.paint();
       draw();
     },
-    leave: run.clock.stop,
+    leave: run.leave,
   };
 }

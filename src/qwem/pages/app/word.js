@@ -4,21 +4,19 @@
 import { drawBars } from "./charts.js";
 import { ask, dot } from "./data.js";
 import {
+  addressState,
   bar,
   button,
-  chartBox,
   complaint,
+  filler,
   form,
   intro,
   labelled,
-  latest,
   make,
   note,
-  numberIn,
   percent,
   range,
   signed,
-  submitButton,
   whole,
   wordButton,
   wordField,
@@ -32,21 +30,21 @@ const SHARED = 8; // words that explain a similarity
 const SEARCHED = 60; // words near both, among which these are chosen
 const RIDGE = 0.2; // keeps the shares of words that are much alike from growing against each other
 
-// A word that most people know, or one of middle frequency.
+// A word that most people know, or the first on the map.
 export function startingWord(model) {
   const known = ["king", "music", "water", "good"].find((word) => model.find(word) !== undefined);
-  return known ?? model.words[Math.floor(model.words.length / 3)];
+  return known ?? model.words[model.order[0]];
 }
 
 // The parts that words near both have in the cosine of two words, and the rest, which add up to it.
 // With N the directions of those words, a·b = a·P b + rest, where P projects on them (ridge
 // regression), and the part of word i is the mean of α_i (b·n_i) and β_i (a·n_i).
-async function whySimilar(space, a, b, dials = {}) {
-  const [one, other] = await space.directions([a, b], dials);
+async function whySimilar(model, space, a, b, dials = {}) {
+  const [one, other] = await space.units([a, b], dials);
   const cosine = dot(one, other);
   const middle = one.map((value, k) => value + other[k]);
-  const near = (await space.nearest(middle, SEARCHED, [a, b], dials)).map(([row]) => row);
-  const vectors = await space.directions(near, dials);
+  const near = (await space.nearest(middle, SEARCHED, [a, b], dials)).map(([word]) => word);
+  const vectors = await space.units(model.rowsOf(near), dials);
   const chosen = [];
   while (chosen.length < Math.min(SHARED, near.length)) {
     // The nearest to both that is least like those chosen before.
@@ -88,7 +86,11 @@ function solve(matrix, right) {
 export function wordView(element, app) {
   const { model, space, page, words } = app;
   const end = space.run ? lastTime(space) : 0;
-  const state = { word: startingWord(model), other: "", d: space.dim, t: end };
+  const { state, read, keep } = addressState(
+    app,
+    { word: startingWord(model), with: "", d: space.depth, t: end },
+    { d: [1, space.depth, true], t: [0, end] },
+  );
   const nothing = { neighbours: [], collocates: [], features: [], sentences: [], why: null };
   let found = { ...nothing };
 
@@ -96,7 +98,7 @@ export function wordView(element, app) {
   const dim = make("input", {
     type: "range",
     min: "1",
-    max: String(space.dim),
+    max: String(space.depth),
     oninput: () => set({ d: Number(dim.value) }),
   });
   const time = range(end, "any", () => set({ t: Number(time.value) }));
@@ -107,10 +109,10 @@ export function wordView(element, app) {
   const [neighbours, collocates, sentences] = ["word-neighbours", "word-collocates", "word-sentences"].map(
     box,
   );
-  const strongest = chartBox();
+  const strongest = make("div.chart");
   const otherField = wordField("", { name: "other", "aria-label": "Another word" });
   const why = make("p.answer", { role: "status" });
-  const parts = chartBox();
+  const parts = make("div.chart");
   const section = (title, ...children) =>
     make("section", { "aria-label": title }, make("h3", title), ...children);
   element.append(
@@ -118,10 +120,10 @@ export function wordView(element, app) {
       "Words",
       "Similar words occur near the same other words, which does not mean that they occur together: compare the two lists. Press “why?” to see what makes two words similar.",
     ),
-    form(() => set({ word: field.value, other: "" }), labelled("Word", field), submitButton("Show")),
+    form(() => set({ word: field.value, with: "" }), "Show", labelled("Word", field)),
     make(
       "details.dials",
-      make("summary", "Fewer dimensions, earlier in training"),
+      make("summary", space.run ? "Fewer dimensions, earlier in training" : "Fewer dimensions"),
       make(
         "div.controls",
         labelled("Dimension d", dim, "grow"),
@@ -138,11 +140,7 @@ export function wordView(element, app) {
     ),
     section(
       "Why are two words similar?",
-      form(
-        () => set({ other: otherField.value }),
-        labelled("Why is it similar to", otherField),
-        submitButton("Explain"),
-      ),
+      form(() => set({ with: otherField.value }), "Explain", labelled("Why is it similar to", otherField)),
       why,
       parts,
     ),
@@ -153,7 +151,7 @@ export function wordView(element, app) {
       table: () => [
         ["word", state.word, `d = ${state.d}`],
         ["neighbour", "cosine", "lowest", "highest"],
-        ...found.neighbours.map((one) => [one.word, one.cosine, one.low, one.high]),
+        ...found.neighbours.map((one) => [one.word, one.similarity, one.low, one.high]),
         ["occurs with", "side", "times more often than by chance"],
         ...found.collocates.map((one) => [one.word, one.side, one.ratio]),
         ["feature", "coordinate", "share"],
@@ -164,22 +162,24 @@ export function wordView(element, app) {
     }),
   );
 
-  const [useNeighbours, useCollocates, useSentences, useFeatures, useWhy] = [
-    latest(),
-    latest(),
-    latest(),
-    latest(),
-    latest(),
-  ];
-  const go = (word) => set({ word, other: "" });
+  const go = (word) => set({ word, with: "" });
+  const [fillNeighbours, fillCollocates, fillSentences, fillFeatures] = [
+    neighbours,
+    collocates,
+    sentences,
+    strongest,
+  ].map((place) => filler(place, go));
+  const fillWhy = filler(why, (word) => set({ with: word }));
   const atEnd = () => !space.run || state.t >= end * 0.9999;
-  const dials = () => ({ d: state.d === space.dim ? undefined : state.d, t: atEnd() ? undefined : state.t });
+  const dials = () => ({
+    d: state.d === space.depth ? undefined : state.d,
+    t: atEnd() ? undefined : state.t,
+  });
 
   function set(values) {
     Object.assign(state, values);
     update();
-    const { d, t } = dials();
-    app.keep({ word: state.word, with: state.other, d, t: t && Number(t.toFixed(4)) });
+    keep({ word: state.word });
   }
 
   function update() {
@@ -187,7 +187,7 @@ export function wordView(element, app) {
     if (row !== undefined) state.word = words[row];
     [field.value, otherField.value, dim.value, time.value] = [
       state.word,
-      state.other,
+      state.with,
       String(state.d),
       String(state.t),
     ];
@@ -198,53 +198,46 @@ export function wordView(element, app) {
       found = { ...nothing };
       for (const each of [heading, facts, collocates, strongest, sentences, why, parts])
         each.replaceChildren();
-      try {
-        model.rowsOf([state.word]);
-      } catch (error) {
-        neighbours.replaceChildren(complaint(error, go));
-      }
-      return;
+      return fillNeighbours(new Promise(() => model.rowsOf([state.word])));
     }
     heading.textContent = state.word;
-    const topic = model.topics[model.labels[row]].title;
-    facts.textContent = `${model.counts[row] ? `occurs ${whole(model.counts[row])} times, ` : ""}word ${whole(row + 1)} of ${whole(model.all)} by frequency, topic “${topic}”`;
+    const topic = model.topicOf(row)?.title;
+    const often = model.counts[row] ? `occurs ${whole(model.counts[row])} times, ` : "";
+    facts.textContent = `${often}word ${whole(row + 1)} of ${whole(model.all)} by frequency, ${topic ? `nearest to the topic “${topic}”` : "a function word"}`;
     const shown = JSON.stringify([state.word, state.d, atEnd() ? null : state.t]);
-    useNeighbours(findNeighbours(row), (answer) => showNeighbours(answer, shown), fail(neighbours));
-    useCollocates(findCollocates(row), showCollocates, fail(collocates));
-    useFeatures(findFeatures(row), showFeatures, fail(strongest));
+    fillNeighbours(findNeighbours(row), (answer) => showNeighbours(answer, shown));
+    fillCollocates(findCollocates(row), showCollocates);
+    fillFeatures(findFeatures(row), showFeatures);
     showSentences();
-    showWhy(row);
+    return showWhy(row);
   }
-
-  const fail = (place) => (error) => place.replaceChildren(complaint(error, go));
 
   async function findNeighbours(row) {
     const stable =
-      page.live && model.replicates && space === model.spaces[0] && state.d === space.dim && atEnd();
+      page.live && model.replicates && space === model.spaces[0] && state.d === space.depth && atEnd();
     if (stable) return ask("stable", { model: model.number, word: state.word, count: NEIGHBOURS });
-    const [vector] = await space.vectors([row], dials());
-    const near = await space.nearest(vector, NEIGHBOURS, [row], dials());
-    return near.map(([other, cosine]) => ({ word: words[other], cosine }));
+    const near = await space.neighbours(row, NEIGHBOURS, dials());
+    return near.map(([word, similarity]) => ({ word, similarity }));
   }
 
   function showNeighbours(answer, shown) {
     found.neighbours = answer;
-    const items = answer.map(({ word, cosine, low, high }) => {
+    const items = answer.map(({ word, similarity, low, high }) => {
       const interval = low === undefined ? "" : ` (${low.toFixed(2)} to ${high.toFixed(2)})`;
       const ask = { className: "quiet", "aria-label": `Why is ${word} similar?` };
       return make(
         "li",
         wordButton(word, go),
-        bar(cosine, `${cosine.toFixed(2)}${interval}`),
-        button("why?", () => set({ other: word }), ask),
+        bar(similarity, `${similarity.toFixed(2)}${interval}`),
+        button("why?", () => set({ with: word }), ask),
       );
     });
     const sure = answer.some(({ low }) => low !== undefined);
-    neighbours.replaceChildren(
-      make("ol.found.with", ...items),
-      sure ? note(`In brackets: the 95% interval over ${model.replicates} replicates of the text.`) : "",
-    );
     neighbours.dataset.shown = shown;
+    return [
+      make("ol.found.with", ...items),
+      sure ? note(`In brackets: the 95% interval over ${model.replicates} replicates of the text.`) : null,
+    ];
   }
 
   // The words before and after a word, each with how many times more often than by chance.
@@ -256,7 +249,7 @@ export function wordView(element, app) {
     return [0, each].map((first) =>
       Array.from({ length: each }, (_, k) => ({
         row: numbers[first + k],
-        ratio: numbers[2 * each + first + k],
+        ratio: Math.exp(numbers[2 * each + first + k]),
       }))
         .filter((one) => one.row >= 0 && one.row < words.length)
         .map((one) => ({ word: words[one.row], ratio: one.ratio })),
@@ -264,10 +257,7 @@ export function wordView(element, app) {
   }
 
   function showCollocates(sides) {
-    if (!sides)
-      return collocates.replaceChildren(
-        note("This model was saved without counts of word pairs; give them with --counts."),
-      );
+    if (!sides) return [note("This model was saved without counts of word pairs; give them with --counts.")];
     const named = model.directed
       ? [
           ["before it", sides[0]],
@@ -292,17 +282,17 @@ export function wordView(element, app) {
         ),
         list.length ? null : note("No word occurs here more often than by chance."),
       );
-    collocates.replaceChildren(
+    return [
       make("div.sides", ...named.map(column)),
       note("× is how many times more often than by chance; the pairs with the most evidence come first."),
-    );
+    ];
   }
 
   // How much of a word's vector in the closed form lies on each feature.
   async function findFeatures(row) {
     const [vector] = await model.featureSpace.vectors([row]);
-    const square = dot(vector, vector) || 1;
-    return vector.map((value, k) => ({ rank: k + 1, value, share: value ** 2 / square }));
+    const length = (await model.featureSpace.lengths())[row] || 1;
+    return vector.map((value, k) => ({ rank: k + 1, value, share: (value / length) ** 2 }));
   }
 
   function showFeatures(answer) {
@@ -319,65 +309,58 @@ export function wordView(element, app) {
   }
 
   async function findSentences() {
-    const near = state.other.trim() || undefined;
+    const near = state.with.trim() || undefined;
     if (page.live) return ask("passages", { model: model.number, word: state.word, near });
     return passagesIn(await model.json("sentences"), state.word, near);
   }
 
   function showSentences() {
     if (!model.sentences) {
-      return sentences.replaceChildren(
-        note("To see sentences with this word, give the text to qwem explore or qwem report with --sentences."),
-      );
+      const missing =
+        "To see sentences with this word, give the text to qwem explore or qwem report with --sentences.";
+      return fillSentences(null, () => [note(missing)]);
     }
-    return useSentences(
-      findSentences(),
-      (lines) => {
-        const cells = ({ before, word, after }) =>
-          make("li", make("span.before", before), make("b", word), make("span", after));
-        found.sentences = lines;
-        sentences.replaceChildren(
-          lines.length
-            ? make("ol.passages", ...lines.map(cells))
-            : note("No passage was found in the text."),
-          page.live ? "" : note("This file has a few passages for each word; qwem explore finds all."),
+    return fillSentences(findSentences(), (lines) => {
+      // The end of what comes before stays in sight.
+      const line = ({ before, word, after }) =>
+        make(
+          "li",
+          make("span.before", make("bdi", before.replace(/\s$/, "\u00a0"))),
+          make("b", word),
+          make("span", after),
         );
-        sentences.dataset.shown = [state.word, state.other.trim()].filter(Boolean).join(" ");
-      },
-      fail(sentences),
-    );
+      found.sentences = lines;
+      sentences.dataset.shown = [state.word, state.with.trim()].filter(Boolean).join(" ");
+      return [
+        lines.length ? make("ol.passages", ...lines.map(line)) : note("No passage was found in the text."),
+        page.live ? null : note("This file has a few passages for each word; qwem explore finds all."),
+      ];
+    });
   }
 
   function showWhy(row) {
     found.why = null;
     parts.replaceChildren();
-    if (!state.other.trim())
-      return why.replaceChildren("Type a second word, or press “why?” beside a neighbour.");
+    if (!state.with.trim())
+      return fillWhy(null, () => ["Type a second word, or press “why?” beside a neighbour."]);
     const explain = async () => {
-      const [other] = model.rowsOf([state.other]);
-      return whySimilar(space, row, other, dials());
+      const [other] = model.rowsOf([state.with]);
+      return whySimilar(model, space, row, other, dials());
     };
-    return useWhy(
-      explain(),
-      (answer) => {
-        found.why = answer;
-        drawWhy();
-      },
-      (error) => why.replaceChildren(complaint(error, (word) => set({ other: word }))),
-    );
+    return fillWhy(explain(), (answer) => {
+      found.why = answer;
+      drawWhy();
+      return [
+        `The similarity of “${state.word}” and “${state.with}” is ${signed(answer.cosine, 3)}. Both are similar to the words below, whose parts add up to it; the rest is what only these two have in common.`,
+      ];
+    });
   }
 
   function drawWhy() {
-    const { cosine, parts: shared, rest } = found.why;
-    why.replaceChildren(
-      `The similarity of “${state.word}” and “${state.other}” is ${signed(cosine, 3)}. Both are similar to the words below, whose parts add up to it; the rest is what only these two have in common.`,
-    );
-    const rows = [
-      ...shared.map(([row, value]) => ({ name: words[row], value })),
-      { name: "the rest", value: rest },
-    ];
+    const { parts: shared, rest } = found.why;
+    const rows = [...shared, ["the rest", rest]].map(([name, value]) => ({ name, value }));
     drawBars(parts, {
-      label: `What makes ${state.word} and ${state.other} similar`,
+      label: `What makes ${state.word} and ${state.with} similar`,
       rows: rows.map(({ name, value }) => ({
         name,
         value,
@@ -388,11 +371,8 @@ export function wordView(element, app) {
 
   return {
     show(parameters) {
-      state.word = parameters.get("word") ?? state.word;
-      state.other = parameters.get("with") ?? "";
-      state.d = Math.round(numberIn(parameters.get("d"), space.dim, 1, space.dim));
-      state.t = numberIn(parameters.get("t"), end, 0, end);
-      update();
+      read(parameters);
+      return update();
     },
     redraw() {
       if (found.features.length) showFeatures(found.features);
