@@ -270,7 +270,7 @@ def test_hostile_words_are_text_in_every_view(page: Page) -> None:
     )
     page.show(
         "map",
-        "document.querySelector('.map .aside h2')?.textContent === arguments[0]",
+        f"document.querySelector('.map .aside h2')?.textContent === arguments[0] && {TOPICS}",
         image,
         word=image,
     )

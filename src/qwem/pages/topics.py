@@ -115,8 +115,8 @@ def neighbour_map(
     """Return a place in the plane for each word, with words close that are near in the space.
 
     The most frequent words are laid out by attraction between neighbours and repulsion between
-    random words, starting from the first two features. Each other word is placed at the mean of its
-    nearest ones among them.
+    random words, starting from the first two features. Each other word is placed beside the one
+    among them that it is most similar to.
     """
     size = len(space.vocabulary) if words is None else min(words, len(space.vocabulary))
     embedding = space.embedding(min(size, landmarks))
@@ -142,13 +142,10 @@ def neighbour_map(
     rng = np.random.default_rng([seed, 1])
     for part in blocks(size - count, max(count, space.dim), most=_BLOCK_NUMBERS):
         chosen = slice(count + part.start, count + part.stop)
-        rows, cosines = embedding.nearest_indices(space.vectors(chosen), near)
-        weights = np.where(rows >= 0, np.maximum(cosines, 0.0) ** 4, 0.0)
-        total = weights.sum(axis=1, keepdims=True)
-        weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-        means = np.einsum("ij,ijk->ik", weights, whole[np.maximum(rows, 0)].astype(np.float64))
-        # Words with the same nearest landmarks would cover each other.
-        whole[chosen] = means + rng.normal(scale=0.01, size=means.shape)
+        nearest, _ = embedding.nearest_indices(space.vectors(chosen), 1)
+        # Not at the mean of several: it would lie among strangers.
+        beside = whole[np.maximum(nearest[:, 0], 0)]
+        whole[chosen] = beside + rng.normal(scale=0.006, size=beside.shape)
     return whole
 
 
