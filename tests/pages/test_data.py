@@ -168,9 +168,9 @@ def test_scores_and_relations_of_files_of_ones_own(closed: Model, tmp_path: Path
     lines = [f"word{i} word{i + 9} word{i + 1} word{i + 10}" for i in range(8)]
     questions.write_text("\n".join([": nines", *lines]) + "\n")
     data = PageData([page_model(closed)], analogies=questions, similarity=(), tasks=questions)
-    scores = json.loads(data.get("0/scores"))
-    assert scores["analogies"][0][0] == "all questions"
-    assert scores["similarity"] == []
+    (scores,) = json.loads(data.get("0/scores"))
+    assert scores["header"] == ["benchmark", "3CosAdd", "3CosMul", "asked", "skipped"]
+    assert scores["rows"][0][0] == "analogies, all"
     assert [each["name"] for each in json.loads(data.get("0/relations"))] == ["nines"]
     other = tmp_path / "other.txt"
     other.write_text(": x\nunheard of words here\n")

@@ -65,6 +65,11 @@ def test_features_read_the_same_in_four_places(
                 f"{c:.2f}" for _, c in feature.positive
             ]
             assert page.texts(f"{card} h3") == [feature.title]
+            (facts,) = page.texts(f"{card} .facts")
+            assert f"{feature.share:.1%} of the spectrum" in facts
+            assert f"carried by {feature.participation:,.0f} words" in facts
+            assert feature.learning_time is not None
+            assert f"t = {feature.learning_time:.3g}," in facts
     assert page.run("return document.querySelectorAll('.features .card').length") == 8
 
 

@@ -273,23 +273,9 @@ class PageData:
             )
         return found
 
-    def _scores(self, model: PageModel) -> Json:
+    def _scores(self, model: PageModel) -> list[Json]:
         found = evaluate_available(model.embedding(), *self._benchmarks)
-        analogies = None if found is None else found.analogies
-        tested = {} if found is None else found.similarity
-        scores = {}
-        if analogies is not None:
-            scores = {"all questions": analogies, **analogies.totals, **analogies.by_category}
-        return {
-            "analogies": [
-                [name, score.accuracy, score.accuracy_mul, score.questions, score.skipped]
-                for name, score in scores.items()
-                if score.questions
-            ],
-            "similarity": [
-                [name, score.spearman, score.pairs, score.skipped] for name, score in tested.items()
-            ],
-        }
+        return [] if found is None or not found.rows() else results_data({"": found})
 
     def _trace(self, model: PageModel) -> Json:
         trace, unit = model.trace, model.spaces["closed"].unit

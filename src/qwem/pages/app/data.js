@@ -319,27 +319,28 @@ export class UnknownWords extends Error {
   }
 }
 
-// Up to five words within two edits, the closest first and the more frequent before others.
+// Up to three words that are one letter or two swapped letters off, the most frequent first, as on the
+// command line; if there are none, those that are two steps off.
 function closeSpellings(words, typed) {
-  const near = [];
+  const near = { 1: [], 2: [] };
   for (const word of words) {
     if (Math.abs(word.length - typed.length) > 2) continue;
     const distance = editDistance(word, typed);
-    if (distance <= 2 && distance < typed.length) near.push([distance, word]);
+    if (distance < typed.length) near[distance]?.push(word);
   }
-  const first = near.sort((a, b) => a[0] - b[0]).slice(0, 5);
-  return first.map(([, word]) => word);
+  return (near[1].length ? near[1] : near[2]).slice(0, 3);
 }
 
 function editDistance(a, b) {
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  let [before, last] = [[], Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
-      const swap = last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, last[j] + 1, next[j - 1] + 1));
+      const changed = last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? before[j - 2] + 1 : Infinity;
+      next.push(Math.min(changed, swapped, last[j] + 1, next[j - 1] + 1));
     }
-    last = next;
+    [before, last] = [last, next];
   }
   return last[b.length];
 }

@@ -2,7 +2,7 @@
 
 import { drawChart, spectrumChart } from "./charts.js";
 import { ask } from "./data.js";
-import { button, complaint, intro, labelled, make, note, percent, signed, wordButton } from "./dom.js";
+import { button, complaint, intro, labelled, make, note, percent, signed, whole, wordButton } from "./dom.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const CARDS = 24;
@@ -136,11 +136,13 @@ export function featureCard(app, feature) {
   const { model } = app;
   const { rank } = feature;
   const heading = make("h3", featureTitle(model, rank));
+  const { eigenvalue, learning_time: learned, time } = feature;
   const facts = [
     `feature ${rank}`,
     `${percent(feature.share, 1)} of the spectrum`,
-    `λ = ${signed(feature.eigenvalue, Math.abs(feature.eigenvalue) < 100 ? 2 : 0)}`,
-    feature.time === null ? "" : `learned at ${feature.time.toFixed(2)} τ₁`,
+    `λ = ${signed(eigenvalue, Math.abs(eigenvalue) < 100 ? 2 : 1)}`,
+    `carried by ${whole(feature.participation)} words`,
+    time === null ? "" : `learned at t = ${Number(learned.toPrecision(3))}, which is ${time.toFixed(2)} τ₁`,
   ].filter(Boolean);
   const end = (side) => {
     const found = feature[side];

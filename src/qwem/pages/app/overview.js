@@ -7,7 +7,6 @@ import { wordsThatDiffer } from "./compare.js";
 import { matrix } from "./data.js";
 import { completeAnalogy, knownAnalogies } from "./directions.js";
 import {
-  bar,
   button,
   filler,
   form,
@@ -214,27 +213,13 @@ export function overviewView(element, app) {
 
   function results() {
     if (!page.results.length) return null;
-    const each = page.results.map(({ title, heading, header, rows, more, drawn, numbers }) => {
-      const every = [0, ...numbers.flat()];
-      const bounds = [Math.min(...every), Math.max(...every)];
-      const cells = rows.map((row, i) =>
-        drawn && numbers[i].length ? [...row, sparkline(drawn, numbers[i], bounds)] : row,
-      );
-      return make(
-        "div.result",
-        make("h3", title),
-        heading ? make("p.heading", heading) : null,
-        table(drawn ? [...header, ""] : header, cells, title, "results"),
-        more ? note(`And ${whole(more)} more rows.`) : null,
-      );
-    });
     return section(
       "results",
       "Results",
       prose(
         "Results of other commands on this model. A line beside a row is its 95% interval over documents, or its path from the first text to the last; the dashed line is zero.",
       ),
-      ...each,
+      ...page.results.map(resultTable),
     );
   }
 
@@ -254,33 +239,7 @@ export function overviewView(element, app) {
         "Scores on published benchmarks. An analogy question, Athens is to Greece as Oslo is to what?, is answered correctly if the correct word comes first among all words. There are two usual formulas for the answer, 3CosAdd and 3CosMul. For rated pairs, the model’s similarities are compared with people’s ratings by rank correlation. Questions and pairs with a word that the model does not have are skipped.",
       ),
     );
-    return later(part, model.json("scores"), ({ analogies: asked, similarity }) => {
-      if (!asked.length && !similarity.length) return null;
-      const left = asked.map(([name, add, mul, questions, skipped]) => [
-        name,
-        bar(add, percent(add, 1)),
-        percent(mul, 1),
-        whole(questions),
-        whole(skipped),
-      ]);
-      const right = similarity.map(([name, rho, pairs, skipped]) => [
-        name,
-        bar(rho, rho.toFixed(3)),
-        whole(pairs),
-        whole(skipped),
-      ]);
-      return [
-        make(
-          "div.columns",
-          left.length
-            ? table(["analogies", "3CosAdd", "3CosMul", "asked", "skipped"], left, "Analogies", "scores")
-            : null,
-          right.length
-            ? table(["rated pairs", "correlation", "pairs", "skipped"], right, "Rated pairs", "scores")
-            : null,
-        ),
-      ];
-    });
+    return later(part, model.json("scores"), (found) => (found.length ? found.map(resultTable) : null));
   }
 
   function making() {
@@ -332,6 +291,22 @@ export function overviewView(element, app) {
     },
     leave: () => leaves.forEach((leave) => leave()),
   };
+}
+
+// A result with its heading; intervals and paths are drawn beside the rows.
+function resultTable({ title, heading, header, rows, more, drawn, numbers }) {
+  const every = [0, ...numbers.flat()];
+  const bounds = [Math.min(...every), Math.max(...every)];
+  const cells = rows.map((row, i) =>
+    drawn && numbers[i].length ? [...row, sparkline(drawn, numbers[i], bounds)] : row,
+  );
+  return make(
+    "div.result",
+    title ? make("h3", title) : null,
+    heading ? make("p.heading", heading) : null,
+    table(drawn ? [...header, ""] : header, cells, title, "results"),
+    more ? note(`And ${whole(more)} more rows.`) : null,
+  );
 }
 
 // A small drawing of an interval or a path; all of a table have the same scale.
