@@ -314,7 +314,8 @@ def test_sums_grow_from_32_to_64_bits_instead_of_wrapping() -> None:
         ({"seed": -1}, "seed must be"),
         ({"slots": "sideways"}, "must be one of 'adjacent', 'sides', 'near-far', 'symmetric'"),
         ({"slots": []}, "needs at least one slot"),
-        ({"slots": [()]}, "needs at least one slot"),
+        ({"slots": [()]}, "the number of weights` must be a whole number from 1"),
+        ({"slots": [Slot(None)]}, "needs at least one slot, each with a weight by distance"),
         ({"slots": [(1, -1)]}, "must be whole numbers from 0 to"),
     ],
 )

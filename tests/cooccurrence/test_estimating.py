@@ -39,7 +39,7 @@ def repeated(corpus: Corpus, times: int) -> Corpus:
 def test_expected_pairs_is_an_upper_estimate(text: Corpus) -> None:
     part = text.restrict(min(5_000, len(text.vocabulary)))
     counts = Cooccurrence.count(part, window=4)
-    expected = expected_pairs(counts.word_counts, 8)
+    expected = expected_pairs(counts.word_counts, 8).sum()
     assert counts.symmetric.nnz < expected < 3 * counts.symmetric.nnz
 
 
@@ -97,7 +97,7 @@ def test_counting_is_not_refused_by_an_upper_estimate(
     corpus = repeated(text.documents(0, 100), 10)
     expected = Cooccurrence.count(corpus, 5, slots="symmetric").symmetric
     available = 5 * expected.nbytes
-    assert available < 8 * expected_pairs(np.bincount(corpus.tokens), 10)
+    assert available < 8 * expected_pairs(np.bincount(corpus.tokens), 10).sum()
     for module in (counting, estimating, resources):
         monkeypatch.setattr(module, "available_memory", lambda: available)
     assert Cooccurrence.count(corpus, 5, slots="symmetric").symmetric == expected

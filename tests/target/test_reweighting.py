@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
-from qwem.cooccurrence import Cooccurrence
+from qwem import Cooccurrence, Corpus
 from qwem.errors import SettingError
 from qwem.target import (
     Reweighting,
@@ -23,7 +22,7 @@ from qwem.target import (
     simclr_target,
     subsampling,
 )
-from qwem.target.reweighting import dynamic_window, unweighted
+from qwem.target.reweighting import unweighted
 from target.count_matrices import brute_force_pairs, cooccurrences, probabilities, random_counts
 
 if TYPE_CHECKING:
@@ -46,13 +45,13 @@ def counted(documents: list[list[int]], size: int, pairs: Array, **options: Any)
     return Cooccurrence.from_matrix([f"w{i}" for i in range(size)], pairs, words, **options)
 
 
-@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
-def test_dynamic_windows_are_flat_counts_times_a_line_in_the_mean_distance(form: Any) -> None:
+def test_dynamic_weights_are_the_average_over_windows_of_random_size() -> None:
+    """Each centre word draws its reach uniformly from 1 … L: weights are linear in the distance.
+
+    The paper writes L − d; but pairs at distance L are counted, so it is L + 1 − d.
+    """
     documents, size = word_documents()
     window = 5
-    flat = brute_force_pairs(documents, size, lambda distance: 1, window)
-    distances = brute_force_pairs(documents, size, lambda distance: distance, window)
-    # Each centre word draws its reach uniformly from 1 … L: average over all of them.
     dynamic = np.mean(
         [
             brute_force_pairs(documents, size, lambda distance: 1, reach)
@@ -60,43 +59,12 @@ def test_dynamic_windows_are_flat_counts_times_a_line_in_the_mean_distance(form:
         ],
         axis=0,
     )
-    linear = brute_force_pairs(documents, size, lambda distance: window + 1 - distance, window)
-    np.testing.assert_allclose(linear, window * dynamic)
-
-    flat_counts = counted(documents, size, flat, weights=[1] * window)
-    mean = np.divide(distances, flat, out=np.zeros_like(flat), where=flat > 0)
-    weight = dynamic_window(form(mean))
-    p, _ = probabilities(flat_counts)
-    np.testing.assert_allclose(
-        weight.positive_weight(flat_counts) * p, dynamic / dynamic.sum(), atol=1e-15
+    words = [[f"w{i}" for i in document] for document in documents]
+    counts = Cooccurrence.count(Corpus.from_documents(words), window, "dynamic")
+    order = [int(word[1:]) for word in counts.vocabulary]
+    np.testing.assert_array_equal(
+        counts.symmetric.toarray(), (window * dynamic)[np.ix_(order, order)].round()
     )
-    np.testing.assert_array_equal(weight.negative_weight(flat_counts), 1)
-
-    weighted_counts = counted(documents, size, linear, weights=range(window, 0, -1))
-    for dense in (True, False):
-        np.testing.assert_allclose(
-            mstar(flat_counts, reweighting=setting31() * weight, dense=dense).toarray(),
-            mstar(weighted_counts).toarray(),
-            atol=1e-6,
-        )
-
-
-def test_dynamic_windows_refuse_counts_and_distances_that_do_not_fit() -> None:
-    counts = Cooccurrence.from_matrix(["a", "b"], [[0, 2], [2, 0]], weights=[1, 1])
-    weighted = Cooccurrence.from_matrix(["a", "b"], [[0, 2], [2, 0]], weights=[2, 1])
-    unknown = Cooccurrence.from_matrix(["a", "b"], [[0, 2], [2, 0]])
-    good = np.array([[0, 1.5], [1.5, 0]])
-    for other in (weighted, unknown):
-        with pytest.raises(SettingError, match="flat counts"):
-            mstar(other, reweighting=dynamic_window(good))
-    for bad, complaint in [
-        (np.full((2, 2), 2.5), "between 1 and the window"),
-        (np.zeros((2, 2)), "between 1 and the window"),
-        (np.array([[0, 1.0], [1.5, 0]]), "symmetric"),
-        (np.ones((3, 3)), "shape"),
-    ]:
-        with pytest.raises(SettingError, match=complaint):
-            mstar(counts, reweighting=dynamic_window(bad))
 
 
 def test_subsampling_is_the_expectation_of_every_way_to_thin_the_text() -> None:

@@ -13,7 +13,7 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus
 from qwem.errors import CountError, SettingError
 from qwem.target import setting31
-from qwem.target.reweighting import dynamic_window, unweighted
+from qwem.target.reweighting import unweighted
 from qwem.training import QUARTIC, stochastic
 from qwem.training.pairs import PairSampler
 from qwem.training.weighting import pair_weights
@@ -115,10 +115,6 @@ def test_what_was_not_counted_like_this_is_refused() -> None:
         PairSampler(topical_text(words=10), COUNTS, weighed)
     with pytest.raises(CountError, match="subsampling"):
         PairSampler(CORPUS, Cooccurrence.count(CORPUS, 3, subsample=0.1), weighed)
-    flat = Cooccurrence.count(CORPUS, 3, weights="flat")
-    distances = dynamic_window(np.full((SIZE, SIZE), 2.0))
-    with pytest.raises(SettingError, match="dynamic"):
-        stochastic(CORPUS, flat, QUARTIC, distances, dim=2, rate=1.0)
     for wrong in ({"batch_size": 3}, {"flatten": 1.5}):
         with pytest.raises(SettingError):
             sampler(**wrong)

@@ -22,7 +22,7 @@ from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total
 from qwem.cooccurrence._rows import too_large
 from qwem.cooccurrence.contexts import mirrored, saved_rows, saved_sources
-from qwem.cooccurrence.slots import expected_row_pairs, sum_of_weights
+from qwem.cooccurrence.slots import expected_pairs, sum_of_weights
 from qwem.corpus import Vocabulary
 from qwem.polish.sweep import BLOCK_ROWS, Pairs, step_rows
 from qwem.target.building import row_entries
@@ -85,7 +85,7 @@ def gather_counts(
 
 def even_runs(client: Any, words: Vocabulary, window: int) -> list[tuple[int, int]]:
     """Cut the rows of counts into one run per thread, by the expected number of their pairs."""
-    return block_runs(expected_row_pairs(words.counts, 2 * window), thread_total(client))
+    return block_runs(expected_pairs(words.counts, 2 * window), thread_total(client))
 
 
 def block_runs(work: NDArray[Any], count: int) -> list[tuple[int, int]]:

@@ -8,13 +8,12 @@ sorted rows.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.arrays import blocks, cut_evenly, even_cuts, id_dtype
+from qwem._internal.arrays import blocks, cut_evenly, even_cuts, for_each, id_dtype, in_order
 from qwem._internal.files import release
 from qwem._internal.resources import (
     available_memory,
@@ -37,7 +36,7 @@ from qwem.cooccurrence.slots import expected_pairs, sampled_pairs
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,12 +60,11 @@ class Chunk(NamedTuple):
 class ChunkReader:
     """Lays out one chunk of a corpus after another, each by all threads."""
 
-    def __init__(self, corpus: Corpus, window: int, pool: ThreadPoolExecutor, threads: int) -> None:
+    def __init__(self, corpus: Corpus, window: int) -> None:
         self.corpus = corpus
         self.words = len(corpus.vocabulary)
         self.window = window
-        self.threads = threads
-        self._pool = pool
+        self.threads = thread_count()
         self._memory: dict[str, NDArray[Any]] = {}
 
     def occurrences(self, chunk_tokens: int) -> NDArray[np.int64]:
@@ -85,7 +83,7 @@ class ChunkReader:
             def count(k: int, cuts: NDArray[np.int64] = cuts) -> None:
                 kernels.count_words(tokens, cuts[k], cuts[k + 1], found[k])
 
-            self.map(count, range(self.threads))
+            for_each(count, range(self.threads))
             release(tokens[block])
         occurrences: NDArray[np.int64] = found[:, : self.words].sum(axis=0)
         return occurrences
@@ -121,7 +119,7 @@ class ChunkReader:
             end: int = kernels.fill_stream(*text, *parts[k], *common, found[k], stream, room[k])
             return end
 
-        lengths = np.array(self.map(fill, numbers), np.int64) - room[:-1]
+        lengths = np.array(list(in_order(fill, numbers, self.threads))) - room[:-1]
         ends = window + np.concatenate(([0], np.cumsum(lengths)))
         for k in numbers[1:]:
             kernels.move_left(stream, room[k], ends[k], lengths[k])
@@ -133,12 +131,8 @@ class ChunkReader:
         starts = np.concatenate(([0], np.cumsum(per_part.sum(axis=0))))
         free = starts[:-1] + np.cumsum(per_part, axis=0) - per_part
         positions = self.memory("positions", int(starts[-1]), np.dtype(np.uint32))
-        self.map(lambda k: kernels.index_positions(stream, *ranges[k], free[k], positions), numbers)
+        for_each(lambda k: kernels.index_positions(stream, *ranges[k], free[k], positions), numbers)
         return Chunk(stream, positions, starts)
-
-    def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Return the results of `work` for all items, using all threads."""
-        return list(self._pool.map(work, items))
 
     def memory(self, name: str, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an array of this size, reusing the memory of this name if it is large enough."""
@@ -189,8 +183,7 @@ def count_pairs(
     default, all that is available. With `rough`, the size of the result is never estimated from a
     sample of the text.
     """
-    counter = _Counter(corpus, tuple(slots), subsampling, thread_count())
-    return counter.run(chunk_tokens, working_memory, rough)
+    return _Counter(corpus, tuple(slots), subsampling).run(chunk_tokens, working_memory, rough)
 
 
 class SlotTable(NamedTuple):
@@ -245,17 +238,12 @@ class _Plan(NamedTuple):
 
 class _Counter:
     def __init__(
-        self,
-        corpus: Corpus,
-        slots: tuple[Slot, ...],
-        subsampling: Subsampling | None,
-        threads: int,
+        self, corpus: Corpus, slots: tuple[Slot, ...], subsampling: Subsampling | None
     ) -> None:
         self.corpus = corpus
         self.slots = slots
         self.table = SlotTable.of(slots)
         self.subsampling = subsampling
-        self.threads = threads
         self.words = len(corpus.vocabulary)
         self.draws = subsampling.draws if subsampling else 1
         if (self.words + 1) * self.table.channels > MOST_CELLS:
@@ -270,11 +258,8 @@ class _Counter:
     def run(self, chunk_tokens: int, working_memory: int | None, rough: bool) -> Counts:
         tokens = len(self.corpus.tokens)
         words = np.zeros(self.words, np.int64)
-        with (
-            ThreadPoolExecutor(self.threads) as self.pool,
-            progress("counting", self.draws * tokens, "word") as bar,
-        ):
-            self.reader = ChunkReader(self.corpus, self.table.window, self.pool, self.threads)
+        with progress("counting", self.draws * tokens, "word") as bar:
+            self.reader = ChunkReader(self.corpus, self.table.window)
             occurrences = self.draws * self.reader.occurrences(chunk_tokens)
             self.dtype = self._choose_width(occurrences)
             self.table = self.table._replace(weights=self.table.weights.astype(self.dtype))
@@ -305,11 +290,10 @@ class _Counter:
         matrix = head[slot]
         after, before = self.table.sides[slot].tolist()
         if after == before:
-            add_transpose(matrix, self.pool)
+            add_transpose(matrix)
         if self.head == self.words:
             return PairCounts.from_exact(matrix)
-        channels = self.table.channels, after, before
-        return PairCounts.from_exact(assemble(matrix, tail, channels, self.pool, self.threads))
+        return PairCounts.from_exact(assemble(matrix, tail, (self.table.channels, after, before)))
 
     def _choose_width(self, occurrences: NDArray[np.int64]) -> np.dtype[Any]:
         """Return an integer type that can hold the largest possible count."""
@@ -332,7 +316,7 @@ class _Counter:
     def _expected_pairs(self, occurrences: NDArray[Any]) -> float:
         """Estimate the number of entries of all slots together if words were in random order."""
         reach = np.diff(self.table.spans).ravel() * np.where(self.table.directed, 1, 2)
-        return sum(expected_pairs(occurrences, int(each)) for each in reach)
+        return sum(float(expected_pairs(occurrences, int(each)).sum()) for each in reach)
 
     def _result_bytes(self, pairs: float) -> int:
         entry = self.dtype.itemsize
@@ -400,9 +384,9 @@ class _Counter:
                 stream, chunk.positions, starts, self.table.weights, self.table.spans, *run, head
             )
 
-        runs = cut_evenly(starts, _TASKS * self.threads)
-        for (first, last), _ in zip(runs, self.pool.map(work, runs), strict=True):
-            bar.update(int(starts[last] - starts[first]))
+            bar.update(int(starts[run[1]] - starts[run[0]]))
+
+        for_each(work, cut_evenly(starts, _TASKS * thread_count()))
 
     def _count_tail(self, chunk: Chunk, before: Rows) -> Rows:
         """Return the neighbours of equal or higher frequency of each word after the head.
@@ -456,7 +440,4 @@ class _Counter:
                 ends[run[0]],
             )
 
-        self._map(work, cut_evenly(ends, _TASKS * self.threads))
-
-    def _map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        return list(self.pool.map(work, items))
+        for_each(work, cut_evenly(ends, _TASKS * thread_count()))

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import tempfile
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import cut_evenly, for_each
+from qwem._internal.arrays import cut_evenly, for_each, in_order
+from qwem._internal.resources import thread_count
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 
 
-_COLUMN_BLOCKS = 32
-_RUN_ENTRIES = 1 << 22  # approximate entries of the rows that one task works on
+_BLOCKS = 32  # the number of blocks of rows that threads work on, one at a time
 _TILE = 64
 
 
@@ -44,7 +43,7 @@ class Rows(NamedTuple):
     def of(cls, matrix: Matrix, first: int, last: int) -> Rows:
         """Return rows `first` to `last` of a matrix; rows of a sparse matrix are not copied."""
         if isinstance(matrix, np.ndarray):
-            matrix = compress(np.ascontiguousarray(matrix[first:last]), 1)
+            matrix = compress(np.ascontiguousarray(matrix[first:last]))
             first, last = 0, matrix.shape[0]
         indptr = matrix.indptr[first : last + 1].astype(np.int64)
         stored = slice(int(indptr[0]), int(indptr[-1]))
@@ -102,40 +101,11 @@ def not_a_part() -> CountError:
     return CountError("The counts to subtract are not a part of these: some are larger.")
 
 
-def runs_of(lengths: NDArray[Any], threads: int) -> list[tuple[int, int]]:
-    """Cut rows of these lengths into runs (first row, row after the last) of about equal work."""
-    ends = np.concatenate(([0], np.cumsum(lengths)))
-    return cut_evenly(ends, max(8 * threads, int(ends[-1]) // _RUN_ENTRIES))
-
-
 def lengths_of(matrix: Matrix) -> NDArray[np.int64]:
     """Return the number of stored entries of each row; all columns, if the matrix is dense."""
     if isinstance(matrix, np.ndarray):
         return np.full(len(matrix), matrix.shape[1], np.int64)
     return np.diff(matrix.indptr).astype(np.int64)
-
-
-def moved_rows(matrix: Matrix, places: NDArray[np.int64], source: NDArray[np.int64]) -> Rows:
-    """Return rows of a matrix with rows and columns reordered.
-
-    ``source[r]`` is the row of the matrix that becomes row r, or −1 for an empty row;
-    ``places[j]`` is the new column of column j, or −1 to leave it out.
-    """
-    known = np.flatnonzero(source >= 0)
-    block = matrix[source[known]]
-    if isinstance(block, np.ndarray):
-        block = compress(block, 1)
-    columns = places[block.indices]
-    kept = columns >= 0
-    ends = np.concatenate(([0], np.cumsum(kept)))[block.indptr]
-    parts = block.data[kept], columns[kept].astype(np.int32), row_ends(np.diff(ends))
-    moved = sparse.csr_array(parts, shape=(len(known), len(places) or 1))
-    moved.has_sorted_indices = False
-    moved.sort_indices()
-    lengths = np.zeros(len(source), np.int64)
-    lengths[known] = np.diff(moved.indptr)
-    starts = np.cumsum(lengths) - lengths
-    return Rows(starts, lengths, moved.indices.astype(np.int32, copy=False), moved.data)
 
 
 def row_ends(lengths: NDArray[Any]) -> NDArray[Any]:
@@ -144,11 +114,11 @@ def row_ends(lengths: NDArray[Any]) -> NDArray[Any]:
     return ends.astype(np.int32 if ends[-1] < 2**31 else np.int64)
 
 
-def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
+def compress(matrix: NDArray[Any]) -> sparse.csr_array:
     """Return a dense matrix as CSR; SciPy's own conversion takes several times as much."""
     from qwem.cooccurrence import kernels
 
-    runs = cut_evenly(np.arange(len(matrix) + 1), 4 * threads)
+    runs = cut_evenly(np.arange(len(matrix) + 1), _BLOCKS)
     lengths = np.zeros(len(matrix), np.int64)
     for_each(lambda run: kernels.count_entries(matrix, *run, lengths), runs)
     indptr = row_ends(lengths)
@@ -159,19 +129,16 @@ def compress(matrix: NDArray[Any], threads: int) -> sparse.csr_array:
 
 
 def join_rows(
-    work: Callable[[int, int], Rows],
-    runs: Sequence[tuple[int, int]],
-    columns: int,
-    threads: int,
+    work: Callable[[int, int], Rows], lengths: NDArray[Any], columns: int
 ) -> sparse.csr_array:
-    """Return the matrix of the rows that `work` returns for each run (first row, row after last).
+    """Return the matrix of the rows that `work` returns for blocks (first row, row after last).
 
-    Runs are freed as they are copied, so that the result is in memory only once.
+    `lengths` are the approximate numbers of entries of all rows. Blocks are freed as they are
+    copied, so that the result is in memory only once.
     """
-    with ThreadPoolExecutor(threads) as pool:
-        parts = deque(pool.map(lambda run: work(*run), runs))
-    lengths = [part.lengths for part in parts]
-    indptr = row_ends(np.concatenate(lengths) if lengths else np.zeros(0, np.int64))
+    cuts = cut_evenly(np.concatenate(([0], np.cumsum(lengths))), _BLOCKS)
+    parts = deque(in_order(lambda block: work(*block), cuts, thread_count()))
+    indptr = row_ends(np.concatenate([part.lengths for part in parts]))
     dtype = np.result_type(*(part.values.dtype for part in parts), np.uint32)
     found, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], dtype)
     at = 0
@@ -205,28 +172,27 @@ def column_ends(matrix: sparse.csr_array) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.bincount(matrix.indices, minlength=matrix.shape[1]))))
 
 
-def transpose(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
+def transpose(matrix: sparse.csr_array) -> sparse.csr_array:
     """Return the transpose of a square matrix."""
     ends = column_ends(matrix)
 
     def work(first: int, last: int) -> Rows:
         return transposed_rows(matrix, ends, first, last)
 
-    return join_rows(work, cut_evenly(ends, _COLUMN_BLOCKS), matrix.shape[0], threads)
+    return join_rows(work, np.diff(ends), matrix.shape[0])
 
 
-def symmetrize(matrix: sparse.csr_array, threads: int) -> sparse.csr_array:
+def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array:
     """Return the sum of a square matrix and its transpose."""
     ends = column_ends(matrix)
 
     def work(first: int, last: int) -> Rows:
         return Rows.of(matrix, first, last) + transposed_rows(matrix, ends, first, last)
 
-    runs = cut_evenly(ends + matrix.indptr, _COLUMN_BLOCKS)
-    return join_rows(work, runs, matrix.shape[1], threads)
+    return join_rows(work, np.diff(ends + matrix.indptr), matrix.shape[1])
 
 
-def add_transpose(matrix: NDArray[Any], pool: ThreadPoolExecutor) -> None:
+def add_transpose(matrix: NDArray[Any]) -> None:
     """Replace a dense matrix C by C + Cᵀ; its type must be able to hold the sums."""
     from qwem.cooccurrence import kernels
 
@@ -235,16 +201,10 @@ def add_transpose(matrix: NDArray[Any], pool: ThreadPoolExecutor) -> None:
     def work(first: int) -> None:
         kernels.add_transpose(matrix, first, min(size, first + _TILE), _TILE)
 
-    list(pool.map(work, range(0, size, _TILE)))
+    for_each(work, range(0, size, _TILE))
 
 
-def assemble(
-    head: NDArray[Any],
-    below: Rows,
-    channels: tuple[int, int, int],
-    pool: ThreadPoolExecutor,
-    threads: int,
-) -> sparse.csr_array:
+def assemble(head: NDArray[Any], below: Rows, channels: tuple[int, int, int]) -> sparse.csr_array:
     """Return the matrix of one slot, whose first rows and columns are `head`.
 
     `below` has the other rows, up to the diagonal, with a column for each word and channel.
@@ -257,14 +217,10 @@ def assemble(
 
     first, size = len(head), len(head) + len(below.starts)
     width, after, before = channels
-
-    def run(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-        list(pool.map(work, items))
-
-    parts = cut_evenly(np.concatenate(([0], np.cumsum(below.lengths))), 4 * threads)
+    parts = cut_evenly(np.concatenate(([0], np.cumsum(below.lengths))), 4 * thread_count())
     found = np.zeros((len(parts), size), np.int64)
     own = np.zeros(len(below.starts), np.int64)
-    run(
+    for_each(
         lambda k: kernels.count_channel(
             *below[:3], width, first, after, before, *parts[k], own, found[k]
         ),
@@ -275,16 +231,18 @@ def assemble(
     indptr = row_ends(own + transposed)
     free = indptr[:-1] + own
     result = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], head.dtype)
-    run(
+    for_each(
         lambda rows: kernels.compress_rows(head, *rows, indptr[:-1], free, *result),
-        cut_evenly(np.arange(first + 1), 4 * threads),
+        cut_evenly(np.arange(first + 1), _BLOCKS),
     )
-    run(lambda rows: kernels.place_rows(*below, width, first, after, *rows, indptr, *result), parts)
-    run(
+    for_each(
+        lambda rows: kernels.place_rows(*below, width, first, after, *rows, indptr, *result), parts
+    )
+    for_each(
         lambda columns: kernels.place_columns(
             *below, width, first, before, *columns, free, *result
         ),
-        cut_evenly(np.concatenate(([0], np.cumsum(transposed))), _COLUMN_BLOCKS),
+        cut_evenly(np.concatenate(([0], np.cumsum(transposed))), _BLOCKS),
     )
     matrix = sparse.csr_array((result[1], result[0], indptr), shape=(size, size))
     matrix.has_canonical_format = True

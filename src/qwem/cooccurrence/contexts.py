@@ -12,8 +12,7 @@ from scipy import sparse
 
 from qwem._internal import artefact
 from qwem._internal.arrays import check_csr, cut_evenly
-from qwem._internal.resources import thread_count
-from qwem.cooccurrence._rows import Rows, join_rows, lengths_of, row_ends, runs_of, transpose
+from qwem.cooccurrence._rows import Rows, lengths_of, row_ends, transpose
 from qwem.cooccurrence.cooccurrence import Cooccurrence
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.cooccurrence.slots import slots_as_json, slots_from_json
@@ -43,7 +42,7 @@ def context_sides(counts: Cooccurrence) -> tuple[sparse.csr_array, ...]:
     for slot, pairs in zip(counts.slots, counts.matrices, strict=True):
         sides.append(matrix := pairs.tocsr())
         if slot.directed:
-            sides.append(transpose(matrix, thread_count()))
+            sides.append(transpose(matrix))
     return tuple(sides)
 
 
@@ -67,23 +66,15 @@ def context_matrix(counts: Cooccurrence) -> sparse.csr_array:
     >>> context_matrix(counts).toarray().tolist()  # a has b on its right, b has a on its left
     [[0, 0, 1, 0], [0, 1, 0, 0]]
     """
-    sides, threads = context_sides(counts), thread_count()
-    if len(sides) == 1:
-        return sides[0]
-    width = np.int32(len(sides))
-
-    def work(first: int, last: int) -> Rows:
-        rows = [Rows.of(side, first, last) for side in sides]
-        return reduce(
-            add,
-            (
-                side._replace(columns=side.columns * width + np.int32(number))
-                for number, side in enumerate(rows)
-            ),
+    sides = context_sides(counts)
+    size, width = len(counts.vocabulary), len(sides)
+    spread = (
+        sparse.csr_array(
+            (side.data, side.indices * width + kind, side.indptr), shape=(size, width * size)
         )
-
-    lengths = np.sum([np.diff(side.indptr) for side in sides], axis=0)
-    return join_rows(work, runs_of(lengths, threads), int(width) * len(lengths), threads)
+        for kind, side in enumerate(sides)
+    )
+    return reduce(add, spread)
 
 
 KIND = "usage"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import blocks, check_csr, for_each
+from qwem._internal.arrays import blocks, check_csr, for_each, in_order
 from qwem._internal.resources import require_memory, thread_count
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence._rows import (
@@ -20,9 +19,8 @@ from qwem.cooccurrence._rows import (
     compress,
     join_rows,
     lengths_of,
-    moved_rows,
     not_a_part,
-    runs_of,
+    row_ends,
     symmetrize,
     too_large,
 )
@@ -42,53 +40,6 @@ _BLOCK_ENTRIES = 1 << 22
 def row_blocks(matrix: Matrix) -> list[slice]:
     """Return slices of the rows of a matrix, each of bounded size."""
     return blocks(*matrix.shape, most=_BLOCK_ENTRIES)
-
-
-def sum_matrices(
-    matrices: Sequence[Matrix],
-    places: Sequence[NDArray[np.int64] | None] | None,
-    size: int,
-    threads: int,
-    *,
-    dense: bool,
-) -> Matrix:
-    """Return the sum of matrices of counts, without large temporary arrays.
-
-    Word i of matrix k becomes word ``places[k][i]`` of `size` words, or is left out if that is −1;
-    see `PairCounts.sum`.
-    """
-    moves = [
-        _Move.of(matrix, place, size)
-        for matrix, place in zip(matrices, places or [None] * len(matrices), strict=True)
-    ]
-    if dense and size:
-        return _dense_sum(moves, size, threads)
-
-    def work(first: int, last: int) -> Rows:
-        return reduce(add, (move.rows(first, last) for move in moves))
-
-    lengths = np.sum([move.lengths for move in moves], axis=0)
-    return join_rows(work, runs_of(lengths, threads), size, threads)
-
-
-def subtract_matrices(whole: Matrix, part: Matrix, threads: int) -> Matrix:
-    """Return a matrix of counts less a part of it."""
-    if not isinstance(whole, np.ndarray):
-
-        def work(first: int, last: int) -> Rows:
-            return Rows.of(whole, first, last) - Rows.of(part, first, last)
-
-        return join_rows(work, runs_of(lengths_of(whole), threads), whole.shape[1], threads)
-    rest = np.empty_like(whole)
-
-    def subtract(rows: slice) -> None:
-        block = _dense_rows(part, rows)
-        if np.any(block > whole[rows]):
-            raise not_a_part()
-        np.subtract(whole[rows], block, out=rest[rows], casting="unsafe")
-
-    for_each(subtract, row_blocks(whole))
-    return rest
 
 
 class _Move(NamedTuple):
@@ -118,7 +69,22 @@ class _Move(NamedTuple):
         """Return the rows from `first` to `last`."""
         if self.places is None:
             return Rows.of(self.matrix, first, last)
-        return moved_rows(self.matrix, self.places, self.source[first:last])
+        source = self.source[first:last]
+        known = np.flatnonzero(source >= 0)
+        block = self.matrix[source[known]]
+        if isinstance(block, np.ndarray):
+            block = compress(block)
+        columns = self.places[block.indices]
+        kept = columns >= 0
+        ends = np.concatenate(([0], np.cumsum(kept)))[block.indptr]
+        parts = block.data[kept], columns[kept].astype(np.int32), row_ends(np.diff(ends))
+        moved = sparse.csr_array(parts, shape=(len(known), len(self.places) or 1))
+        moved.has_sorted_indices = False
+        moved.sort_indices()
+        lengths = np.zeros(len(source), np.int64)
+        lengths[known] = np.diff(moved.indptr)
+        starts = np.cumsum(lengths) - lengths
+        return Rows(starts, lengths, moved.indices.astype(np.int32, copy=False), moved.data)
 
     def add_to(self, total: NDArray[Any], rows: slice) -> None:
         """Add some rows to those of a dense matrix."""
@@ -131,24 +97,6 @@ class _Move(NamedTuple):
         kept = self.places >= 0
         chosen = np.arange(rows.start, rows.stop)[known]
         total[np.ix_(chosen, self.places[kept])] += block[:, kept]
-
-
-def _dense_sum(moves: Sequence[_Move], size: int, threads: int) -> NDArray[Any]:
-    """Return the sum of counts as a dense array, without other large arrays."""
-
-    def largest(move: _Move) -> int:
-        values = move.matrix if isinstance(move.matrix, np.ndarray) else move.matrix.data
-        return int(values.max(initial=0))
-
-    small = sum(map(largest, moves)) < 2**32
-    total = np.zeros((size, size), np.uint32 if small else np.uint64)
-
-    def work(rows: slice) -> None:
-        for move in moves:
-            move.add_to(total, rows)
-
-    for_each(work, row_blocks(total))
-    return total
 
 
 def _dense_rows(matrix: Matrix, rows: slice | NDArray[np.int64]) -> NDArray[Any]:
@@ -215,11 +163,8 @@ class PairCounts:
     @classmethod
     def from_exact(cls, matrix: NDArray[Any] | sparse.csr_array) -> PairCounts:
         """Return a square matrix of unsigned integers as pair counts; it may be modified."""
-        threads = thread_count()
-        if isinstance(matrix, np.ndarray):
-            stored, largest, total = _survey(matrix, threads)
-        else:
-            stored, largest, total = _survey(matrix.data, threads)
+        stored, largest, total = _survey(_values(matrix))
+        if not isinstance(matrix, np.ndarray):
             if stored < matrix.nnz:
                 matrix.eliminate_zeros()
             if not matrix.has_sorted_indices:
@@ -232,7 +177,7 @@ class PairCounts:
         if dense and not isinstance(matrix, np.ndarray):
             matrix = matrix.astype(dtype, copy=False).toarray()
         elif not dense and isinstance(matrix, np.ndarray):
-            matrix = compress(matrix.astype(dtype, copy=False), threads)
+            matrix = compress(matrix.astype(dtype, copy=False))
         matrix = matrix.astype(dtype, copy=False)
         for array in (matrix,) if isinstance(matrix, np.ndarray) else _arrays(matrix):
             array.setflags(write=False)
@@ -280,8 +225,7 @@ class PairCounts:
     @cached_property
     def total(self) -> int:
         """The sum of all counts, exactly."""
-        values = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.data
-        return int(values.sum(dtype=np.uint64))
+        return int(_values(self.matrix).sum(dtype=np.uint64))
 
     @cached_property
     def row_sums(self) -> NDArray[np.uint64]:
@@ -378,7 +322,7 @@ class PairCounts:
     def tocsr(self) -> sparse.csr_array:
         """Return the counts as a SciPy CSR matrix."""
         if isinstance(self.matrix, np.ndarray):
-            return compress(self.matrix, thread_count())
+            return compress(self.matrix)
         return self.matrix
 
     def restrict(self, size: int) -> PairCounts:
@@ -407,24 +351,38 @@ class PairCounts:
         size
             The number of words of the sum; by default that of the first part.
         """
-        threads = thread_count()
         size = parts[0].shape[0] if size is None else size
         if sum(part.total for part in parts) >= 2**63:
             raise too_large()
-        dense = any(part.nnz >= DENSE_COUNTS_SHARE * size * size for part in parts)
-        matrices = [part.matrix for part in parts]
-        return cls.from_exact(sum_matrices(matrices, places, size, threads, dense=dense))
+        moves = [
+            _Move.of(part.matrix, place, size)
+            for part, place in zip(parts, places or [None] * len(parts), strict=True)
+        ]
+
+        def rows_of(first: int, last: int) -> Rows:
+            return reduce(add, (move.rows(first, last) for move in moves))
+
+        if not any(part.nnz >= DENSE_COUNTS_SHARE * size * size for part in parts) or not size:
+            lengths = np.sum([move.lengths for move in moves], axis=0)
+            return cls.from_exact(join_rows(rows_of, lengths, size))
+        small = sum(part._largest for part in parts) < 2**32
+        total = np.zeros((size, size), np.uint32 if small else np.uint64)
+
+        def work(rows: slice) -> None:
+            for move in moves:
+                move.add_to(total, rows)
+
+        for_each(work, row_blocks(total))
+        return cls.from_exact(total)
 
     def symmetrized(self) -> PairCounts:
         """Return the sum of these counts and their transpose."""
-        threads = thread_count()
         if 2 * self.total >= 2**63:
             raise too_large()
         if not isinstance(self.matrix, np.ndarray):
-            return self.from_exact(symmetrize(self.matrix, threads))
+            return self.from_exact(symmetrize(self.matrix))
         total = self.matrix.astype(np.uint32 if 2 * self._largest < 2**32 else np.uint64)
-        with ThreadPoolExecutor(threads) as pool:
-            add_transpose(total, pool)
+        add_transpose(total)
         return self.from_exact(total)
 
     def __add__(self, other: PairCounts) -> PairCounts:
@@ -433,7 +391,23 @@ class PairCounts:
 
     def __sub__(self, other: PairCounts) -> PairCounts:
         self._require_shape_of(other)
-        return self.from_exact(subtract_matrices(self.matrix, other.matrix, thread_count()))
+        whole, part = self.matrix, other.matrix
+        if not isinstance(whole, np.ndarray):
+
+            def rest_of(first: int, last: int) -> Rows:
+                return Rows.of(whole, first, last) - Rows.of(part, first, last)
+
+            return self.from_exact(join_rows(rest_of, lengths_of(whole), whole.shape[1]))
+        rest = np.empty_like(whole)
+
+        def subtract(rows: slice) -> None:
+            block = _dense_rows(part, rows)
+            if np.any(block > whole[rows]):
+                raise not_a_part()
+            np.subtract(whole[rows], block, out=rest[rows], casting="unsafe")
+
+        for_each(subtract, row_blocks(whole))
+        return self.from_exact(rest)
 
     def __mul__(self, times: int) -> PairCounts:
         require_whole("times", times, least=0)
@@ -443,15 +417,14 @@ class PairCounts:
 
     @cached_property
     def _largest(self) -> int:
-        values = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.data
-        return int(values.max(initial=0))
+        return int(_values(self.matrix).max(initial=0))
 
     def _require_shape_of(self, other: PairCounts) -> None:
         if self.shape != other.shape:
             raise CountError(f"Counts of {self.shape} and {other.shape} don't fit together.")
 
 
-def _survey(values: NDArray[Any], threads: int) -> tuple[int, int, int]:
+def _survey(values: NDArray[Any]) -> tuple[int, int, int]:
     """Return the number of nonzero values, the largest value and the exact sum."""
 
     def look(rows: slice) -> tuple[int, int, int]:
@@ -464,10 +437,13 @@ def _survey(values: NDArray[Any], threads: int) -> tuple[int, int, int]:
             total = int(low.sum()) + (int(high.sum()) << 32)
         return int(np.count_nonzero(block)), largest, total
 
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(look, row_blocks(values)))
+    found = list(in_order(look, row_blocks(values), thread_count()))
     stored, largest, totals = zip(*found, strict=True) if found else ((0,), (0,), (0,))
     return sum(stored), max(largest), sum(totals)
+
+
+def _values(matrix: Matrix) -> NDArray[Any]:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.data
 
 
 def _arrays(matrix: sparse.csr_array) -> tuple[NDArray[Any], ...]:

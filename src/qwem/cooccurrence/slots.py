@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -41,6 +41,11 @@ class Slot:
     """The weight of a pair at distance 1, 2, …; 0 for distances outside the slot, None if the
     distances are unknown."""
     directed: bool = True
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            require_whole("the number of weights", len(self.weights), least=1, most=MAX_WINDOW)
+            object.__setattr__(self, "weights", checked_weights(self.weights))
 
     def __str__(self) -> str:
         kind = "ordered" if self.directed else "unordered"
@@ -103,9 +108,9 @@ def window_slots(
     """
     if not isinstance(layout, str):
         slots = tuple(each if isinstance(each, Slot) else Slot(tuple(each)) for each in layout)
-        if not slots or not all(slot.weights for slot in slots):
+        if not slots or any(slot.weights is None for slot in slots):
             raise SettingError("`slots` needs at least one slot, each with a weight by distance.")
-        return tuple(_checked(slot) for slot in slots)
+        return slots
     by_distance = window_weights(window, weights)
     if layout in ("near-far", "adjacent") and window > 1:
         return Slot(by_distance[:1]), Slot((0, *by_distance[1:]), directed=layout == "near-far")
@@ -129,23 +134,12 @@ def sum_of_weights(slots: Sequence[Slot]) -> tuple[int, ...] | None:
 
 def slots_as_json(slots: Sequence[Slot]) -> list[dict[str, Any]]:
     """Return slots in the form that is written to a file."""
-    return [{"weights": slot.weights, "directed": slot.directed} for slot in slots]
+    return [asdict(slot) for slot in slots]
 
 
 def slots_from_json(found: Sequence[dict[str, Any]]) -> tuple[Slot, ...]:
     """Return slots that were written by `slots_as_json`."""
-    return tuple(
-        Slot(
-            None if each["weights"] is None else checked_weights(each["weights"]), each["directed"]
-        )
-        for each in found
-    )
-
-
-def _checked(slot: Slot) -> Slot:
-    assert slot.weights is not None
-    require_whole("window", len(slot.weights), least=1, most=MAX_WINDOW)
-    return Slot(checked_weights(slot.weights), bool(slot.directed))
+    return tuple(Slot(**each) for each in found)
 
 
 def acceptance(word_counts: NDArray[Any], subsample: float) -> NDArray[np.float64]:
@@ -198,18 +192,11 @@ _BYTES_PER_MEETING = 24  # memory for a sample, per token and position in the wi
 _estimates: WeakKeyDictionary[Corpus, dict[Any, NDArray[np.float64]]] = WeakKeyDictionary()
 
 
-def expected_pairs(occurrences: NDArray[Any], reach: int) -> float:
-    """Estimate how many different ordered pairs occur if words are in random order.
-
-    In real text words cluster by topic and fewer pairs occur, so this is an upper estimate.
-    """
-    return float(expected_row_pairs(occurrences, reach).sum())
-
-
-def expected_row_pairs(occurrences: NDArray[Any], reach: int) -> NDArray[np.float64]:
+def expected_pairs(occurrences: NDArray[Any], reach: int) -> NDArray[np.float64]:
     """Estimate how many different words each word occurs with if words are in random order.
 
-    Words are grouped by frequency, in eight classes per octave.
+    In real text words cluster by topic and fewer pairs occur, so this is an upper estimate. Words
+    are grouped by frequency, in eight classes per octave.
     """
     expected = np.zeros(len(occurrences))
     present = occurrences > 0

@@ -109,7 +109,6 @@ class TargetPlan:
     """Factors of the expected counts, words × terms and terms × words."""
     dtype: np.dtype[Any]
     dense: bool
-    reweighting: Reweighting
     fields: dict[str, Any]
     """The other fields of the `Target`."""
 
@@ -167,7 +166,7 @@ class TargetPlan:
             "term_weights": term_weights.astype(dtype),
             "coupling": reweighting.coupling(counts, formula.curvature),
         }
-        return cls(formula, expected, dtype, dense, reweighting, fields)
+        return cls(formula, expected, dtype, dense, fields)
 
     def target(self, rest: Any) -> Target:
         """Return the target with these entries; see `Target.rest`."""
@@ -182,7 +181,7 @@ def build(
 ) -> Target:
     """Return the target whose entries are given by `formula`; see `TargetPlan.of`."""
     plan = TargetPlan.of(counts, formula, settings, **options)
-    pairs = plan.reweighting.weighted_counts(counts)
+    pairs = counts.symmetric.matrix
     made = plan.formula, plan.expected, plan.dtype
     if plan.dense:
         size = len(counts.vocabulary)
@@ -200,19 +199,14 @@ def build(
 
 
 def row_entries(
-    pairs: Pairs,
-    formula: Formula,
-    expected: Factors,
-    dtype: DTypeLike,
-    *,
-    dense: bool,
+    pairs: Pairs, formula: Formula, expected: Factors, dtype: DTypeLike, *, dense: bool
 ) -> NDArray[Any]:
     """Return the entries of some or all rows of a target.
 
     Parameters
     ----------
     pairs
-        The (weighted) counts of these rows.
+        The counts of these rows.
     formula
         The formula of an entry.
     expected
@@ -223,58 +217,29 @@ def row_entries(
         If true, return the entries of all pairs. Otherwise return, for each pair that `pairs`
         stores (as CSR), the difference between its entry and that of an unseen pair.
     """
-    if dense:
-        entries = np.empty(pairs.shape, dtype)
-        fill_entries(pairs, formula, expected, entries)
-        return entries
-    assert not isinstance(pairs, np.ndarray)
-    return _stored_entries(pairs, formula, expected, np.dtype(dtype))
-
-
-def fill_entries(
-    pairs: Pairs,
-    formula: Formula,
-    expected: Factors,
-    entries: NDArray[Any],
-) -> None:
-    """Write the entries of all pairs, seen or not; `pairs` may have fewer rows than columns."""
-    from qwem.target.kernels import fill_from_dense, fill_from_sparse
+    from qwem.target.kernels import fill_from_dense, fill_from_sparse, fill_stored
 
     (left, right), coefficients = expected, np.array(formula.coefficients)
+    stored: Any = pairs
+    entries = np.empty(pairs.shape if dense else stored.nnz, dtype)
 
     def fill(rows: slice) -> None:
-        rest = left[rows], right, coefficients, entries[rows]
+        factors = left[rows], right, coefficients
+        block = entries[rows]
         if isinstance(pairs, np.ndarray):
-            fill_from_dense(pairs[rows], *rest)
+            fill_from_dense(pairs[rows], *factors, block)
         else:
             indptr = pairs.indptr[rows.start : rows.stop + 1]
-            fill_from_sparse(indptr, pairs.indices, pairs.data, *rest)
+            stored_rows = indptr, pairs.indices, pairs.data
+            if dense:
+                fill_from_sparse(*stored_rows, *factors, block)
+            else:
+                fill_stored(*stored_rows, *factors, entries)
+                block = entries[indptr[0] : indptr[-1]]
         if formula.finish is not None:
-            formula.finish(entries[rows])
-
-    for_each(fill, blocks(*entries.shape))
-
-
-def _stored_entries(
-    pairs: sparse.csr_array[Any],
-    formula: Formula,
-    expected: Factors,
-    dtype: np.dtype[Any],
-) -> NDArray[Any]:
-    """Return the difference between the entry of each stored pair and that of an unseen pair."""
-    from qwem.target.kernels import fill_stored
-
-    (left, right), coefficients = expected, np.array(formula.coefficients)
-    entries = np.empty(pairs.nnz, dtype)
-
-    def fill(rows: slice) -> None:
-        indptr = pairs.indptr[rows.start : rows.stop + 1]
-        rest = left[rows], right, coefficients, entries
-        fill_stored(indptr, pairs.indices, pairs.data, *rest)
-        if formula.finish is not None and formula.unseen is not None:
-            block = entries[indptr[0] : indptr[-1]]
             formula.finish(block)
-            block -= block.dtype.type(formula.unseen)
+            if not dense:
+                block -= block.dtype.type(formula.unseen)
 
-    for_each(fill, stored_blocks(pairs.indptr))
+    for_each(fill, blocks(*pairs.shape) if dense else stored_blocks(stored.indptr))
     return entries

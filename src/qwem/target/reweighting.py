@@ -1,7 +1,8 @@
 """The reweighting coefficients Ψ⁺ and Ψ⁻ of word pairs, as products of factors.
 
-A `Reweighting` is a product of factors, each of which acts on Ψ⁺, on Ψ⁻ or on both, as in the
-paper's appendix on reweighting hyperparameters. The coupling G = Ψ⁺ P_ij + Ψ⁻ P_i P_j follows from
+A `Reweighting` is a product of factors, each of which acts on Ψ⁻ or on both, as in the paper's
+appendix on reweighting hyperparameters. The factor of Ψ⁺ for windows of random size is part of the
+counts (``weights="dynamic"``). The coupling G = Ψ⁺ P_ij + Ψ⁻ P_i P_j follows from
 the factors, without computing a matrix.
 """
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
 
-    Matrix: TypeAlias = NDArray[Any] | sparse.csr_array[Any]
-
 Vector: TypeAlias = NDArray[np.float64]
 Coupling: TypeAlias = Vector | Literal["general"] | None
 """G: None if it is constant, the vector g if G = g gᵀ, otherwise ``"general"``."""
@@ -35,7 +34,7 @@ Coupling: TypeAlias = Vector | Literal["general"] | None
 
 @dataclass(frozen=True)
 class Factor:
-    """One factor of Ψ⁺, of Ψ⁻ or of both; factors of equal name and parameters are equal."""
+    """One factor of Ψ⁻ or of both Ψ⁺ and Ψ⁻; factors of equal name and parameters are equal."""
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -44,8 +43,6 @@ class Factor:
     """Maps P_i to u, where u_i u_j multiplies both Ψ⁺ and Ψ⁻."""
     negative: Callable[[Vector], tuple[Vector, Vector]] | None = field(default=None, compare=False)
     """Maps P_i to left (V × terms) and right (terms × V), whose product multiplies Ψ⁻."""
-    positive: Callable[[Matrix, Cooccurrence], Matrix] | None = field(default=None, compare=False)
-    """Maps pair counts to pair counts times a factor of Ψ⁺."""
     is_symmetric: bool = True
 
 
@@ -93,10 +90,9 @@ class Reweighting:
         """Return Ψ⁺ for the pairs of some words (`rows`) with all words, as a dense array.
 
         `curvature`, the second derivatives at 0 of the two sides of a loss, is used by Setting 3.1
-        only. Pairs that never occur have no mean distance; their `dynamic_window` factor is 1.
+        only.
         """
-        positive, _, shared = self._weights(counts, rows, curvature)
-        return positive * shared
+        return self._weights(counts, rows, curvature)[1]
 
     def negative_weight(
         self,
@@ -105,7 +101,7 @@ class Reweighting:
         curvature: tuple[float, float] = (1.0, 1.0),
     ) -> Vector:
         """Return Ψ⁻ for the pairs of some words (`rows`) with all words, as a dense array."""
-        _, negative, shared = self._weights(counts, rows, curvature)
+        negative, shared = self._weights(counts, rows, curvature)
         return negative * shared
 
     def coupling(
@@ -134,14 +130,6 @@ class Reweighting:
         scale = np.sqrt(counts.symmetric.total) * probability
         return np.ascontiguousarray(scale[:, None] * left), np.ascontiguousarray(right * scale)
 
-    def weighted_counts(self, counts: Cooccurrence) -> NDArray[Any] | sparse.csr_array[Any]:
-        """Return the pair counts times the positive-only part of Ψ⁺, uncopied if there is none."""
-        matrix: Any = counts.symmetric.matrix
-        for factor in self.factors:
-            if factor.positive is not None:
-                matrix = factor.positive(matrix, counts)
-        return matrix
-
     def _negative_terms(self, probability: Vector) -> tuple[Vector, Vector]:
         """Return the product of the negative-only factors, each a sum of separable terms."""
         left, right = np.ones((probability.size, 1)), np.ones((1, probability.size))
@@ -154,26 +142,22 @@ class Reweighting:
 
     def _weights(
         self, counts: Cooccurrence, rows: slice, curvature: tuple[float, float]
-    ) -> tuple[Vector, Vector, Vector]:
-        """Return the positive-only, the negative-only and the common factor (with Setting 3.1)."""
+    ) -> tuple[Vector, Vector]:
+        """Return the negative-only and the common factor (with Setting 3.1)."""
         probability = word_probability(counts)
-        total = counts.symmetric.total
-        plain, weighted = (
-            _dense_rows(matrix, rows)
-            for matrix in (counts.symmetric.matrix, self.weighted_counts(counts))
-        )
-        positive = np.divide(weighted, plain, out=np.ones_like(plain), where=plain > 0)
         left, right = self._negative_terms(probability)
         negative = left[rows] @ right
-        shared = np.ones_like(plain)
+        shared = np.ones_like(negative)
         if self.is_setting31:
-            pairs, independent = weighted / total, np.outer(probability[rows], probability)
+            found: Any = counts.symmetric.matrix[rows]
+            pairs = (found.toarray() if sparse.issparse(found) else found) / counts.symmetric.total
+            independent = np.outer(probability[rows], probability)
             shared /= curvature[0] * pairs + curvature[1] * negative * independent
         for factor in self.factors:
             if factor.shared is not None:
                 u = factor.shared(probability)
                 shared *= np.outer(u[rows], u)
-        return positive, negative, shared
+        return negative, shared
 
 
 _SETTING31 = "setting31"
@@ -304,53 +288,6 @@ def negative_sampling(
     )
 
 
-def dynamic_window(mean_distance: NDArray[Any] | sparse.sparray) -> Reweighting:
-    """Ψ⁺ for windows of random size, for flat counts: (L + 1 − d_ij) / Σ (L + 1 − d) P.
-
-    A window whose size is uniform on 1 … L (L to one side, `window` here) contains a pair at
-    distance d with probability (L + 1 − d)/L. This is linear in d, so only the pair's mean distance
-    d_ij matters. (The paper writes L − d_ij; but pairs at distance L are counted.) Counts weighted
-    by distance already contain this factor and are refused.
-
-    `mean_distance` is symmetric, dense or sparse, and needs values where pairs occur.
-
-    >>> from qwem import Cooccurrence
-    >>> flat = Cooccurrence.from_matrix(["a", "b"], [[0, 2], [2, 0]], weights=[1, 1])
-    >>> dynamic_window(np.array([[0, 1.5], [1.5, 0]])).positive_weight(flat)[0, 1].item()
-    1.0
-    """
-
-    def positive(matrix: Matrix, counts: Cooccurrence) -> Matrix:
-        if counts.weights is None or len(set(counts.weights)) > 1:
-            raise SettingError(
-                "dynamic_window needs flat counts: counts with weights='flat', or "
-                "from_matrix(..., weights=[1, 1, …]); weighted ones contain its factor already."
-            )
-        if mean_distance.shape != counts.symmetric.shape:
-            raise SettingError(
-                f"The mean distances have shape {mean_distance.shape} and the counts "
-                f"{counts.symmetric.shape}; they need the same words in the same order."
-            )
-        longest = len(counts.weights)
-        flat: Any = matrix * 1.0
-        weighted: Any = flat * (longest + 1) - _times(flat, mean_distance)
-        rounding = 1e-9 * flat.max()
-        if min((weighted - flat).min(), (flat * longest - weighted).min()) < -rounding:
-            raise SettingError(
-                f"Mean distances must lie between 1 and the window, {longest}, wherever a pair "
-                "occurs."
-            )
-        if abs(weighted - weighted.T).max() > rounding:
-            raise SettingError("Mean distances must be symmetric.")
-        result: Matrix = weighted * (counts.symmetric.total / weighted.sum())
-        return result
-
-    distance: Any = mean_distance
-    values = distance.tocsr().data if sparse.issparse(distance) else distance
-    parameters = {"mean_distance": _digest(values)}
-    return Reweighting((Factor("dynamic_window", parameters, positive=positive),))
-
-
 def word_probability(counts: Cooccurrence) -> Vector:
     """Return P_i, the relative frequency of each word; none may be zero."""
     occurrences = counts.word_counts.astype(np.float64)
@@ -365,16 +302,3 @@ def word_probability(counts: Cooccurrence) -> Vector:
 def _digest(array: NDArray[Any]) -> str:
     """Return a hash that identifies this array in the settings of an artefact."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
-
-
-def _dense_rows(matrix: Matrix, rows: slice) -> Vector:
-    part: Any = matrix[rows]
-    dense: Vector = (part.toarray() if sparse.issparse(part) else part).astype(np.float64)
-    return dense
-
-
-def _times(matrix: Matrix, factor: NDArray[Any] | sparse.sparray) -> Matrix:
-    """Return the element-wise product, in the form of `matrix`."""
-    if isinstance(matrix, np.ndarray):
-        return matrix * (factor.toarray() if isinstance(factor, sparse.sparray) else factor)
-    return sparse.csr_array(matrix.multiply(factor))

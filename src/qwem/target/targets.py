@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem.errors import SettingError
-from qwem.target.building import ALWAYS_DENSE_SIZE, TargetOptions, build, fill_entries
+from qwem.target.building import ALWAYS_DENSE_SIZE, TargetOptions, build, row_entries
 from qwem.target.reweighting import negative_sampling, setting31, unweighted
 
 if TYPE_CHECKING:
@@ -322,22 +322,16 @@ def asymmetric_mstar(
            [ 0.36 , -2.   ]], dtype=float32)
     """
     reweighting = setting31() if reweighting is None else reweighting
-    pairs: Any = reweighting.weighted_counts(counts)
-    left, right = reweighting.expected_counts(counts)
+    expected, pairs = reweighting.expected_counts(counts), counts.symmetric.matrix
+    made = expansion(LOGISTIC_PLUS, LOGISTIC_MINUS), expected, dtype
     if dense is None:
-        dense = len(left) <= ALWAYS_DENSE_SIZE
+        dense = pairs.shape[0] <= ALWAYS_DENSE_SIZE
     if dense:
-        seen = pairs if isinstance(pairs, np.ndarray) else pairs.toarray()
-        expected = left @ right
-        return (2 * (seen - expected) / (seen + expected)).astype(dtype)
+        return row_entries(pairs, *made, dense=True)
     from scipy.sparse.linalg import LinearOperator
 
-    stored: Any = sparse.csr_array(pairs, copy=True).astype(np.float64)
-    rows = np.repeat(np.arange(len(left)), np.diff(stored.indptr))
-    expected = np.zeros(stored.nnz)
-    for term in range(left.shape[1]):
-        expected += left[rows, term] * right[term, stored.indices]
-    stored.data = (4 * stored.data / (stored.data + expected)).astype(dtype)  # M* + 2
+    stored: Any = sparse.csr_array(pairs, copy=True)
+    stored.data = row_entries(stored, *made, dense=False)  # M* + 2
     back = stored.T.tocsr()
 
     def product(matrix: Any) -> Any:
@@ -403,6 +397,5 @@ def target_rows(
     probability = word_counts / word_counts.sum()
     share = np.asarray(occurrences, dtype=np.float64) / word_counts.sum()
     left = negatives * settings["pair_total"] * share[:, None]
-    entries = np.empty(pair_counts.shape)
-    fill_entries(pair_counts, formula_of(settings), (left, probability[None, :]), entries)
-    return entries
+    expected = left, probability[None, :]
+    return row_entries(pair_counts, formula_of(settings), expected, np.float64, dense=True)

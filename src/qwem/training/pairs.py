@@ -192,7 +192,7 @@ class PairSampler:
         dtype: Any = np.float32,
         part_tokens: int = PART_TOKENS,
     ) -> None:
-        distances = _checked_distances(corpus, counts, pair_weights)
+        distances = _checked_distances(corpus, counts)
         if batch_size < 2 or batch_size % 2:
             raise SettingError(f"batch_size must be a positive even number, not {batch_size}.")
         if not 0 <= flatten <= 1:
@@ -313,9 +313,7 @@ class PairSampler:
         return int(np.random.default_rng([key, round_]).permutation(len(self._parts))[place])
 
 
-def _checked_distances(
-    corpus: Corpus, counts: Cooccurrence, pair_weights: PairWeights
-) -> NDArray[np.int64]:
+def _checked_distances(corpus: Corpus, counts: Cooccurrence) -> NDArray[np.int64]:
     """Return the weight of each distance, after checking that the counts are of this text."""
     if corpus.vocabulary.words != counts.vocabulary.words:
         raise CountError(
@@ -326,10 +324,5 @@ def _checked_distances(
         raise CountError(
             "Minibatches need counts with known weights by distance and without subsampling; "
             "count with `subsample=None`, and use the reweighting subsampling() instead."
-        )
-    if pair_weights.counts is not counts.symmetric.matrix:
-        raise SettingError(
-            "Minibatches cannot use the reweighting dynamic_window; count with weights='dynamic' "
-            "instead."
         )
     return np.array(counts.weights, dtype=np.int64)

@@ -74,16 +74,17 @@ def pair_weights(
     normalized = reweighting if reweighting.is_setting31 else setting31() * reweighting
     coupling = normalized.coupling(counts)
     shared = coupling if isinstance(coupling, np.ndarray) else np.ones(len(left))
-    weighted = reweighting.weighted_counts(counts)
     a, b = loss.relative_curvature
     if reweighting.is_setting31:
         mean = float(shared.mean() ** 2)
     else:
-        positive = weighted_sum(weighted, shared) / total + evidence * shared.sum() ** 2
+        positive = (
+            weighted_sum(counts.symmetric.matrix, shared) / total + evidence * shared.sum() ** 2
+        )
         negative = float((shared @ left) @ (right @ shared))
         mean = (a * positive + b * negative) / len(left) ** 2
     return PairWeights(
-        weighted,
+        counts.symmetric.matrix,
         total,
         left,
         right,
