@@ -78,7 +78,7 @@ class _TolerantCache:
 
 @once
 def _announce() -> None:
-    announce("Compiling kernels as they are first used: about a minute in all, once.")
+    announce("Compiling kernels as they are first used, once: about ten seconds for a fit.")
 
 
 @once

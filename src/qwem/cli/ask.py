@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from qwem._internal.settings import Number, Whole
@@ -43,6 +42,7 @@ CHOSEN = """\
 ± is the standard error of a pair chosen beforehand. Neighbours are listed because they are near in
 these documents; in others they are less near.
 """
+READING = ("documents", "text", "encoding")
 ENDS = {
     end: Option(word_list, f"words of the {end} end, such as {words}, or @FILE", "WORDS")
     for end, words in (("positive", "she,woman"), ("negative", "he,man"))
@@ -58,11 +58,10 @@ ENDS = {
         str, "texts with a word that the model does not have (- is standard input)",
         "TEXT", flags=("--from",), nargs="+",
     ),
-    vector=Option(bool, "print the vector of such a word too", default=False),
     topn=topn("words", None),
     dim=DIM,
     figure=figure("the words and their intervals (for a model with replicates)"),
-    **setting_options("read", names=("documents", "text", "encoding")),
+    **setting_options("read", names=READING),
     threads=THREADS,
 )  # fmt: skip
 def similar(options: argparse.Namespace) -> None:
@@ -127,35 +126,9 @@ def _similar_to_new(options: argparse.Namespace, count: int) -> None:
     if len(options.words) != 1:
         raise SettingError("--from is for one word or phrase; give one.")
     found = Model.load(options.model).embed(
-        options.words[0],
-        text_paths(options.contexts),
-        **passed(options, ("documents", "text", "encoding")),
+        options.words[0], text_paths(options.contexts), **passed(options, READING)
     )
-    neighbours = found.most_similar(topn=count)
-    numbers = [round(float(number), 6) for number in found.vector]
-    report = {
-        "word": found.word,
-        "occurrences": found.occurrences,
-        "vector": numbers,
-        "neighbours": [
-            {
-                "word": word,
-                "similarity": round(cosine, 6),
-                "standard_error": None if isnan(error) else round(error, 6),
-            }
-            for word, cosine, error in neighbours
-        ],
-    }
-    once = "once, so standard errors are unknown"
-    often = once if found.occurrences == 1 else f"{found.occurrences:,} times"
-    rows = [(found.word, f"found {often}")]
-    rows += [
-        (word, f"{cosine:.2f}" + ("" if isnan(error) else f" ± {error:.2f}"))
-        for word, cosine, error in neighbours
-    ]
-    if options.vector:
-        rows.append(("vector", " ".join(f"{number:g}" for number in numbers)))
-    emit(options, report, rows)
+    emit_result(options, found, found.shown(count))
 
 
 def _scored(neighbours: Neighbours) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qwem._internal.resources import STAGES, Stopwatch
+from qwem._internal.resources import STAGES, Stopwatch, text_table
 from qwem.cli.io import cost_rows, costs, emit, program, words_to_try
 from qwem.cli.options import THREADS, argument, command, output
 from qwem.errors import MissingExtraError, QwemError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from qwem.evaluation import Evaluation
     from qwem.model import Model
 
 SENTENCES = {
@@ -75,10 +74,8 @@ def demo(options: argparse.Namespace) -> None:
         "scores": evaluation.to_dict(),
         **costs(watch.seconds),
     }
+    near = [(word, " ".join(others)) for word, others in neighbours.items()]
     rows = [
-        *((word, " ".join(others)) for word, others in neighbours.items()),
-        ("", ""),
-        *(_score_rows(evaluation, model_path) if is_english(embedding) else ()),
         *cost_rows(report),
         ("model", f"{model_path}{'  (made before, from the same text)' * reused}"),
         ("report", f"{report_path}  (open it in a browser)"),
@@ -87,7 +84,11 @@ def demo(options: argparse.Namespace) -> None:
         ("", f"{program()} features {model_path}"),
         ("", f"{program()} explore {model_path}"),
     ]
-    emit(options, report, rows)
+    if not evaluation and is_english(embedding):
+        fetch = f"{program()} evaluate {model_path} --analogies google"
+        rows.insert(0, ("scores", f"no benchmark file here; this fetches one: {fetch}"))
+    parts = [text_table(near), evaluation.to_text(), text_table(rows)]
+    emit(options, report, "\n".join(filter(None, parts)))
 
 
 def _fitted(files: list[Path], directory: Path, watch: Stopwatch) -> tuple[Model, bool]:
@@ -175,17 +176,3 @@ def _stages_shown() -> Iterator[None]:
     finally:
         STAGES.removeHandler(printer)
         STAGES.setLevel(level)
-
-
-def _score_rows(evaluation: Evaluation, model: Path) -> list[tuple[str, str]]:
-    if not evaluation:
-        fetch = f"{program()} evaluate {model} --analogies google"
-        return [("scores", f"no benchmark file here; this fetches one: {fetch}")]
-    rows = []
-    if (answered := evaluation.analogies) is not None:
-        rows.append(
-            ("analogies", f"{answered.accuracy:.1%} of {answered.questions:,} questions right")
-        )
-    for name, rated in evaluation.similarity.items():
-        rows.append((name, f"{rated.spearman:.3f} rank correlation over {rated.pairs:,} pairs"))
-    return rows

@@ -7,7 +7,7 @@ import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from qwem._internal.files import is_url
 from qwem._internal.resources import end_heartbeat, peak_memory, printable, text_table
@@ -103,22 +103,14 @@ def load_spectrum(options: argparse.Namespace) -> Spectrum | Embedding:
     return spectrum if options.dim is None else spectrum.restrict(options.dim)
 
 
-class Workplace(NamedTuple):
-    """A cluster, the text, and the directory of its shards."""
-
-    client: Any
-    paths: list[str | Path]
-    shards: Path
-
-
 def wants_cluster(options: argparse.Namespace) -> bool:
     """Return whether the options name a cluster."""
     return options.cluster is not None or options.local_cluster is not None
 
 
 @contextmanager
-def on_cluster(options: argparse.Namespace) -> Iterator[Workplace]:
-    """Yield the cluster, with shards beside the output; they are removed on success."""
+def on_cluster(options: argparse.Namespace) -> Iterator[tuple[Any, list[str | Path], Path]]:
+    """Yield the cluster, the text, and the directory of shards, which is removed on success."""
     from qwem._internal.artefact import kind_of
     from qwem.cluster import connected, remove_results
 
@@ -132,7 +124,7 @@ def on_cluster(options: argparse.Namespace) -> Iterator[Workplace]:
         path.absolute() if isinstance(path, Path) else path for path in text_paths(options.inputs)
     ]
     with connected(options.cluster, options.local_cluster) as client:
-        yield Workplace(client, paths, shards)
+        yield client, paths, shards
     remove_results(shards)
 
 

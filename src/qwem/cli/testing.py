@@ -282,8 +282,6 @@ COMPARING = {
         "one set of contexts for all texts (default), or separate fits aligned by rotation",
     ),
 }
-SHOWN_DIMS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
-SHOWN_MATCHES = 10
 VECTOR_FILES = (".bin", ".npz", ".npy", ".safetensors", ".vec", ".kv")
 
 
@@ -386,19 +384,7 @@ def _compare_models(options: argparse.Namespace) -> None:
     from qwem.interpretation import overlaps
 
     one, other = map(load_vectors, options.inputs)
-    found = overlaps(one, other, **passed(options, ["dim"]))
-    dims = [*(d for d in SHOWN_DIMS if d < found.dim), found.dim]
-    matches = (
-        f"{k + 1}→{found.match[k] + 1} {found.matched[k]:.2f}"
-        for k in range(min(SHOWN_MATCHES, found.dim))
-    )
-    similarity = found.subspace_similarity
-    rows = [
-        ("words", f"{len(found.words):,} shared"),
-        *((f"first {d}" if d > 1 else "first", f"{similarity[d - 1]:.3f} in common") for d in dims),
-        ("matched", f"{found.matched.mean():.3f} on average: {', '.join(matches)} …"),
-    ]
-    emit(options, found.to_dict(), rows)
+    emit_result(options, overlaps(one, other, **passed(options, ["dim"])))
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ import hashlib
 import unicodedata
 from dataclasses import dataclass
 from queue import LifoQueue
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -194,13 +194,6 @@ class Spool:
         return spooled
 
 
-class Spooled(NamedTuple):
-    """All batches in order, and the size of their text in bytes."""
-
-    batches: list[SpooledBatch]
-    text_bytes: int
-
-
 class DiskForecast:
     """Forecast of the disk space needed, from what the input so far has taken."""
 
@@ -229,8 +222,10 @@ class DiskForecast:
         return True
 
 
-def spool_batches(source: Source, spools: list[Spool], forecast: DiskForecast) -> Spooled:
-    """Spool all batches, with one thread per spool."""
+def spool_batches(
+    source: Source, spools: list[Spool], forecast: DiskForecast
+) -> tuple[list[SpooledBatch], int]:
+    """Spool all batches, with one thread per spool; return them, and the bytes of their text."""
     idle: LifoQueue[Spool] = LifoQueue()
     for spool in reversed(spools):
         idle.put(spool)
@@ -251,7 +246,7 @@ def spool_batches(source: Source, spools: list[Spool], forecast: DiskForecast) -
             bar.update(read)
             if forecast.add(4 * batch.tokens, read):
                 bar.set_postfix_str(f"{forecast.needed / 1e9:.1f} GB of temporary disk")
-    return Spooled(spooled, text_bytes)
+    return spooled, text_bytes
 
 
 def document_lengths(batches: list[SpooledBatch]) -> NDArray[np.int64]:

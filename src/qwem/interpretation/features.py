@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from qwem._internal.results import Plain, Result, one_line
+from qwem._internal.results import Plain, Result, ShownTable, one_line
 from qwem.dynamics import closed_form
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
@@ -67,6 +67,7 @@ def principal_axes(embedding: Embedding) -> Embedding:
 
 
 _NO_WORD = "(no word)"
+_SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)  # features of which overlaps are shown
 
 
 class WordCosine(NamedTuple):
@@ -315,6 +316,20 @@ class Overlaps(Result):
             {"feature": k, "matched": match, "overlap": overlap, "subspace similarity": similarity}
             for k, (match, overlap, similarity) in enumerate(zip(*columns, strict=True), 1)
         ]
+
+    def heading(self) -> str:
+        """Return how much the two have in common."""
+        return (
+            f"{len(self.words):,} shared words. The spaces of the first {self.dim} features have "
+            f"{self.subspace_similarity[-1]:.3f} in common, and matched features "
+            f"{self.matched.mean():.3f} on average.\n"
+        )
+
+    def shown(self) -> ShownTable:
+        """Return the rows of some features, fewer and fewer of the later ones."""
+        rows = self.rows()
+        some = [rows[k - 1] for k in (*(k for k in _SHOWN if k < self.dim), self.dim)]
+        return ShownTable(self.heading(), some)
 
 
 def overlaps(a: Embedding, b: Embedding, *, dim: int | None = None) -> Overlaps:

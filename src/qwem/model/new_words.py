@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.results import Result, as_plain
+from qwem._internal.results import Result, ShownTable, as_plain
 from qwem.cooccurrence import Cooccurrence, context_matrix
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError
@@ -82,10 +82,14 @@ class NewWord(Result):
             return f"{self.word}: found once, so standard errors are unknown.\n"
         return f"{self.word}: found {self.occurrences:,} times.\n"
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each of the ten nearest words of the model."""
+    def rows(self, topn: int = 10) -> list[dict[str, Any]]:
+        """Return one row for each of the nearest words of the model."""
         names = ("word", "similarity", "error")
-        return [dict(zip(names, near, strict=True)) for near in self.most_similar()]
+        return [dict(zip(names, near, strict=True)) for near in self.most_similar(topn)]
+
+    def shown(self, topn: int = 10) -> ShownTable:
+        """Return how often the word was found, and the nearest words of the model."""
+        return ShownTable(self.heading(), self.rows(topn))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: the vector and the nearest words."""

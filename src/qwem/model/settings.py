@@ -148,12 +148,12 @@ class Settings(Reading):
     )  # fmt: skip
 
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {
+        **Reading.OTHER_NAMES,
         # gensim
         "vector_size": "dim",
         "size": "dim",
         "negative": "negatives",
         "sample": "subsample",
-        "max_final_vocab": "vocab_size",
         "workers": "threads",
         # fastText
         "ws": "window",
