@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from qwem._internal.resources import Stopwatch
     from qwem.cooccurrence import Cooccurrence
+    from qwem.corpus import Corpus
     from qwem.model import Model
 
 FOLDS = {
@@ -217,20 +218,32 @@ def count(options: argparse.Namespace) -> None:
     from qwem._internal.artefact import require_replaceable
     from qwem._internal.resources import Stopwatch
 
-    watch = Stopwatch()
-    report: dict[str, Any] = {}
-    rows: list[tuple[str, str]] = []
     if options.output is None and options.corpus is None:
         raise SettingError("There is nothing to write; name the counts with -o, or a --corpus.")
     for path, kind in ((options.output, "cooccurrence"), (options.corpus, "corpus")):
         if path is not None:
             require_replaceable(path, kind)
+    watch = Stopwatch()
+    corpora = _corpora(options, watch)
+    report: dict[str, Any] = {}
+    rows: list[tuple[str, str]] = []
     if options.corpus is not None:
-        _encode(options, watch, report, rows)
+        (corpus,) = corpora
+        with watch.stage("save"):
+            corpus.save(options.corpus)
+        report |= {
+            "corpus": options.corpus,
+            "documents": len(corpus),
+            "tokens": len(corpus.tokens),
+            "vocab_size": len(corpus.vocabulary),
+            "fingerprint": corpus.fingerprint,
+        }
+        rows.append(("corpus", f"{len(corpus):,} documents, {len(corpus.tokens):,} words"))
     if options.output is None:
         options.output = options.corpus
+        rows.append(("vocabulary", f"{report['vocab_size']:,} words"))
     else:
-        counts = _count(options, watch)
+        counts = _counts(options, corpora, watch)
         with watch.stage("save"):
             counts.save(options.output)
         pairs, words = counts.symmetric, int(counts.word_counts.sum())
@@ -249,71 +262,52 @@ def count(options: argparse.Namespace) -> None:
     emit_run(options, report, rows, watch.seconds)
 
 
-def _encode(
-    options: argparse.Namespace,
-    watch: Stopwatch,
-    report: dict[str, Any],
-    rows: list[tuple[str, str]],
-) -> None:
-    """Write the text as an encoded corpus, and make that the input."""
+def _corpora(options: argparse.Namespace, watch: Stopwatch) -> list[Corpus]:
+    """Return the encoded corpora of the inputs; none for saved counts and on a cluster."""
     from qwem._internal.artefact import kind_of
-    from qwem.model.fitting import read
-
-    if wants_cluster(options) or any(kind_of(item) for item in options.inputs):
-        raise SettingError("--corpus encodes text on this machine; give text, and no cluster.")
-    settings = Settings.of(options.preset, **passed_settings(options))
-    with watch.stage("read"):
-        corpus = read(text_paths(options.inputs), settings)
-        corpus.save(options.corpus)
-    report |= {
-        "corpus": options.corpus,
-        "documents": len(corpus),
-        "tokens": len(corpus.tokens),
-        "vocab_size": len(corpus.vocabulary),
-        "fingerprint": corpus.fingerprint,
-    }
-    rows.append(("corpus", f"{len(corpus):,} documents, {len(corpus.tokens):,} words"))
-    if options.output is None:
-        rows.append(("vocabulary", f"{len(corpus.vocabulary):,} words"))
-    options.inputs = [options.corpus]
-    for name in Settings.options("read"):
-        if name in options:
-            delattr(options, name)
-
-
-def _count(options: argparse.Namespace, watch: Stopwatch) -> Cooccurrence:
-    from qwem._internal.artefact import kind_of
-    from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
-    from qwem.model.fitting import count, read
+    from qwem.model.fitting import read
     from qwem.model.settings import reject_fixed_settings
 
     kinds = {kind_of(item) for item in options.inputs}
     if len(kinds) > 1 or kinds - {None, "cooccurrence", "corpus"}:
         found = ", ".join(sorted(kind or "text" for kind in kinds))
         raise SettingError(f"The inputs must all be text, all corpora or all counts, not {found}.")
+    if options.corpus is not None and (wants_cluster(options) or kinds != {None}):
+        raise SettingError("--corpus encodes text on this machine; give text, and no cluster.")
+    if wants_cluster(options) or kinds == {"cooccurrence"}:
+        return []
+    with watch.stage("read"):
+        changes = passed_settings(options)
+        if kinds == {None}:
+            settings = Settings.of(options.preset, **changes)
+            return [read(text_paths(options.inputs), settings)]
+        corpora = [Corpus.load(item) for item in options.inputs]
+        reject_fixed_settings(corpora[0], changes)
+        return corpora
+
+
+def _counts(options: argparse.Namespace, corpora: list[Corpus], watch: Stopwatch) -> Cooccurrence:
+    """Count corpora, or text on a cluster, or add up saved counts."""
+    from qwem.cooccurrence import Cooccurrence
+    from qwem.model.fitting import count
+
     changes = passed_settings(options)
+    settings = Settings.of(options.preset, **changes)
     if wants_cluster(options):
         from qwem.cluster import count_files
 
         with watch.stage("count"), on_cluster(options) as there:
-            return count_files(*there, Settings.of(options.preset, **changes))
-    if kinds == {"cooccurrence"}:
-        if changes or options.preset:
-            raise SettingError(
-                "Saved counts can only be added up; give text to count with other settings."
-            )
-        with watch.stage("merge"):
-            return Cooccurrence.merge(options.inputs)
-    settings = Settings.of(options.preset, **changes)
-    with watch.stage("read"):
-        if kinds == {"corpus"}:
-            corpora = [Corpus.load(item) for item in options.inputs]
-            reject_fixed_settings(corpora[0], changes)
-        else:
-            corpora = [read(text_paths(options.inputs), settings)]
-    with watch.stage("count"):
-        return Cooccurrence.merge([count(corpus, settings) for corpus in corpora])
+            return count_files(*there, settings)
+    if corpora:
+        with watch.stage("count"):
+            return Cooccurrence.merge([count(corpus, settings) for corpus in corpora])
+    if changes or options.preset:
+        raise SettingError(
+            "Saved counts can only be added up; give text to count with other settings."
+        )
+    with watch.stage("merge"):
+        return Cooccurrence.merge(options.inputs)
 
 
 PAPER_MODEL = {
