@@ -169,7 +169,10 @@ def _read_text(
             parsed.append(_parse(path, here, [numbers for _, numbers in pairs], dim))
             places += here
             for place, (word, _) in zip(here, pairs, strict=True):
-                words.append(_decode(word, unicode_errors, f"{path}, line {place}: the word"))
+                try:
+                    words.append(word.decode("utf-8", unicode_errors))
+                except UnicodeDecodeError as error:
+                    raise _not_utf8(f"{path}, line {place}: the word", word) from error
             bar.update(len(block))
             if len(words) == limit:
                 break
@@ -246,14 +249,11 @@ def _parse(path: Any, places: list[int], numbers: list[bytes], dim: int) -> NDAr
     return np.array([[float(field) for field in row] for row in rows], np.float32)
 
 
-def _decode(word: bytes, unicode_errors: str, where: str) -> str:
-    try:
-        return word.decode("utf-8", unicode_errors)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{where} {word[:40]!r} is not UTF-8; pass unicode_errors='replace' to read it anyway, "
-            "unless the file is damaged."
-        ) from error
+def _not_utf8(where: str, word: bytes) -> DataError:
+    return DataError(
+        f"{where} {word[:40]!r} is not UTF-8; pass unicode_errors='replace' to read it anyway, "
+        "unless the file is damaged."
+    )
 
 
 def _check_size(path: Any, size: int | None, limit: int | None, places: list[int]) -> None:
@@ -298,8 +298,12 @@ def _fill(
                 buffer, start = buffer[start:] + chunk, 0
                 continue
             # The C tool writes a newline after each vector, that is, before the next word.
-            where = f"{path}, byte {offset + start:,}: word {len(words) + 1:,}"
-            words.append(_decode(buffer[start:space].lstrip(b"\n"), unicode_errors, where))
+            word = buffer[start:space].lstrip(b"\n")
+            try:
+                words.append(word.decode("utf-8", unicode_errors))
+            except UnicodeDecodeError as error:
+                where = f"{path}, byte {offset + start:,}: word {len(words) + 1:,}"
+                raise _not_utf8(where, word) from error
             vectors[len(words) - 1] = np.frombuffer(buffer, _FLOAT, vectors.shape[1], space + 1)
             start = space + 1 + width
             bar.update()
