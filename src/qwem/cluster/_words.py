@@ -215,8 +215,9 @@ def _list_pairs(text: Path, phrases: Path, place: Path, key: str) -> tuple[Path,
     words, pairs = place / f"words-{key}", place / f"pairs-{key}"
 
     def work() -> None:
-        stream = Phrases.load(phrases).joined(stream_of(Corpus.load(text)), 1)
-        places, counts, _ = count_following(stream, 1, 1)
+        with threads(1):
+            stream = Phrases.load(phrases).joined(stream_of(Corpus.load(text)))
+            places, counts, _ = count_following(stream, 1)
         occurring = np.flatnonzero(stream.counts)
         save_words(words, [stream.words[i] for i in occurring], stream.counts[occurring])
         spelled = [

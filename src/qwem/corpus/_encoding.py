@@ -25,6 +25,7 @@ from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import EmptyCorpusError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -102,14 +103,8 @@ def encode(
             batch, kept_documents = task
             return _renumber(batch, kept_documents, token_ids[batch.spool], dtype)
 
-        offsets = [np.zeros(1, dtype=np.int64)]
-        written, digest = 0, hashlib.sha256()
-        with (folder / TOKENS_FILE).open("wb") as file:
-            for out, out_ends in in_order(renumber, zip(spooled, kept_of, strict=True), threads):
-                file.write(out.data)
-                digest.update(out.data)
-                offsets.append(out_ends + written)
-                written += out.size
+        tasks = zip(spooled, kept_of, strict=True)
+        offsets, digest = write_tokens(folder, in_order(renumber, tasks, threads))
     finally:
         for spool in spools:
             spool.file.unlink()
@@ -127,7 +122,24 @@ def encode(
         "words_counted": int(lengths[kept].sum()),
         "words_kept": int(chosen.counts.sum()),
     }
-    return Encoded(dtype, np.concatenate(offsets), chosen, settings, digest)
+    return Encoded(dtype, offsets, chosen, settings, digest)
+
+
+def write_tokens(
+    folder: Path, parts: Iterable[tuple[NDArray[Any], NDArray[np.int64]]]
+) -> tuple[NDArray[np.int64], Any]:
+    """Write token ids to a folder, part by part, each with the ends of its documents.
+
+    Returns the offsets of all documents, and the SHA-256 of the token ids.
+    """
+    offsets, digest, written = [np.zeros(1, dtype=np.int64)], hashlib.sha256(), 0
+    with (folder / TOKENS_FILE).open("wb") as file:
+        for tokens, ends in parts:
+            file.write(tokens.data)
+            digest.update(tokens.data)
+            offsets.append(ends + written)
+            written += tokens.size
+    return np.concatenate(offsets), digest
 
 
 def _check_documents(lengths: NDArray[np.int64], kept: NDArray[np.bool_], min_tokens: int) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qwem._internal.arrays import blocks, cut_evenly, id_dtype, in_order
 from qwem._internal.files import release
-from qwem._internal.resources import require_temporary_disk
+from qwem._internal.resources import require_temporary_disk, thread_count
 from qwem.corpus import kernels
 from qwem.corpus._batches import packed
-from qwem.corpus._encoding import TOKENS_FILE, Encoded, Interner
+from qwem.corpus._encoding import TOKENS_FILE, Encoded, Interner, write_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,20 +68,15 @@ def document_chunks(
     return [(first + start, first + stop) for start, stop in runs]
 
 
-def write_renumbered(
-    file: BinaryIO,
+def renumbered(
     tokens: NDArray[Any],
     offsets: NDArray[np.int64],
     numbers: NDArray[np.uint32],
     dtype: np.dtype[Any],
-    *,
-    threads: int = 1,
-    digest: Any,
-) -> NDArray[np.int64]:
-    """Renumber the tokens of documents, append them to a file, and return where documents end.
+) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+    """Yield the tokens of documents with new numbers, in parts, and where documents end in each.
 
-    ``numbers[i]`` is the new number of word i, or `kernels.DROPPED`. The bytes written are added to
-    the hash `digest`.
+    ``numbers[i]`` is the new number of word i, or `kernels.DROPPED`.
     """
 
     def renumber(run: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -95,13 +90,7 @@ def write_renumbered(
         release(part)
         return out[:written], out_ends
 
-    all_ends, total = [np.empty(0, np.int64)], 0
-    for out, ends in in_order(renumber, document_chunks(offsets), threads):
-        file.write(out.data)
-        digest.update(out.data)
-        all_ends.append(ends + total)
-        total += out.size
-    return np.concatenate(all_ends)
+    return in_order(renumber, document_chunks(offsets), thread_count())
 
 
 def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: Path) -> Encoded:
@@ -111,33 +100,26 @@ def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: 
     other = len(vocabulary) if masked else kernels.DROPPED
     known = Interner()
     known.intern(*packed(vocabulary.words), amount=0)
-    digest, offsets, written = hashlib.sha256(), [np.zeros(1, np.int64)], 0
     most = sum(corpus.tokens.size for corpus in corpora)
     require_temporary_disk(dtype.itemsize * most, "Encoding this text in other words")
-    tokens_file = folder / TOKENS_FILE
-    with tokens_file.open("wb") as file:
-        for corpus in corpora:
-            numbers = known.look_up(*packed(corpus.vocabulary.words), other)
-            numbers = np.append(numbers, np.uint32(other))  # for the mask id
-            ends = write_renumbered(
-                file, corpus.tokens, corpus.offsets, numbers, dtype, digest=digest
-            )
-            offsets.append(ends + written)
-            written += int(ends[-1]) if ends.size else 0
+
+    def parts(corpus: Corpus) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        numbers = known.look_up(*packed(corpus.vocabulary.words), other)
+        numbers = np.append(numbers, np.uint32(other))  # for the mask id
+        return renumbered(corpus.tokens, corpus.offsets, numbers, dtype)
+
+    offsets, digest = write_tokens(folder, chain.from_iterable(map(parts, corpora)))
+    first, kept = corpora[0], int(offsets[-1])
+    if masked:
+        kept = _count_below(folder / TOKENS_FILE, dtype, len(vocabulary))
     settings = {
-        **corpora[0].settings,
+        **first.settings,
         "vocab_size": len(vocabulary),
         "oov": oov,
-        "words_kept": _count_below(tokens_file, dtype, len(vocabulary)) if masked else written,
+        "words_kept": kept,
     }
     return Encoded(
-        dtype,
-        np.concatenate(offsets),
-        vocabulary,
-        settings,
-        digest,
-        corpora[0].first_document,
-        corpora[0].phrases,
+        dtype, offsets, vocabulary, settings, digest, first.first_document, first.phrases
     )
 
 
@@ -153,7 +135,7 @@ def _count_below(file: Path, dtype: np.dtype[Any], limit: int) -> int:
 
 
 def count_following(
-    stream: TokenStream, least: int, threads: int
+    stream: TokenStream, least: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Count pairs of adjacent words.
 
@@ -162,6 +144,7 @@ def count_following(
     `_GROUPED_TOKENS` tokens at a time, to bound memory.
     """
     tokens, offsets, words, counts = stream
+    threads = thread_count()
 
     def chunks(part: tuple[int, int]) -> Iterator[tuple[int, int]]:
         for first, last in document_chunks(offsets, *part):
@@ -218,7 +201,7 @@ def count_following(
     return pairs[real], numbers[real], different
 
 
-def join_pairs(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> TokenStream:
+def join_pairs(stream: TokenStream, pairs: NDArray[np.int64]) -> TokenStream:
     """Return a stream in which each of these pairs is one token; new tokens get the next ids."""
     tokens, offsets, words, _ = stream
     place = {word: number for number, word in enumerate(words) if DELIMITER in word}
@@ -245,7 +228,7 @@ def join_pairs(stream: TokenStream, pairs: NDArray[np.int64], threads: int) -> T
     written = 0
     require_temporary_disk(4 * tokens.size, "Joining the phrases of this text")
     with tempfile.TemporaryFile() as file:  # has no name, so it is always removed
-        for part, ends in in_order(join, document_chunks(offsets), threads):
+        for part, ends in in_order(join, document_chunks(offsets), thread_count()):
             file.write(part.data)
             kernels.count_words(part, 0, part.size, counts)
             all_ends.append(ends + written)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -12,16 +11,16 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.arrays import id_dtype
-from qwem._internal.resources import progress, require_disk, thread_count
+from qwem._internal.resources import progress, require_disk
 from qwem._internal.settings import require_choice, require_whole
 from qwem.corpus import kernels
-from qwem.corpus._encoding import TOKENS_FILE, Encoded
+from qwem.corpus._encoding import Encoded, write_tokens
 from qwem.corpus._token_stream import (
     DELIMITER,
     count_following,
     join_pairs,
+    renumbered,
     stream_of,
-    write_renumbered,
 )
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary, choose_words
@@ -208,7 +207,7 @@ class Phrases:
             passes=(*self.passes, len(pairs)),
         )
 
-    def joined(self, stream: TokenStream, threads: int, first_pass: int = 0) -> TokenStream:
+    def joined(self, stream: TokenStream, first_pass: int = 0) -> TokenStream:
         """Return a stream in which the phrases of the passes from `first_pass` on are words."""
         ends = np.cumsum((0, *self.passes))
         for start, stop in pairwise(ends[first_pass:].tolist()):
@@ -221,7 +220,7 @@ class Phrases:
                 if first in place and second in place
             ]
             pairs = np.array(known, dtype=np.int64).reshape(-1, 2)
-            stream = join_pairs(stream, pairs, threads)
+            stream = join_pairs(stream, pairs)
         return stream
 
     def save(self, path: PathLike) -> None:
@@ -258,13 +257,12 @@ def learn(
     Also returns its tokens, in which the phrases of all passes but the last are joined.
     """
     phrases = Phrases.empty(passes, scoring, threshold, min_count)
-    workers = thread_count()
     stream = stream_of(corpus)
     with progress("phrases", passes * stream.tokens.size, "word") as bar:
         for number in range(passes):
             if number:
-                stream = phrases.joined(stream, workers, first_pass=number - 1)
-            pairs, counts, different = count_following(stream, min_count, workers)
+                stream = phrases.joined(stream, first_pass=number - 1)
+            pairs, counts, different = count_following(stream, min_count)
             kinds = int(np.count_nonzero(stream.counts)) + different
             total = int(stream.counts.sum())
             found = PairStatistics(pairs, counts, stream.counts, total, kinds)
@@ -283,14 +281,13 @@ def encode_joined(
 
     The phrases are those of `reading`, or are found in the corpus.
     """
-    workers = thread_count()
     if isinstance(reading.phrases, Phrases):
         phrases = reading.phrases
-        stream = phrases.joined(stream_of(corpus), workers)
+        stream = phrases.joined(stream_of(corpus))
     else:
         passes = USUAL_PASSES if reading.phrases is True else int(reading.phrases)
         phrases, stream = learn(corpus, passes)
-        stream = phrases.joined(stream, workers, first_pass=passes - 1)
+        stream = phrases.joined(stream, first_pass=passes - 1)
     spelling = stream.words
     found = stream.counts.copy()
     if corpus.mask_id is not None:
@@ -313,17 +310,14 @@ def encode_joined(
     vocabulary = Vocabulary(vocabulary.words, counts[:-1])
     dtype = id_dtype(len(vocabulary) + masked)
 
-    digest = hashlib.sha256()
     require_disk(
         dtype.itemsize * stream.tokens.size,
         folder.parent,
         "Joining the phrases of this text",
         "free some space, or choose another disk (TMPDIR, for temporary files)",
     )
-    with (folder / TOKENS_FILE).open("wb") as file:
-        ends = write_renumbered(
-            file, stream.tokens, stream.offsets, numbers, dtype, threads=workers, digest=digest
-        )
+    parts = renumbered(stream.tokens, stream.offsets, numbers, dtype)
+    offsets, digest = write_tokens(folder, parts)
     settings = {name: value for name, value in corpus.settings.items() if name != "min_count"}
     settings |= {
         "vocab_size": len(vocabulary),
@@ -332,5 +326,4 @@ def encode_joined(
         "phrases": {**phrases.settings, "found": len(phrases)},
         "words_kept": int(vocabulary.counts.sum()),
     }
-    offsets = np.concatenate(([0], ends))
     return Encoded(dtype, offsets, vocabulary, settings, digest, corpus.first_document, phrases)
