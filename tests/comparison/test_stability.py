@@ -233,6 +233,11 @@ def test_places_on_an_axis_have_p_values_that_agree_with_their_intervals(stable:
     assert settings["counts"]["w001"] > 0
     assert settings["replicates"] == 10
     assert "The list negative is: w002." in found.methods()
+    assert "We placed words on the axis from w002 to w001" in found.methods()
+    assert "Kozlowski, A. C." in found.methods()
+    some = stable.projections(["w001", "w007", "w008", "w009", "w010", "zebra"], ["w001"], ["w002"])
+    assert "Left out because they define the axis: w001." in some.to_text()
+    assert "Missing: zebra." in some.to_text()
 
 
 def test_any_function_of_the_embedding(stable: Stability) -> None:

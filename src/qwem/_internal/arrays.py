@@ -124,8 +124,19 @@ def row_norms(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
 def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return the rows scaled to length one, zero rows left zero."""
     wide = np.asarray(vectors, dtype=np.float64)
-    lengths = row_norms(wide)[:, None]
-    return np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
+    return quotient(wide, row_norms(wide)[:, None])
+
+
+def quotient(
+    top: NDArray[np.floating], bottom: NDArray[np.floating], *, least: float = 0.0, other: float = 0
+) -> NDArray[np.float64]:
+    """Return top / bottom, and `other` where `bottom` is not above `least`.
+
+    >>> quotient(np.array([1.0, 2.0]), np.array([0.0, 4.0])).tolist()
+    [0.0, 0.5]
+    """
+    shape = np.broadcast_shapes(top.shape, bottom.shape)
+    return np.divide(top, bottom, out=np.full(shape, float(other)), where=bottom > least)
 
 
 # Size of the scores of one block of queries: large enough for a matrix product at full speed.

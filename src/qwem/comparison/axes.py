@@ -52,6 +52,15 @@ class Projections(Result):
     left_out: tuple[str, ...] = ()
     """Requested words that are not placed because they define the axis."""
 
+    @property
+    def described(self) -> str:
+        """What was measured, as a sentence for a method paragraph."""
+        return (
+            f"We placed words on the axis from {', '.join(self.negative)} to "
+            f"{', '.join(self.positive)} by the cosine of their vectors with it (Kozlowski, Taddy "
+            "and Evans 2019)."
+        )
+
     def __getitem__(self, word: str) -> float:
         """Return the cosine of a word with the axis."""
         for each in self.words:
@@ -72,12 +81,7 @@ class Projections(Result):
 
     def methods(self) -> str:
         """Return a method paragraph for a paper, with references."""
-        sentences = [
-            f"We placed words on the axis from {', '.join(self.negative)} to "
-            f"{', '.join(self.positive)} by the cosine of their vectors with it (Kozlowski, Taddy "
-            "and Evans 2019). The vectors are taken as given."
-        ]
-        return paragraph(sentences, ["Kozlowski et al. 2019"], self.provenance)
+        return paragraph([self.described, "The vectors are taken as given."], self.provenance)
 
 
 @dataclass(frozen=True, eq=False)

@@ -134,8 +134,7 @@ class AxisPath(Result):
             "(Di Carlo, Bianchi and Palmonari 2019); 95 % intervals are those of the jackknife "
             "over folds of documents (Tukey 1958), with the contexts taken as given.",
         ]
-        cited = ["Kozlowski et al. 2019", "Di Carlo et al. 2019", "Tukey 1958"]
-        return paragraph(sentences, cited, self.provenance)
+        return paragraph(sentences, self.provenance)
 
     def plot(self, positive: str = "", negative: str = "") -> Figure:
         """Draw the path of each word, with its 95 % intervals.
@@ -258,20 +257,23 @@ class CorpusComparison(Result):
     def heading(self) -> str:
         """Return what was compared, and how many words differ."""
         sizes = "; ".join(
-            f"{name}: {self.documents[name]:,} documents"
-            + (f" in {self.groups[name]:,} groups" if self.groups != self.documents else "")
-            + f", {self.folds[name]} folds"
-            for name in self.between
+            f"{name}: {self._size(name)}, {self.folds[name]} folds" for name in self.between
         )
         text = f"{sizes}.\n"
         if self.permutations:
             sure = sum(each.at_least is not None for each in self.changes)
-            among = f"{len(self.changes):,} words that all {len(self.embeddings)} have"
+            all_of_them = "both" if len(self.embeddings) == 2 else f"all {len(self.embeddings)}"
+            among = f"{len(self.changes):,} words that {all_of_them} have"
             text += f"{sure:,} of the {among} differ with q ≤ {SURE}.\n"
         for words, name in ((self.entered, self.between[1]), (self.left, self.between[0])):
             if words:
                 text += f"Only in {name}: {listed(words)}.\n"
         return text
+
+    def _size(self, name: str) -> str:
+        """Return how many documents, or documents in groups, a corpus has."""
+        grouped = f" in {self.groups[name]:,} groups" if self.groups != self.documents else ""
+        return f"{self.documents[name]:,} documents{grouped}"
 
     def shown(self, topn: int = SHOWN) -> ShownTable:
         """Return the first `topn` words, and their neighbours."""
@@ -296,16 +298,13 @@ class CorpusComparison(Result):
 
     def methods(self) -> str:
         """Return a method paragraph for a paper, with references."""
-        sizes = ", ".join(
-            f"{name} ({self.documents[name]:,} documents)" for name in self.embeddings
-        )
+        sizes = ", ".join(f"{name} ({self._size(name)})" for name in self.embeddings)
         units = "documents" if self.groups == self.documents else "groups of documents"
         first, last = self.between
         settings = {} if self.provenance is None else self.provenance.settings
-        procrustes = settings.get("alignment") == "procrustes"
         how = (
             "by orthogonal Procrustes (Hamilton, Leskovec and Jurafsky 2016)"
-            if procrustes
+            if settings.get("alignment") == "procrustes"
             else "with shared context vectors (Di Carlo, Bianchi and Palmonari 2019)"
         )
         sentences = [
@@ -315,9 +314,8 @@ class CorpusComparison(Result):
             "associations in the two, without the bias of noise; 95 % intervals are from the "
             f"jackknife over folds of {units} (Tukey 1958).",
         ]
-        cited = ["Tukey 1958", "Hamilton et al. 2016" if procrustes else "Di Carlo et al. 2019"]
         if self.permutations:
-            within = " within strata" if self.strata else ""
+            within = f" within {len(self.strata)} strata" if self.strata else ""
             sentences.append(
                 f"Differences of mean contexts were tested by the pseudo-F of Anderson (2001) with "
                 f"up to {self.permutations:,} permutations of {self.folds[first]} and "
@@ -326,12 +324,12 @@ class CorpusComparison(Result):
                 f"1995). Words with q ≤ {SURE} are in the order of the lower ends of intervals "
                 "that allow for their choice (Benjamini and Yekutieli 2005)."
             )
-            cited += [
-                "Anderson 2001",
-                "Benjamini and Hochberg 1995",
-                "Benjamini and Yekutieli 2005",
-            ]
-        return paragraph(sentences, cited, self.provenance)
+            if len(self.embeddings) > 2:
+                sentences.append(
+                    "Whether a word differs between any of the corpora, and whether it moves in "
+                    "one direction from the first to the last, was tested in the same way."
+                )
+        return paragraph(sentences, self.provenance)
 
 
 def cosine_distances(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:

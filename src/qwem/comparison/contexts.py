@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import blocks, for_each
+from qwem._internal.arrays import blocks, for_each, quotient
 from qwem._internal.kernels import multiply
 from qwem._internal.resources import require_memory
 from qwem.comparison.results import jackknife_variance, student_quantile
@@ -166,7 +166,7 @@ class FoldTest:
     """For each counted fold, the number of the test's fold that contains it, −1 for none."""
     stratum: Labels
     """The stratum of each fold of the test: folds are exchanged within strata only."""
-    slices: Array
+    slices: NDArray[Any]
     """One row per assignment, the observed one first: the slice of each fold, or its score."""
     trend: bool = False
     """Whether the numbers are scores, such as years, and a trend is tested."""
@@ -193,15 +193,13 @@ class FoldTest:
         shares = pairs / total[:, None]
         strata = np.equal.outer(self.stratum, np.unique(self.stratum)).astype(np.float64)
         of_stratum = shares @ strata
-        inside = np.divide(
-            shares, of_stratum @ strata.T, out=np.zeros_like(shares), where=shares > 0
-        )
+        inside = quotient(shares, of_stratum @ strata.T)
         sums = sums - inside[:, :, None] * np.einsum(
             "imc,ms,ns->inc", sums, strata, strata, optimize=True
         )
         products = sums @ sums.transpose(0, 2, 1) / total[:, None, None]
         own = np.einsum("ikk->ik", products)
-        scatter = np.divide(own, shares, out=np.zeros_like(own), where=shares > 0).sum(axis=1)
+        scatter = quotient(own, shares).sum(axis=1)
         parts = products, shares, strata, of_stratum
         groups = 2
         if self.trend:
@@ -213,13 +211,7 @@ class FoldTest:
             between = np.mean(found, axis=0) * (groups - 1)
         within = np.maximum(scatter - between, 1e-9 * scatter)
         freedom = np.count_nonzero(shares, axis=1) - groups - strata.shape[1] + 1
-        ratios: Array = np.divide(
-            freedom * between / (groups - 1),
-            within,
-            out=np.zeros_like(between),
-            where=(within > 0) & (freedom > 0),
-        )
-        return ratios
+        return quotient(np.maximum(freedom, 0) * between / (groups - 1), within)
 
     def _between(self, scores: NDArray[Any], parts: tuple[Array, Array, Array, Array]) -> Array:
         """Return |Σ z_k s_k|² / Σ n_k (z_k − z̄)² for scores z, z̄ being the mean of a stratum."""
@@ -228,12 +220,9 @@ class FoldTest:
         outer = (z[:, :, None] * z[:, None, :]).reshape(len(z), -1)
         squares = outer @ products.reshape(len(products), -1).T
         means = np.einsum("rk,ik,ks->ris", z, shares, strata, optimize=True)
-        spread = z**2 @ shares.T - np.divide(
-            means**2, of_stratum, out=np.zeros_like(means), where=of_stratum > 0
-        ).sum(axis=2)
+        spread = z**2 @ shares.T - quotient(means**2, of_stratum).sum(axis=2)
         # A spread below this is rounding, relative to the size of the scores.
-        least = 1e-9 * max(1.0, float((z**2).max()))
-        return np.divide(squares, spread, out=np.zeros_like(squares), where=spread > least)
+        return quotient(squares, spread, least=1e-9 * max(1.0, float((z**2).max())))
 
 
 def fold_statistics(
@@ -324,9 +313,9 @@ def _changes(products: Array, pairs: Array, compared: Sequence[Array]) -> Change
         [np.zeros(len(products)), across + back]
     )
     sizes = [_without(each, 1) for each in inner]
-    squares = [_quotient(top, bottom) for top, bottom in lengths]
+    squares = [quotient(*each, least=1e-9, other=np.nan) for each in lengths]
     both = np.sqrt(np.prod([np.where(each > 0, each, np.nan) for each in squares], axis=0))
-    values = 1 - _quotient(crossed, sizes[0] * sizes[1]) / both
+    values = 1 - quotient(crossed, sizes[0] * sizes[1], least=1e-9, other=np.nan) / both
     change, variance = values[:, 0].copy(), np.zeros(len(values))
     clear = np.isfinite(change)
     for square, side in zip(squares, (first > 0, second > 0), strict=True):
@@ -337,11 +326,6 @@ def _changes(products: Array, pairs: Array, compared: Sequence[Array]) -> Change
         clear &= square[:, 0] > student_quantile(0.95, len(without) - 1) * spread
     clear &= np.isfinite(variance)
     return Changes(np.where(clear, change, np.nan), np.where(clear, np.sqrt(variance), np.nan))
-
-
-def _quotient(top: Array, bottom: Array) -> Array:
-    """Return top / bottom, NaN where `bottom` is not positive."""
-    return np.asarray(np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 1e-9))
 
 
 def _without(parts: Array, times: int) -> Array:

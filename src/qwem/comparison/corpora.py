@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from qwem._internal.results import Provenance, listed
 from qwem._internal.settings import require_choice, require_whole
 from qwem.comparison.changes import SURE, CorpusComparison, WordChange, cosine_distances
-from qwem.comparison.contexts import FoldTest, fold_statistics
+from qwem.comparison.contexts import fold_statistics
 from qwem.comparison.folds import LARGEST_TEST, arrange, labels_of, slices_of
 from qwem.comparison.permutation import assignments, pooled_p_values
 from qwem.comparison.replicates import aligned
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.comparison.folds import FoldPlan
     from qwem.cooccurrence import Cooccurrence
     from qwem.model import Model
     from qwem.model.settings import Preset, ResolvedSettings
@@ -148,17 +148,18 @@ def compare_corpora(
     vectors = _embedder(compass, resolved, alignment)
     embeddings = {name: vectors(slices[name].counts) for name in corpora}
 
-    plan = slices.folds_of((first, last), 2 * folds)
-
-    def fold_test(plan: FoldPlan, labels: NDArray[Any], trend: bool = False) -> FoldTest:
-        drawn = assignments(labels, plan.strata, permutations, resolved.seed)
-        return FoldTest(plan.fold_of, plan.strata, drawn, trend)
-
-    tests = {"p_value": fold_test(plan, plan.slices)}
+    two = slices.folds_of((first, last), 2 * folds)
+    tests = {"p_value": two}
     if len(corpora) > 2 and permutations:
         every = slices.folds_of(tuple(corpora), min(LARGEST_TEST, folds * len(corpora)))
-        tests["any_p"] = fold_test(every, every.slices)
-        tests["trend_p"] = fold_test(every, _scores(tuple(corpora))[every.slices], trend=True)
+        scores = _scores(tuple(corpora))[every.slices]
+        tests |= {"any_p": every, "trend_p": replace(every, slices=scores, trend=True)}
+    tests = {
+        name: replace(
+            test, slices=assignments(test.slices[0], test.stratum, permutations, resolved.seed)
+        )
+        for name, test in tests.items()
+    }
     ratios, changed = fold_statistics(
         [fold for each in slices.slices.values() for fold in each],
         compass.solution.context_vectors,
@@ -166,9 +167,9 @@ def compare_corpora(
         slices.fold_weights(first, last),
     )
     counts = np.array([slices[name].counts.word_counts for name in corpora])
-    two = counts[[name in (first, last) for name in corpora]]
+    rows = [list(corpora).index(name) for name in (first, last)]
     p_values = {
-        name: pooled_p_values(each, (two if name == "p_value" else counts).min(axis=0))
+        name: pooled_p_values(each, (counts[rows] if name == "p_value" else counts).min(axis=0))
         for name, each in zip(tests, ratios, strict=True)
         if permutations
     }
@@ -193,7 +194,7 @@ def compare_corpora(
         permutations=permutations,
         documents={name: each.documents for name, each in slices.slices.items()},
         groups={name: each.groups for name, each in slices.slices.items()},
-        folds={name: int((plan.slices == i).sum()) for i, name in enumerate((first, last))},
+        folds={name: int((two.slices == i).sum()) for i, name in enumerate((first, last))},
         entered=_only(others[last], others[first]),
         left=_only(others[first], others[last]),
         strata=slices.strata,

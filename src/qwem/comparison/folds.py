@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from qwem._internal.resources import require_memory
 from qwem._internal.settings import require_whole
+from qwem.comparison.contexts import FoldTest
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.corpus import Corpus, Vocabulary, read_columns
@@ -222,16 +223,6 @@ class Slice(FoldCounts):
         return with_every_word(self.total)
 
 
-class FoldPlan(NamedTuple):
-    """The folds of a test, each a part of a slice."""
-
-    fold_of: Labels
-    """For each counted fold, the number of the test's fold that contains it, −1 for none."""
-    slices: Labels
-    """The slice of each fold of the test, as a number."""
-    strata: Labels
-
-
 @dataclass(frozen=True, eq=False)
 class Slices:
     """The counts of several corpora by fold, all with the same words."""
@@ -254,8 +245,8 @@ class Slices:
         first, *others = (each.counts for each in self.slices.values())
         return with_every_word(sum(others, start=first))
 
-    def folds_of(self, names: Sequence[str], total: int) -> FoldPlan:
-        """Return about `total` folds for a test of some slices, in proportion to their size."""
+    def folds_of(self, names: Sequence[str], total: int) -> FoldTest:
+        """Return a test of some slices with about `total` folds, in proportion to their size."""
         rows = [list(self.slices).index(name) for name in names]
         wanted = np.zeros_like(self.sizes)
         wanted[rows] = _proportional(self.sizes[rows], total)
@@ -271,7 +262,7 @@ class Slices:
                     slice_of.append(names.index(name))
                     stratum_of.append(stratum)
             fold_of.append(own)
-        return FoldPlan(np.concatenate(fold_of), np.array(slice_of), np.array(stratum_of))
+        return FoldTest(np.concatenate(fold_of), np.array(stratum_of), np.array([slice_of]))
 
     def fold_weights(self, first: str, last: str) -> list[NDArray[np.float64]]:
         """Return weights of the folds of two slices that make strata equally large in both."""

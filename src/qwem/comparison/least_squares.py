@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import blocks
+from qwem._internal.arrays import blocks, quotient
 from qwem._internal.resources import require_memory
 
 if TYPE_CHECKING:
@@ -180,8 +180,8 @@ class ClusteredFit:
             # Clusters that agree exactly leave nothing but the rounding of this difference.
             noise = np.maximum(squares.sum(axis=1), rounding * (lengths.sum() + squared))
             spread = lengths.sum() * (crossed[:, :, covariate] ** 2).sum(axis=1)
-            skewness = _quotient(squared * (squares * along).sum(axis=1), spread)
-            yield _quotient(squared, noise) * (1 + skewness / 2 + skewness**2 / 12) ** 2
+            skewness = quotient(squared * (squares * along).sum(axis=1), spread)
+            yield quotient(squared, noise) * (1 + skewness / 2 + skewness**2 / 12) ** 2
 
     def degrees_of_freedom(self, covariate: int) -> float:
         """Return the degrees of freedom of the noise of a coefficient.
@@ -190,8 +190,10 @@ class ClusteredFit:
         normal samples, where C is the covariance of the o_g, and D the effective number of
         dimensions. The degrees of freedom (tr C)² / ‖C‖² are Satterthwaite's (Bell and McCaffrey
         2002), one less than the number of clusters for a mean of clusters that are equally noisy.
-        Squared residuals stand for the noise of each cluster. Their own noise, a share 2/D of
-        their squares, is subtracted; D follows from how much the o_g differ in direction.
+        The noise of a cluster is the product of its scores with those by the coefficients without
+        it, which is right on average if clusters are equally noisy, whatever their leverage. A
+        share 2/D of its square is chance, and is subtracted; D follows from how much the o_g differ
+        in direction.
         """
         weights = self._inverses_without[:, covariate]
         turned = np.einsum("gij,gj->gi", self.grams, weights)
@@ -200,23 +202,24 @@ class ClusteredFit:
         total = np.trace(directions)
         if total <= 0:
             return float(self.clusters)
-        # C = diag(‖o_g‖²) + W M Wᵀ, with the effect that each cluster has on the others by Q⁻¹.
-        moved = self.inverse @ self._scores
-        crossed = np.einsum("gic,gc->gi", moved, own)
-        wide, eye = np.hstack([turned, crossed]), np.eye(turned.shape[1])
-        middle = np.block([[np.einsum("gic,gjc->ij", moved, moved), -eye], [-eye, 0 * eye]])
-        lengths = (own**2).sum(axis=1)
+        outside = self.grams.sum(axis=0) @ -self._steps
+        noise = np.einsum("gic,gjc->gij", self._scores, outside)
+        noise = (noise + noise.transpose(0, 2, 1)) / 2
+        # C = diag(w_gᵀ noise_g w_g) + W M Wᵀ, by the effect of each cluster on all others.
+        crossed = np.einsum("gij,gj->gi", noise, weights)
+        lengths = (weights * crossed).sum(axis=1)
+        wide, eye = np.hstack([turned, crossed @ self.inverse]), np.eye(turned.shape[1])
+        spread = self.inverse @ noise.sum(axis=0) @ self.inverse
+        middle = np.block([[spread, -eye], [-eye, 0 * eye]])
         product = middle @ wide.T @ wide
         norm = (
             (lengths**2).sum()
             + 2 * lengths @ np.einsum("gi,ij,gj->g", wide, middle, wide)
             + np.trace(product @ product)
         )
-        parts = (
-            lengths
-            - 2 * (turned * crossed).sum(axis=1)
-            + np.einsum("gic,ij,gjc->g", moved, turned.T @ turned, moved, optimize=True)
-        )
+        leverage = self.inverse @ turned.T @ turned @ self.inverse
+        parts = lengths - 2 * (turned * wide[:, len(eye) :]).sum(axis=1)
+        parts += np.einsum("gij,ij->g", noise, leverage)
         alike = float((directions**2).sum() / total**2)
         share, freedom = 0.0, 1.0
         for _ in range(5):
@@ -267,11 +270,6 @@ def fit_clusters(covariates: Array, vectors: Array, clusters: NDArray[np.int64])
     centre = moments[:, 0].mean(axis=0)
     variance = float(weight @ ((vectors - centre) ** 2).sum(axis=1) / count)
     return ClusteredFit(grams, moments, sizes, variance)
-
-
-def _quotient(top: Array, bottom: Array) -> Array:
-    """Return top / bottom, 0 where `bottom` is 0."""
-    return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
 
 
 def _signs(count: int, draws: int, rng: np.random.Generator, most: int) -> Iterator[Array]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from qwem._internal.arrays import quotient
 from qwem._internal.settings import require_choice, require_whole
 from qwem.errors import SettingError
 
@@ -86,23 +87,33 @@ def p_value_of_sum(
             return PValue(1.0, True, splits)
         extreme = sum(count_sums_at_least(sign * centred, size, away) for sign in (1, -1))
         return PValue(extreme / splits, True, splits)
-    rng = np.random.default_rng(seed)
-    drawn = rng.permuted(np.tile(centred, (draws, 1)), axis=1)[:, :size].sum(axis=1)
-    return PValue(_share(observed, drawn, alternative, slack), False, draws + 1)
+    drawn = _random_splits(len(scores), size, draws, seed) @ centred
+    return p_value_of_splits(observed, drawn, alternative, exact=False, slack=slack)
 
 
 def p_value_of_splits(
-    observed: float, drawn: Array, alternative: Alternative, exact: bool
+    observed: float,
+    drawn: Array,
+    alternative: Alternative,
+    exact: bool,
+    slack: float | None = None,
 ) -> PValue:
     """Return the p-value of a statistic, given its values for the splits of `splits_of`.
 
-    All splits include the observed one. Random splits do not, so it is added to them.
+    All splits include the observed one. Random splits do not, so it is added to them. Values that
+    differ by less than `slack` are ties.
     """
-    slack = _ROUNDING * (float(np.abs(drawn).max()) or 1.0)
-    if exact:
-        share = float(np.mean(_extreme(observed, drawn, alternative, slack)))
-        return PValue(share, True, len(drawn))
-    return PValue(_share(observed, drawn, alternative, slack), False, len(drawn) + 1)
+    if slack is None:
+        slack = _ROUNDING * (float(np.abs(drawn).max()) or 1.0)
+    if alternative == "greater":
+        extreme = drawn >= observed - slack
+    elif alternative == "less":
+        extreme = drawn <= observed + slack
+    else:
+        extreme = np.abs(drawn) >= abs(observed) - slack
+    added = 0 if exact else 1
+    splits = len(drawn) + added
+    return PValue((added + int(np.count_nonzero(extreme))) / splits, exact, splits)
 
 
 def splits_of(count: int, size: int, *, draws: int, seed: int) -> tuple[NDArray[np.bool_], bool]:
@@ -113,9 +124,12 @@ def splits_of(count: int, size: int, *, draws: int, seed: int) -> tuple[NDArray[
     """
     if comb(count, size) <= EXACT_SPLITS:
         return _inside(np.array(list(combinations(range(count), size))), count), True
+    return _random_splits(count, size, draws, seed), False
+
+
+def _random_splits(count: int, size: int, draws: int, seed: int) -> NDArray[np.bool_]:
     rng = np.random.default_rng(seed)
-    drawn = rng.permuted(np.tile(np.arange(count), (draws, 1)), axis=1)[:, :size]
-    return _inside(drawn, count), False
+    return _inside(rng.permuted(np.tile(np.arange(count), (draws, 1)), axis=1)[:, :size], count)
 
 
 def _inside(chosen: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
@@ -166,9 +180,7 @@ def pooled_p_values(ratios: Array, counts: NDArray[np.integer]) -> Array:
     treated alike. The first is then compared with the standardized ones of words of similar
     frequency in all other rows, because a few assignments give few different values for one word.
     """
-    spread = ratios.std(axis=0)
-    centred = ratios - ratios.mean(axis=0)
-    scores = np.divide(centred, spread, out=np.zeros_like(ratios), where=spread > 0)
+    scores = quotient(ratios - ratios.mean(axis=0), ratios.std(axis=0))
     p_values = np.empty(ratios.shape[1])
     order = np.argsort(-counts, kind="stable")
     for words in np.array_split(order, max(1, len(order) // CLASS_WORDS)):
@@ -202,18 +214,3 @@ def _subset_sums(scores: Array) -> Iterator[tuple[int, Array]]:
         sums, sizes = np.concatenate([sums, sums + score]), np.concatenate([sizes, sizes + 1])
     for size in range(len(scores) + 1):
         yield size, np.sort(sums[sizes == size])
-
-
-def _share(observed: float, drawn: Array, alternative: Alternative, slack: float) -> float:
-    extreme = int(np.count_nonzero(_extreme(observed, drawn, alternative, slack)))
-    return (1 + extreme) / (1 + len(drawn))
-
-
-def _extreme(
-    observed: float, drawn: Array, alternative: Alternative, slack: float
-) -> NDArray[np.bool_]:
-    if alternative == "greater":
-        return drawn >= observed - slack
-    if alternative == "less":
-        return drawn <= observed + slack
-    return np.abs(drawn) >= abs(observed) - slack

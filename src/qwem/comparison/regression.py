@@ -154,15 +154,7 @@ class ContextRegression(Result):
         cosines, the largest first, with standard errors over clusters (conText's `nns_ratio`).
         """
         rows = list(dict.fromkeys([*self._nearest(first, topn), *self._nearest(second, topn)]))
-        found = self._estimates(rows, lambda cosines: cosines[0] / cosines[1], [first, second])
-        order = np.argsort(-found.values, kind="stable")
-        return Estimates(
-            tuple(found.names[i] for i in order),
-            found.values[order],
-            found.replicates[:, order],
-            found.method,
-            provenance=found.provenance,
-        )
+        return self._estimates(rows, lambda cosines: cosines[0] / cosines[1], [first, second])
 
     def _nearest(self, values: Mapping[str, Any], topn: int) -> list[int]:
         own = [self.embedding.vocabulary.get(word) for word in self.words]
@@ -177,18 +169,20 @@ class ContextRegression(Result):
         groups: Sequence[Mapping[str, Any]],
         limit: float = np.inf,
     ) -> Estimates:
-        """Return values of the cosines of words with the word's vectors in some groups."""
-        units = unit_rows(self.embedding.vectors[rows].astype(np.float64))
+        """Return values of the cosines of words with the word's vectors in some groups, sorted."""
+        units = unit_rows(self.embedding.vectors[rows])
         design = np.array([self.design.row(group) for group in groups]) @ self.scale
         without, _ = self.fitted.left_out
 
         def found(coefficients: Array) -> Array:
             return value(unit_rows(design @ coefficients) @ units.T)
 
+        values = found(self.fitted.coefficients)
+        order = np.argsort(-values, kind="stable")
         return Estimates(
-            tuple(self.embedding.index_to_key[row] for row in rows),
-            found(self.fitted.coefficients),
-            np.array([found(each) for each in without]),
+            tuple(self.embedding.index_to_key[rows[i]] for i in order),
+            values[order],
+            np.array([found(each)[order] for each in without]),
             "jackknife",
             limit,
             provenance=self.provenance,
@@ -246,7 +240,6 @@ class ContextRegression(Result):
             "Squared norms of coefficients are without the bias of noise (Green et al. 2025), with "
             "jackknife standard errors over clusters (Tukey 1958).",
         ]
-        cited = ["Rodriguez et al. 2023", "Khodak et al. 2018", "Green et al. 2025", "Tukey 1958"]
         if self.permutations:
             sentences.append(
                 f"p-values are from a wild cluster bootstrap of {self.permutations:,} random signs "
@@ -254,8 +247,7 @@ class ContextRegression(Result):
                 "squared norm divided by its jackknife variance, with the correction for skewness "
                 "of Hall (1992)."
             )
-            cited += ["Cameron et al. 2008", "Hall 1992"]
-        return paragraph([each for each in sentences if each], cited, self.provenance)
+        return paragraph(sentences, self.provenance)
 
 
 def context_regression(
@@ -395,7 +387,7 @@ def context_regression(
                 "clusters": groups
                 if isinstance(groups, str)
                 else "labels"
-                if groups
+                if groups is not None
                 else "documents",
                 "interactions": [list(pair) for pair in interactions],
                 "window": resolved.window,
@@ -434,19 +426,23 @@ def _coefficients(
         raise SettingError(
             "Some coefficients are not finite; use covariates of similar size, or fewer of them."
         )
+    own = list(places)
+    columns = {
+        "squared_norm": fitted.squares[own] * lengths,
+        "noise": fitted.noise[own] * lengths,
+        "debiased": norms.values,
+        "error": norms.errors,
+        "low": low,
+        "high": high,
+        "variance_share": fitted.explained[own],
+    }
     found = []
-    with progress("permutations", len(places), "covariate") as bar:
-        for number, place in enumerate(places):
+    with progress("permutations", len(own), "covariate") as bar:
+        for name, place, *numbers in zip(names, own, *columns.values(), strict=True):
             found.append(
                 Coefficient(
-                    name=names[number],
-                    squared_norm=float(fitted.squares[place] * lengths[number]),
-                    noise=float(fitted.noise[place] * lengths[number]),
-                    debiased=float(norms.values[number]),
-                    error=float(norms.errors[number]),
-                    low=float(low[number]),
-                    high=float(high[number]),
-                    variance_share=float(fitted.explained[place]),
+                    name,
+                    **dict(zip(columns, map(float, numbers), strict=True)),
                     degrees_of_freedom=fitted.degrees_of_freedom(place),
                     p_value=fitted.p_value(place, permutations, seed) if permutations else None,
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -11,7 +12,7 @@ from qwem._internal.results import Chart, Result, as_plain
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
@@ -48,6 +49,10 @@ class Estimates(Result):
     """Values lie between −limit and limit: 1 for cosines. Intervals then do too."""
     tested: bool = False
     """Whether rows have p-values of the hypothesis that a value is 0, and q-values."""
+    note: str = ""
+    """The text above the table."""
+    described: str = field(default="", repr=False)
+    """What was measured, as a sentence for a method paragraph."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -76,6 +81,10 @@ class Estimates(Result):
         It is √2 times as wide as `confidence`, because the fresh sample varies as much as this one.
         """
         return self._interval(level, float(np.sqrt(2)))
+
+    def heading(self) -> str:
+        """Return the note."""
+        return self.note
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each value."""
@@ -117,17 +126,16 @@ class Estimates(Result):
             else f"{len(self.replicates)} bootstrap replicates over folds of documents"
         )
         sentences = [
+            self.described,
             f"Standard errors are those of {how}; 95 % intervals use Student's distribution"
-            + (", after Fisher's transformation." if np.all(np.isfinite(self.limit)) else ".")
+            + (", after Fisher's transformation." if np.all(np.isfinite(self.limit)) else "."),
         ]
-        cited = ["Tukey 1958", "Kott 2001"] if self.method == "jackknife" else []
         if self.tested:
             sentences.append(
                 "p-values are those of Student's test that a value is 0, and q-values control the "
                 "false discovery rate (Benjamini and Hochberg 1995)."
             )
-            cited.append("Benjamini and Hochberg 1995")
-        return paragraph(sentences, cited, self.provenance)
+        return paragraph(sentences, self.provenance)
 
     def plot(self, level: float = 0.95) -> Figure:
         """Draw the values, with confidence intervals."""
@@ -206,8 +214,6 @@ REFERENCES = {
     "Rodriguez et al. 2023": "Rodriguez, P. L., Spirling, A. and Stewart, B. M. (2023). Embedding "
     "regression: models for context-specific description and inference. American Political Science "
     "Review 117, 1255-1274.",
-    "Schönemann 1966": "Schönemann, P. H. (1966). A generalized solution of the orthogonal "
-    "Procrustes problem. Psychometrika 31, 1-10.",
     "Toney-Wails and Caliskan 2021": "Toney-Wails, A. and Caliskan, A. (2021). ValNorm quantifies "
     "semantics to reveal consistent valence biases across languages and over centuries. EMNLP.",
     "Tukey 1958": "Tukey, J. W. (1958). Bias and confidence in not-quite large samples. Annals of "
@@ -215,10 +221,13 @@ REFERENCES = {
 }
 
 
-def paragraph(
-    sentences: Sequence[str], references: Iterable[str], provenance: Provenance | None
-) -> str:
-    """Join sentences to a paragraph, with the lists of words, the software and the references."""
+def paragraph(sentences: Iterable[str], provenance: Provenance | None) -> str:
+    """Join sentences to a paragraph, with the lists of words, the software and the references.
+
+    References are those of `REFERENCES` that the sentences name by their first author and year.
+    """
+    sentences = [each for each in sentences if each]
+    cited = [REFERENCES[name] for name in sorted(REFERENCES) if _names(" ".join(sentences), name)]
     software = "Computed with qwem"
     if provenance is not None:
         lists = provenance.settings.get("lists", {})
@@ -229,5 +238,14 @@ def paragraph(
         software += f" {provenance.version}"
         if provenance.seed is not None:
             software += f" (seed {provenance.seed})"
-    cited = "\n".join(REFERENCES[name] for name in sorted(set(references)))
-    return " ".join([*sentences, f"{software}."]) + f"\n\n{cited}\n"
+    return "\n".join([" ".join([*sentences, f"{software}."]), "", *cited, ""])
+
+
+def _names(text: str, reference: str) -> bool:
+    """Return whether a text names a reference such as ``Green et al. 2025``.
+
+    >>> _names("the noise (Green, Author and Another 2025)", "Green et al. 2025")
+    True
+    """
+    authors, _, year = reference.rpartition(" ")
+    return bool(re.search(rf"\b{authors.removesuffix(' et al.')}\b.{{0,60}}?\b{year}\b", text))

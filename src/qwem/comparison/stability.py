@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qwem._internal import artefact
+from qwem._internal.arrays import quotient
 from qwem._internal.resources import progress
 from qwem._internal.results import Provenance
 from qwem._internal.settings import require_choice, require_whole
@@ -147,8 +148,7 @@ class Stability:
                 embedding.vectors[first].astype(np.float64),
                 embedding.vectors[second].astype(np.float64),
             )
-            lengths = embedding.norms[first] * embedding.norms[second]
-            return np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+            return quotient(products, embedding.norms[first] * embedding.norms[second])
 
         return self.estimate(cosines, [f"{a} {b}" for a, b in pairs], 1.0)
 
@@ -209,6 +209,8 @@ class Stability:
         return replace(
             self.estimate(place, names, 1.0),
             tested=True,
+            note=known.heading(),
+            described=known.described,
             provenance=replace(self._provenance, settings=made),
         )
 
@@ -233,10 +235,7 @@ class Stability:
             everything = cosines(each)
             everything[exclude] = -np.inf
             ranks[place] = 1 + (everything[None] > everything[found][:, None]).sum(axis=1)
-        return StableNeighbours(
-            near.names, near.values, near.replicates, near.method, near.limit,
-            query=name, ranks=ranks, provenance=near.provenance,
-        )  # fmt: skip
+        return StableNeighbours(**vars(near), query=name, ranks=ranks)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model and its replicates to a directory, the latter in half precision."""
@@ -371,5 +370,4 @@ def _numbers(values: ArrayLike) -> NDArray[np.float64]:
 def _cosines(embedding: Embedding, query: NDArray[np.floating]) -> NDArray[np.float64]:
     length = float(np.linalg.norm(query))
     products = embedding.vectors @ query.astype(np.float32)
-    scale = embedding.norms * length
-    return np.divide(products, scale, out=np.zeros(len(products)), where=scale > 0)
+    return quotient(products, embedding.norms * length)
