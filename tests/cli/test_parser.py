@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qwem.cli import main
+from qwem.cli import GROUPS, main
 
 Capture = pytest.CaptureFixture[str]
 
@@ -78,3 +78,14 @@ def test_errors_are_one_sentence(arguments: str, sentence: str, capsys: Capture)
 def test_without_a_command_the_commands_are_listed(capsys: Capture) -> None:
     assert main([]) == 2
     assert "Learn word embeddings from text" in capsys.readouterr().err
+
+
+def test_the_help_of_every_command_ends_with_examples() -> None:
+    for commands in GROUPS.values():
+        for name, command in commands.items():
+            _, paragraphs, examples = command.documentation()
+            first, *lines = examples.splitlines()
+            assert first == "examples:"
+            assert lines
+            assert all(line.startswith(f"  qwem {name} ") for line in lines)
+            assert "qwem " + name not in paragraphs.splitlines()[0]

@@ -200,12 +200,15 @@ class Command(NamedTuple):
 
     def documentation(self) -> tuple[str, str, str]:
         """Return the summary, the paragraphs and the examples of the function's docstring."""
-        text, _, examples = inspect.cleandoc(self.run.__doc__ or "").partition("\n\n    ")
+        *text, examples = inspect.cleandoc(self.run.__doc__ or "").split("\n\n")
         width = shutil.get_terminal_size().columns - 2
-        paragraphs = "\n\n".join(textwrap.fill(each, width) for each in text.split("\n\n"))
-        summary = text.partition("\n\n")[0].replace("\n", " ").rstrip(".")
-        examples = examples.replace("\n    ", "\n  ")
-        return summary, paragraphs, f"examples:\n  {examples}" if examples else ""
+        summary = text[0].replace("\n", " ").rstrip(".")
+        lines = textwrap.indent(textwrap.dedent(examples), "  ")
+        return (
+            summary,
+            "\n\n".join(textwrap.fill(each, width) for each in text),
+            f"examples:\n{lines}",
+        )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare all options."""

@@ -8,6 +8,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.resources import during
 from qwem._internal.settings import Number, Whole
 from qwem.cli.io import cost_rows, costs, emit, emit_page, load_embedding
 from qwem.cli.options import DIM, MODEL, Option, argument, command, output, passed
@@ -93,9 +94,12 @@ def report(options: argparse.Namespace) -> None:
 
     require_writable_file(options.output)
     results = read_results(options.results or ())
-    models = load_models(options.models, **passed(options, SOURCES))
-    shown = passed(options, [*SHOWN, "words"])
-    emit_page(options, write_page(models, options.output, results=results, **shown))
+    with during("loading"):
+        models = load_models(options.models, **passed(options, SOURCES))
+    with during("computing the page"):
+        shown = passed(options, [*SHOWN, "words"])
+        page = write_page(models, options.output, results=results, **shown)
+    emit_page(options, page)
 
 
 @command(
