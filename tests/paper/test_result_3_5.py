@@ -86,6 +86,19 @@ def test_the_dynamics_of_r_are_exact_at_any_size(scale: float) -> None:
     np.testing.assert_allclose(computed, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [2.0, 1e-3])
+def test_singular_values_grow_by_their_overlaps_with_the_target(scale: float) -> None:
+    """2SṠ = (diag(OᵀΛO) − S²)S² with O = V*ᵀV, exactly, whatever the alignment."""
+    matrix, vectors = symmetric_matrix(EIGENVALUES)
+    w = scale * np.random.default_rng(4).standard_normal((len(EIGENVALUES), DIM))
+    left, values, _ = np.linalg.svd(w, full_matrices=False)
+    overlaps = vectors.T @ left
+    expected = (np.sum(EIGENVALUES[:, None] * overlaps**2, axis=0) - values**2) * values**2
+    move = 1e-6 * (matrix @ w - w @ (w.T @ w)) / 2
+    ahead, behind = (singular_values(w + sign * move) ** 2 for sign in (1, -1))
+    np.testing.assert_allclose((ahead - behind) / 2e-6, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_off_diagonal_solution_is_first_order(scale: float) -> None:
     """R(t) is off by the square of what lies above its diagonal, not by the thing itself."""

@@ -74,7 +74,10 @@ class ClosedFormDynamics:
         return np.divide(start, damped, out=np.zeros_like(damped), where=start > 0)
 
     def rescaled_time(self, t: ArrayLike) -> NDArray[np.float64]:
-        """Return the rescaled time t/τ₁: the first mode is learned at 1, for starts of any size."""
+        """Return the rescaled time t/τ₁: the first mode is learned at 1, for starts of any size.
+
+        The paper's τ₁ of a random start has σ² in place of s₁²(0); as σ → 0 their ratio is 1.
+        """
         return checked_times(t) / self._unit
 
     def time(self, rescaled: ArrayLike) -> NDArray[np.float64]:

@@ -15,7 +15,6 @@ from qwem.interpretation.marchenko_pastur import MarchenkoPasturFit, fit_marchen
 from qwem.interpretation.spiked import SpikedModel, spiked_model
 from qwem.interpretation.tasks import (
     check_dims,
-    gram_matrices,
     known_task,
     localization,
     pair_rows,
@@ -283,8 +282,8 @@ def analyze_task(
     """Analyze the task vectors of a task in an embedding and in its first d dimensions.
 
     The first d dimensions of a closed-form embedding are the embedding of dimension d, so nothing
-    is fitted again: each dimension adds its part to Gram matrices and inner products. Other
-    vectors, such as trained ones, have no such order; give them one with `principal_axes`.
+    is fitted again: each dimension adds its part to inner products. Other vectors, such as trained
+    ones, have no such order; give them one with `principal_axes`.
 
     Parameters
     ----------
@@ -309,13 +308,8 @@ def analyze_task(
     """
     known = known_task(embedding, task)
     chosen = check_dims(dims, embedding.vector_size)
-    vectors = task_vectors(embedding, known, normalize=normalize)
-    if normalize is None:
-        parts = [vectors[:, :d] for d in chosen]
-        grams = list(gram_matrices(vectors, chosen))
-    else:  # lengths depend on d, so each R_d is computed anew
-        parts = [task_vectors(embedding, known, d, normalize=normalize) for d in chosen]
-        grams = [part @ part.T for part in parts]
+    parts = [task_vectors(embedding, known, d, normalize=normalize) for d in chosen]
+    grams = [part @ part.T for part in parts]
     fits = tuple(fit_marchenko_pastur(gram, d) for gram, d in zip(grams, chosen, strict=True))
     eigenvalues = np.einsum("ij,ij->j", *[embedding.vectors.astype(np.float64)] * 2)
     return TaskAnalysis(
@@ -328,7 +322,7 @@ def analyze_task(
         signal_in_mean=np.array(
             [signal_in_mean(g / d, f.spike) for g, d, f in zip(grams, chosen, fits, strict=True)]
         ),
-        localization=localization(vectors),
+        localization=localization(task_vectors(embedding, known, normalize=normalize)),
         **complete(embedding, known, chosen),
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -170,19 +172,10 @@ class Shape:
 def _tree_distances(paths: list[list[str]]) -> Array:
     """Return how many levels up the lowest common ancestor of each two leaves is."""
     deepest = max(map(len, paths))
-
-    def shared(first: list[str], second: list[str]) -> int:
-        equal = (a == b for a, b in zip(first, second, strict=False))
-        return next(
-            (level for level, same in enumerate(equal) if not same), min(len(first), len(second))
-        )
-
-    return np.array(
-        [
-            [0.0 if i == j else deepest - shared(paths[i], paths[j]) + 1 for j in range(len(paths))]
-            for i in range(len(paths))
-        ]
-    )
+    shared = [[sum(takewhile(bool, map(eq, one, other))) for other in paths] for one in paths]
+    distances = deepest + 1.0 - np.array(shared)
+    np.fill_diagonal(distances, 0.0)
+    return distances
 
 
 def _branch_indicators(paths: list[list[str]]) -> Array:

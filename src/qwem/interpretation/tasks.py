@@ -219,19 +219,6 @@ def slabs(dims: Sequence[int]) -> Iterator[slice]:
         yield slice(start, stop)
 
 
-def gram_matrices(vectors: Array, dims: Sequence[int]) -> Iterator[Array]:
-    """Yield G_d = R_d R_dᵀ for each d in growing order, each computed from the one before.
-
-    >>> R = np.array([[1.0, 2.0], [0.0, 1.0]])
-    >>> [gram.tolist() for gram in gram_matrices(R, (1, 2))]
-    [[[1.0, 0.0], [0.0, 0.0]], [[5.0, 2.0], [2.0, 1.0]]]
-    """
-    gram = np.zeros((len(vectors), len(vectors)))
-    for slab in slabs(dims):
-        gram = gram + vectors[:, slab] @ vectors[:, slab].T
-        yield gram
-
-
 def signal_to_noise(eigenvalues: Array) -> float:
     """Return the paper's SNR, λ_max·rank(G)/Tr G, of the eigenvalues of a Gram matrix.
 

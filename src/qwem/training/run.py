@@ -18,6 +18,7 @@ from qwem._internal.settings import require_whole
 from qwem.errors import ArtefactError, ConvergenceError, SettingError
 from qwem.training.trace import (
     ALIGNMENTS,
+    CURVES,
     Trace,
     alignments,
     singular_values_of,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from qwem.spectrum import Spectrum
     from qwem.training.trace import Snapshot
     from qwem.training.trainer import Trainer
-
-_CURVES = ("steps", "times", "losses", "accuracy", "singular_values")
 
 
 class Recorder:
@@ -62,7 +61,7 @@ class Recorder:
         self._trainer, self._start = trainer, start
         self._every, self._snapshot_every = record_every, snapshot_every
         self._accuracy, self._reference = accuracy, reference
-        names = _CURVES if reference is None else _CURVES + ALIGNMENTS
+        names = CURVES if reference is not None else CURVES[: -len(ALIGNMENTS)]
         self._curves: dict[str, list[Any]] = {name: [] for name in names}
         self._snapshots: dict[int, Snapshot] = {}
         if reference is None:

@@ -25,6 +25,9 @@ _ARRAYS = "snapshots.safetensors"
 _WORDS = "words.txt"
 _NAMES = ("vectors", "context_vectors")
 ALIGNMENTS = ("alignment", "subspace_alignment")
+CURVES = ("steps", "times", "losses", "accuracy", "singular_values", *ALIGNMENTS)
+_COLUMNS = {"steps": "step", "times": "time", "losses": "loss"}
+"""Names of curves in the table, where they differ."""
 
 Snapshot = tuple["NDArray[Any]", ...]
 """W, or W and W′."""
@@ -90,17 +93,14 @@ class Trace:
         """Return the curves as a pyarrow table."""
         import pyarrow as pa
 
-        columns = {
-            "step": self.steps,
-            "time": self.times,
-            "loss": self.losses,
-            "accuracy": self.accuracy,
-            "singular_values": list(self.singular_values),
-        }
-        for name in ALIGNMENTS:
-            if (values := getattr(self, name)) is not None:
-                columns[name] = list(values)
-        return pa.table(columns)
+        curves = {name: getattr(self, name) for name in CURVES}
+        return pa.table(
+            {
+                _COLUMNS.get(name, name): list(curve) if curve.ndim > 1 else curve
+                for name, curve in curves.items()
+                if curve is not None
+            }
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trace to a directory: curves in Parquet, vectors in safetensors."""
@@ -123,17 +123,17 @@ class Trace:
             of_words = {name: "wd" for name in arrays if name != "counts"}
             artefact.require_shapes(arrays, counts="w", **of_words)
             table = parquet.read_table(saved.path(_TABLE))
-            alignments = [name for name in ALIGNMENTS if name in table.column_names]
+            columns = {name: _COLUMNS.get(name, name) for name in CURVES}
+            curves = {
+                name: np.stack(table[column].to_numpy())
+                for name, column in columns.items()
+                if column in table.column_names or name not in ALIGNMENTS
+            }
             return cls(
-                Vocabulary(saved.words(_WORDS), arrays["counts"]),
-                saved.metadata["settings"],
-                table["step"].to_numpy(),
-                table["time"].to_numpy(),
-                table["loss"].to_numpy(),
-                np.stack(table["singular_values"].to_numpy()),
-                table["accuracy"].to_numpy(),
-                snapshots_from(arrays),
-                **{name: np.stack(table[name].to_numpy()) for name in alignments},
+                vocabulary=Vocabulary(saved.words(_WORDS), arrays["counts"]),
+                settings=saved.metadata["settings"],
+                snapshots=snapshots_from(arrays),
+                **curves,
             )
 
         return artefact.load(path, KIND, build)
