@@ -43,7 +43,8 @@ def theory_match(*starts: Start) -> Figure:
         modes = min(_MODES, start.spectrum.dim)
         # From well before the first mode is learned to the end of the shortest run.
         first, last = 0.3, min(run.times[-1] for runs in start.runs.values() for run in runs) / unit
-        for axes, (name, runs) in zip(row, start.runs.items(), strict=False):
+        for axes, name in zip(row, ("word2vec", "QWEM"), strict=False):
+            runs = start.runs[name]
             draw_singular_values(axes, runs, unit, colour=COLOURS[name], modes=modes)
             distance = np.mean([errors.mean() for errors in start.errors(runs)])
             label = f"mean distance\nfrom theory:\n{distance:.2%} of $\\sqrt{{\\lambda_k}}$"
