@@ -89,6 +89,16 @@ def test_every_answer_is_that_of_the_formula(method: Formula) -> None:
         assert result.by_category[name].correct_mul == right
 
 
+@pytest.mark.parametrize(("root", "answer"), [(0.0044, "x"), (0.0036, "y")])
+def test_epsilon_decides_between_words_opposite_to_a(root: float, answer: str) -> None:
+    """cos′(x, a) = 0, so x wins up to ε = √δ/4, where δ = cos′(y, a) is small; ε is 0.001."""
+    cosine = 2 * root**2 - 1
+    y = [cosine, np.sqrt(1 - cosine**2)]
+    space = Embedding(["a", "b", "c", "x", "y"], [[1, 0], [0, 1], [0, 2], [-1, 0], y])
+    (found,) = answer_questions(space, np.array([[0, 1, 2]])).by_product
+    assert space.index_to_key[found] == answer
+
+
 def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Duplicate rows make ties across blocks, which the first word must win."""
     generator = np.random.default_rng(5)

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 KEY = 11
 
 
-@pytest.mark.parametrize("flatten", [0.0, 0.7])
-@pytest.mark.parametrize(("loss", "weighting"), cases(SIZE))
+@pytest.mark.parametrize(
+    ("loss", "weighting", "flatten"),
+    [(*case, 0.7 * (number % 2)) for number, case in enumerate(cases(SIZE))],
+)
 def test_the_gradient_is_unbiased(loss: str, weighting: str, flatten: float) -> None:
     reweighting = weightings(SIZE)[weighting]
     settings: Any = {"dim": 2, "rate": 1.0, "tied": False, "dtype": np.float64}
