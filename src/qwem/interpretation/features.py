@@ -265,10 +265,11 @@ class Overlaps(Result):
 
     >>> from qwem import Embedding
     >>> a = Embedding(["x", "y", "z"], [[3, 0], [0, 2], [0, 0]])
-    >>> print(overlaps(a, a).to_text(), end="")
-    feature  matched  overlap  subspace similarity
-    1        1        1        1
-    2        2        1        1
+    >>> print(overlaps(a, a).to_markdown(), end="")
+    | feature | matched | overlap | subspace similarity |
+    |---|---|---|---|
+    | 1 | 1 | 1 | 1 |
+    | 2 | 2 | 1 | 1 |
     """
 
     derived: ClassVar[tuple[str, ...]] = ("shared_words", "dim", "matched_rank", "matched")
