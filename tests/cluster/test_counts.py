@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,9 @@ from qwem.cluster import _rows, _tasks, connected, connecting, fit_files, remove
 from qwem.cluster._counts import ClusterCounts, SavedRows, block_runs, gather_counts
 from qwem.cluster._rows import gather_rows
 from qwem.cluster._tasks import run_each
+from qwem.cooccurrence import Slot
 from qwem.cooccurrence.contexts import save_rows
+from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.errors import ClusterError, CountError, SettingError
 from qwem.polish import polish
 from qwem.polish.sweep import BLOCK_ROWS
@@ -31,7 +34,17 @@ if TYPE_CHECKING:
     from qwem.polish import Polished
 
 pytest.importorskip("distributed", reason="needs Dask's distributed")
-PARTS = [some_counts(400), some_counts(400)]
+
+
+def some_part() -> Cooccurrence:
+    """Counts of a window, and of bigrams that are not part of it."""
+    window = some_counts(400)
+    bigrams = PairCounts.from_matrix(np.triu(window.symmetric.toarray()), symmetric=False)
+    slots = Slot((1,), whole_text=True), *window.slots
+    return replace(window, matrices=(bigrams, *window.matrices), slots=slots)
+
+
+PARTS = [some_part(), some_part()]
 WHOLE = Cooccurrence.merge(PARTS)
 PLAIN = {"target": "mstar", "negatives": 1.0, "shrinkage": 0.0}
 

@@ -226,12 +226,22 @@ def test_subsampling_is_a_hash_of_seed_document_and_position(
     assert np.array_equal(pairs.toarray(), expected)
     assert words.tolist() == [sum(d.count(word) for d in kept) for word in range(size)]
 
+    slots = window_slots(3, weights, "bigrams")
+    (bigrams, window), kept_words, _ = count_pairs(corpus, slots, subsampling, chunk)
+    whole = count_slot(documents_of(corpus), size, weights[:1], directed=True)
+    assert np.array_equal(bigrams.toarray(), draws * whole)
+    assert window == pairs
+    assert np.array_equal(kept_words, words)
+
     cut = data.draw(st.integers(0, len(corpus)))
     parts = [
-        Cooccurrence.count(part, 3, weights, subsample=subsample, seed=seed, draws=draws)
+        Cooccurrence.count(
+            part, 3, weights, slots="bigrams", subsample=subsample, seed=seed, draws=draws
+        )
         for part in (corpus.documents(0, cut), corpus.documents(cut, len(corpus)))
     ]
     assert (parts[0] + parts[1]).symmetric == pairs
+    assert (parts[0] + parts[1]).matrices == (bigrams, pairs)
 
 
 def test_subsampling_keeps_words_as_often_as_word2vec_does() -> None:
@@ -312,10 +322,14 @@ def test_sums_grow_from_32_to_64_bits_instead_of_wrapping() -> None:
         ({"subsample": 0.0}, "subsample must lie between"),
         ({"draws": 2}, "without `subsample`"),
         ({"seed": -1}, "seed must be"),
-        ({"slots": "sideways"}, "must be one of 'adjacent', 'sides', 'near-far', 'symmetric'"),
+        (
+            {"slots": "sideways"},
+            "must be one of 'adjacent', 'bigrams', 'sides', 'near-far', 'symmetric'",
+        ),
         ({"slots": []}, "needs at least one slot"),
         ({"slots": [()]}, "the number of weights` must be a whole number from 1"),
-        ({"slots": [Slot(None)]}, "needs at least one slot, each with a weight by distance"),
+        ({"slots": [Slot(None)]}, "each with a weight by distance"),
+        ({"slots": [Slot((1,), whole_text=True)]}, "needs at least one slot of the window"),
         ({"slots": [(1, -1)]}, "must be whole numbers from 0 to"),
     ],
 )

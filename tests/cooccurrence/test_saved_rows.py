@@ -34,7 +34,7 @@ def parts_of(layout: str, length: int) -> list[Cooccurrence]:
     ]
 
 
-@pytest.mark.parametrize("layout", ["symmetric", "sides", "near-far"])
+@pytest.mark.parametrize("layout", ["symmetric", "sides", "bigrams"])
 @pytest.mark.parametrize("length", [20, 2000], ids=["sparse", "dense"])
 def test_rows_are_added_as_whole_counts_are(layout: str, length: int, tmp_path: Path) -> None:
     """From files of all rows, from rows that were added before, and from both."""

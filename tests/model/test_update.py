@@ -25,10 +25,14 @@ DIM = 8
 OLD, NEW = topic_documents(3000), topic_documents(150, seed=1)
 
 
+def fitted(slots: str) -> Model:
+    settings: Any = {"dim": DIM, "window": 5, "slots": slots, "subsample": 0.02}
+    return qwem.fit(OLD, polish=False, keep_counts=True, **settings)
+
+
 @pytest.fixture(scope="module")
 def model() -> Model:
-    settings: Any = {"dim": DIM, "window": 5, "slots": "sides", "subsample": 0.02}
-    return qwem.fit(OLD, polish=False, keep_counts=True, **settings)
+    return fitted("sides")
 
 
 def kept(model: Model) -> UpdateState:
@@ -36,11 +40,13 @@ def kept(model: Model) -> UpdateState:
     return model.update_state
 
 
-def test_counts_are_those_of_all_text_together(model: Model) -> None:
+@pytest.mark.parametrize("slots", ["sides", "bigrams"])
+def test_counts_are_those_of_all_text_together(slots: str) -> None:
     """With the words and the thinning of the first text, bit by bit."""
+    model = fitted(slots)
     updated = model.update(NEW)
     whole = Corpus.from_documents([*OLD, *NEW]).recode(kept(model).words)
-    expected = Cooccurrence.count(whole, 5, subsample=0.02)
+    expected = Cooccurrence.count(whole, 5, slots=slots, subsample=0.02)
     assert kept(updated).counts == expected
     assert len(kept(updated).documents) == 3150
 

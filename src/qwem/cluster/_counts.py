@@ -22,7 +22,7 @@ from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._tasks import thread_total
 from qwem.cooccurrence._rows import too_large
 from qwem.cooccurrence.contexts import mirrored, saved_rows, saved_sources
-from qwem.cooccurrence.slots import expected_pairs, sum_of_weights
+from qwem.cooccurrence.slots import expected_pairs, sum_of_weights, window_kinds
 from qwem.corpus import Vocabulary
 from qwem.polish.sweep import BLOCK_ROWS, Pairs, step_rows
 from qwem.target.building import row_entries
@@ -142,8 +142,9 @@ class ClusterCounts:
 
     @property
     def symmetric(self) -> PairSums:
-        """The sums of all slots and transposes."""
-        return PairSums(self.pair_sums, self.pair_sums, int(self.seen.sum()))
+        """The sums of the slots of the window and their transposes."""
+        sums = self.sums[:, window_kinds(self.slots)].sum(axis=1, dtype=np.uint64)
+        return PairSums(sums, sums, int(self.seen.sum()))
 
     @property
     def matrices(self) -> tuple[PairSums, ...]:

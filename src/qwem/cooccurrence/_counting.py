@@ -177,13 +177,20 @@ def count_pairs(
     *,
     rough: bool = False,
 ) -> Counts:
-    """Count all pairs of a text in the given slots, in one pass.
+    """Count all pairs of a text in the given slots, in one pass, or two if it is subsampled.
 
     `working_memory` is the memory that counting may use in addition to its result, in bytes; by
     default, all that is available. With `rough`, the size of the result is never estimated from a
     sample of the text.
     """
-    return _Counter(corpus, tuple(slots), subsampling).run(chunk_tokens, working_memory, rough)
+    how = chunk_tokens, working_memory, rough
+    whole = tuple(slot for slot in slots if slot.whole_text and subsampling)
+    counts = _Counter(corpus, tuple(s for s in slots if s not in whole), subsampling).run(*how)
+    if not whole or subsampling is None:
+        return counts
+    more = iter([pairs * subsampling.draws for pairs in _Counter(corpus, whole, None).run(*how)[0]])
+    window = iter(counts.pairs)
+    return counts._replace(pairs=tuple(next(more if slot.whole_text else window) for slot in slots))
 
 
 class SlotTable(NamedTuple):

@@ -15,7 +15,7 @@ from qwem._internal.arrays import check_csr, cut_evenly
 from qwem.cooccurrence._rows import Rows, lengths_of, row_ends, transpose
 from qwem.cooccurrence.cooccurrence import Cooccurrence
 from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.cooccurrence.slots import slots_as_json, slots_from_json
+from qwem.cooccurrence.slots import slots_as_json, slots_from_json, window_kinds
 from qwem.corpus import Vocabulary
 
 if TYPE_CHECKING:
@@ -185,26 +185,27 @@ class CountRows(NamedTuple):
 
     sides: tuple[sparse.csr_array[Any], ...]
     word_counts: NDArray[np.int64]
+    slots: tuple[Slot, ...]
 
     @property
     def symmetric(self) -> sparse.csr_array[Any]:
-        """These rows of the symmetric counts: the sum over all kinds of context."""
-        columns = self.sides[0].shape[1]
-        rows = (Rows.of(side, 0, side.shape[0]) for side in self.sides)
+        """These rows of the symmetric counts: the sum over the kinds of context of the window."""
+        size, columns = self.sides[0].shape
+        rows = (Rows.of(self.sides[kind], 0, size) for kind in window_kinds(self.slots))
         return reduce(add, rows).tocsr(columns)
 
 
 def save_rows(counts: Cooccurrence, output: str | os.PathLike[str]) -> None:
     """Save all rows of counts."""
-    rows = CountRows(context_sides(counts), counts.word_counts)
-    _write(output, rows, 0, counts.slots, list(counts.sources))
+    rows = CountRows(context_sides(counts), counts.word_counts, counts.slots)
+    _write(output, rows, 0, list(counts.sources))
 
 
 def add_rows(
     paths: Sequence[str | os.PathLike[str]], first: int, last: int, output: str | os.PathLike[str]
 ) -> None:
     """Add saved rows, and save rows `first` to `last` of the sum."""
-    _write(output, saved_rows(paths, first, last), first, *saved_sources(paths))
+    _write(output, saved_rows(paths, first, last), first, saved_sources(paths)[1])
 
 
 def saved_rows(paths: Sequence[str | os.PathLike[str]], first: int, last: int) -> CountRows:
@@ -217,7 +218,7 @@ def saved_rows(paths: Sequence[str | os.PathLike[str]], first: int, last: int) -
         reduce(add, (Rows.of(side, 0, last - first) for side in each)).tocsr(columns)
         for each in zip(*(part.sides for part in parts), strict=True)
     )
-    return CountRows(sides, np.sum([part.word_counts for part in parts], axis=0))
+    return CountRows(sides, np.sum([part.word_counts for part in parts], axis=0), parts[0].slots)
 
 
 def counts_of_rows(
@@ -251,11 +252,7 @@ def saved_sources(
 
 
 def _write(
-    output: str | os.PathLike[str],
-    rows: CountRows,
-    first: int,
-    slots: Sequence[Slot],
-    sources: list[dict[str, Any]],
+    output: str | os.PathLike[str], rows: CountRows, first: int, sources: list[dict[str, Any]]
 ) -> None:
     arrays = {"word_counts": rows.word_counts}
     for number, side in enumerate(rows.sides):
@@ -263,7 +260,7 @@ def _write(
     fields = {
         "first": first,
         "columns": rows.sides[0].shape[1],
-        "slots": slots_as_json(slots),
+        "slots": slots_as_json(rows.slots),
         "sources": sources,
     }
     with artefact.writing(output, ROWS_KIND) as directory:
@@ -278,11 +275,12 @@ def _read(saved: artefact.Saved, first: int, last: int) -> CountRows:
     rows, sides = slice(first - skipped, last - skipped), []
     if not 0 <= rows.start <= rows.stop <= len(arrays["word_counts"]):
         raise ValueError(f"it does not have the rows from {first} to {last}")
-    for number in range(sum(slot.contexts for slot in slots_from_json(metadata["slots"]))):
+    slots = slots_from_json(metadata["slots"])
+    for number in range(sum(slot.contexts for slot in slots)):
         indptr, indices, data = (arrays[f"{number}.{part}"] for part in _CSR)
         ends = indptr[rows.start : rows.stop + 1]
         stored = slice(int(ends[0]), int(ends[-1]))
         parts = np.array(data[stored]), np.array(indices[stored]), row_ends(np.diff(ends))
         check_csr(*parts, last - first, columns)
         sides.append(sparse.csr_array(parts, shape=(last - first, columns)))
-    return CountRows(tuple(sides), np.array(arrays["word_counts"][rows]))
+    return CountRows(tuple(sides), np.array(arrays["word_counts"][rows]), slots)

@@ -102,6 +102,8 @@ class Cooccurrence:
             Which pairs are counted separately. ``"sides"``: words to the left and words to the
             right. ``"near-far"``: the same, with adjacent words separate from the others.
             ``"adjacent"``: the word to the left, the word to the right, and all others.
+            ``"bigrams"``: the word to the left and the word to the right before subsampling, and
+            all words of the window.
             ``"symmetric"``: all pairs together. Or slots of your own, each a `Slot`, or its weights
             by distance, such as ``[(1,), (0, 1)]`` for words at distance 1 and words at distance 2
             (then `window` and `weights` are not used).
@@ -185,7 +187,7 @@ class Cooccurrence:
 
     @property
     def weights(self) -> tuple[int, ...] | None:
-        """The weight of a pair by its distance, in all slots together; None if unknown."""
+        """The weight of a pair by its distance in the window; None if unknown."""
         return sum_of_weights(self.slots)
 
     @property
@@ -195,9 +197,9 @@ class Cooccurrence:
 
     @cached_property
     def symmetric(self) -> PairCounts:
-        """How often two words occur together, in either order: all slots and transposes added."""
+        """How often two words occur together in the window: its slots and transposes added."""
         total: dict[bool, PairCounts] = {}
-        for slot, matrix in zip(self.slots, self.matrices, strict=True):
+        for slot, matrix in self._window():
             known = total.get(slot.directed)
             total[slot.directed] = matrix if known is None else known + matrix
         if True not in total:
@@ -212,7 +214,7 @@ class Cooccurrence:
 
     @property
     def pair_sums(self) -> NDArray[np.uint64]:
-        """The number of pairs with each word: the row sums of `symmetric`, without computing it."""
+        """The number of pairs with each word, in all slots."""
         sums = np.zeros(len(self.vocabulary), np.uint64)
         for slot, matrix in zip(self.slots, self.matrices, strict=True):
             sums += _around(matrix, slot.directed)
@@ -252,8 +254,7 @@ class Cooccurrence:
     def __getitem__(self, pair: tuple[str, str]) -> int:
         i, j = map(self.vocabulary.index, pair)
         return sum(
-            matrix[i, j] + (matrix[j, i] if slot.directed else 0)
-            for slot, matrix in zip(self.slots, self.matrices, strict=True)
+            matrix[i, j] + (matrix[j, i] if slot.directed else 0) for slot, matrix in self._window()
         )
 
     def __eq__(self, other: object) -> bool:
@@ -424,6 +425,11 @@ class Cooccurrence:
         for number, pairs in enumerate(self.matrices):
             arrays |= pairs.arrays(f"pairs.{number}")
         return arrays
+
+    def _window(self) -> list[tuple[Slot, PairCounts]]:
+        """Return the slots of the window, and their counts."""
+        pairs = zip(self.slots, self.matrices, strict=True)
+        return [(slot, matrix) for slot, matrix in pairs if not slot.whole_text]
 
     def _require_same_slots(self, other: Cooccurrence, verb: str) -> None:
         """Refuse counts of other slots; `verb` is for the message, such as "added"."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_WINDOW = 10_000
 MAX_WEIGHT = 2**63 - 1
 
-LAYOUTS = ("adjacent", "sides", "near-far", "symmetric")
+LAYOUTS = ("adjacent", "bigrams", "sides", "near-far", "symmetric")
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,9 @@ class Slot:
     """The weight of a pair at distance 1, 2, …; 0 for distances outside the slot, None if the
     distances are unknown."""
     directed: bool = True
+    whole_text: bool = field(default=False, repr=False)
+    """Whether to count every word, without subsampling. Such pairs are contexts of `polish` in
+    addition to those of the window, and are not part of `Cooccurrence.symmetric`."""
 
     def __post_init__(self) -> None:
         if self.weights is not None:
@@ -49,7 +52,7 @@ class Slot:
 
     def __str__(self) -> str:
         kind = "ordered" if self.directed else "unordered"
-        return f"{kind} pairs with weights {self.weights}"
+        return f"{kind} pairs{' of the whole text' * self.whole_text} with weights {self.weights}"
 
     @property
     def contexts(self) -> int:
@@ -100,18 +103,24 @@ def window_slots(
     layout
         ``"symmetric"``, one symmetric slot; ``"sides"``, one directed slot; ``"near-far"``, a
         directed slot of adjacent words and another of all others; ``"adjacent"``, a directed slot
-        of adjacent words and a symmetric slot of all others; or slots of your own (then `window`
-        and `weights` are not used), each a `Slot`, or the weights by distance of a directed slot.
+        of adjacent words and a symmetric slot of all others; ``"bigrams"``, a directed slot of
+        adjacent words in the text before subsampling and a symmetric slot of the whole window; or
+        slots of your own (then `window` and `weights` are not used), each a `Slot`, or the weights
+        by distance of a directed slot.
 
     >>> window_slots(3, layout="near-far")
     (Slot(weights=(3,), directed=True), Slot(weights=(0, 2, 1), directed=True))
     """
     if not isinstance(layout, str):
         slots = tuple(each if isinstance(each, Slot) else Slot(tuple(each)) for each in layout)
-        if not slots or any(slot.weights is None for slot in slots):
-            raise SettingError("`slots` needs at least one slot, each with a weight by distance.")
+        if all(slot.whole_text for slot in slots) or any(slot.weights is None for slot in slots):
+            raise SettingError(
+                "`slots` needs at least one slot of the window, each with a weight by distance."
+            )
         return slots
     by_distance = window_weights(window, weights)
+    if layout == "bigrams":
+        return Slot(by_distance[:1], whole_text=True), Slot(by_distance, directed=False)
     if layout in ("near-far", "adjacent") and window > 1:
         return Slot(by_distance[:1]), Slot((0, *by_distance[1:]), directed=layout == "near-far")
     if layout not in LAYOUTS:
@@ -122,8 +131,15 @@ def window_slots(
     return (Slot(by_distance, directed=layout != "symmetric"),)
 
 
+def window_kinds(slots: Sequence[Slot]) -> list[int]:
+    """Return the numbers of those kinds of context that are part of the window."""
+    kinds = [slot for slot in slots for _ in range(slot.contexts)]
+    return [number for number, slot in enumerate(kinds) if not slot.whole_text]
+
+
 def sum_of_weights(slots: Sequence[Slot]) -> tuple[int, ...] | None:
-    """Return the weight of a pair in all slots together, by distance; None if unknown."""
+    """Return the weight of a pair in the slots of the window, by distance; None if unknown."""
+    slots = [slot for slot in slots if not slot.whole_text]
     known: list[tuple[int, ...]] = [slot.weights for slot in slots if slot.weights is not None]
     if len(known) < len(slots):
         return None

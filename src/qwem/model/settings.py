@@ -85,12 +85,13 @@ class Settings(Reading):
         "weight of a pair by its distance: dynamic (L … 1), flat (1), or numbers such as 3,2,1",
         Text(_weights, "dynamic, flat, or whole numbers such as 3,2,1"), stage="count", metavar="W",
     )  # fmt: skip
-    slots: Literal["adjacent", "sides", "near-far", "symmetric"] = setting(
+    slots: Literal["adjacent", "bigrams", "sides", "near-far", "symmetric"] = setting(
         "adjacent",
         "which neighbours are contexts of their own: the word before, the word after, and all "
-        "others (adjacent); those before and those after (sides); both apart (near-far); or none "
-        "(symmetric)",
-        ("adjacent", "sides", "near-far", "symmetric"), stage="count",
+        "others (adjacent); the word before and the word after in the text before subsampling, and "
+        "the window (bigrams); those before and those after (sides); both apart (near-far); or "
+        "none (symmetric)",
+        ("adjacent", "bigrams", "sides", "near-far", "symmetric"), stage="count",
     )  # fmt: skip
     subsample: float | Literal["auto"] | None = setting(
         "auto",
