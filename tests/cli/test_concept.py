@@ -57,9 +57,8 @@ def test_it_tells_people_what_the_verdict_means(
 ) -> None:
     assert main(["evaluate", str(model), "--concepts", str(shifted), "--draws", "99"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("shifted")
-    assert "relation: a shared direction" in lines[0]
-    assert "10 of 11 have known words" in lines[3]
+    assert lines[0].startswith("shifted: relation, a shared direction, and ")
+    assert "10 of 11 pairs have known words" in lines[1]
     assert any(line.startswith("feature 1 ") for line in lines)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.resources import text_table
 from qwem._internal.settings import Whole
 from qwem.cli.ask import ENDS
 from qwem.cli.io import (
@@ -39,7 +40,7 @@ from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from qwem.embedding import Embedding
     from qwem.interpretation import ConceptTest
@@ -124,13 +125,7 @@ def evaluate(options: argparse.Namespace) -> None:
     emit(options, result.to_dict(), result.to_text())
 
 
-MEANINGS = {
-    "relation": "a shared direction, and the right pairs fit it better than wrong ones",
-    "groups": "a shared direction between two kinds of words, whichever is paired with which",
-    "association": "partners are near each other, but share no direction",
-    "none": "no more in common than random words of similar frequency",
-}
-SHOWN_PAIRS, SHOWN_FEATURES, SHOWN_WORDS, FREQUENT = 5, 5, 4, 4000
+SHOWN_FEATURES, SHOWN_WORDS, FREQUENT = 5, 4, 4000
 
 
 def _test_concepts(options: argparse.Namespace) -> None:
@@ -154,13 +149,13 @@ def _test_concepts(options: argparse.Namespace) -> None:
         "concepts": [test.to_dict() for test in tests.values()],
         "refused": refused,
     }
-    rows: list[tuple[str, ...]]
     if len(tasks) == 1:
-        rows = list(_concept_details(embedding, tests[tasks[0].name]))
-    else:
-        rows = [("concept", "verdict", "direction", "pairing", "clearest in", "pairs")]
-        rows += [_concept_summary(test) for test in tests.values()]
-        rows += [(name, "too few known pairs", "", "", "", "") for name in refused]
+        test = tests[tasks[0].name]
+        emit(options, report, test.to_text() + text_table(list(_carrying(embedding, test))))
+        return
+    rows = [("concept", "verdict", "direction", "pairing", "clearest in", "pairs")]
+    rows += [_concept_summary(test) for test in tests.values()]
+    rows += [(name, "too few known pairs", "", "", "", "") for name in refused]
     emit(options, report, rows)
 
 
@@ -183,7 +178,7 @@ def _test_shapes(options: argparse.Namespace) -> None:
     emit(options, report, "\n".join(result.to_text() for result in found))
 
 
-def _concept_summary(test: ConceptTest) -> tuple[str, ...]:
+def _concept_summary(test: ConceptTest) -> tuple[str, str, str, str, str, str]:
     return (
         test.task.name,
         test.verdict,
@@ -194,16 +189,10 @@ def _concept_summary(test: ConceptTest) -> tuple[str, ...]:
     )
 
 
-def _concept_details(embedding: Embedding, test: ConceptTest) -> Iterator[tuple[str, str]]:
+def _carrying(embedding: Embedding, test: ConceptTest) -> Iterator[tuple[str, str]]:
+    """Yield the features that carry most of the direction, with the words at their ends."""
     import numpy as np
 
-    name, verdict, direction, pairing, best, pairs = _concept_summary(test)
-    yield name, f"{verdict}: {MEANINGS[verdict]}"
-    yield "direction", f"{direction}, clearest in {best}"
-    yield "pairing", pairing
-    yield "pairs", f"{pairs} have known words"
-    yield "fit worst", _fits(test.pairs[:SHOWN_PAIRS])
-    yield "fit best", _fits(reversed(test.pairs[-SHOWN_PAIRS:]))
     for feature in test.features[:SHOWN_FEATURES]:
         axis = np.zeros(embedding.vector_size)
         axis[feature.rank - 1] = 1
@@ -212,10 +201,6 @@ def _concept_details(embedding: Embedding, test: ConceptTest) -> Iterator[tuple[
             for end in (axis, -axis)
         )
         yield f"feature {feature.rank}", f"{feature.share:.0%} of the direction: {ends}"
-
-
-def _fits(fits: Iterable[Any]) -> str:
-    return ", ".join(f"{fit.source}–{fit.target} {fit.cosine:.2f}" for fit in fits)
 
 
 WEAT = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from qwem._internal.arrays import blocks
-from qwem._internal.results import Result, as_plain
+from qwem._internal.results import Result, ShownTable, as_plain
 from qwem._internal.settings import require_whole
 from qwem.interpretation.tasks import (
     check_dims,
@@ -150,6 +150,14 @@ def _distinct(draws: int, count: int, size: int, rng: np.random.Generator) -> Ro
 
 
 Verdict = Literal["relation", "groups", "association", "none"]
+MEANINGS: dict[Verdict, str] = {
+    "relation": "a shared direction, and the right pairs fit it better than wrong ones",
+    "groups": "a shared direction between two kinds of words, whichever is paired with which",
+    "association": "partners are near each other, but share no direction",
+    "none": "no more in common than random words of similar frequency",
+}
+SHOWN_PAIRS = 5
+"""How many pairs are shown that fit worst, and how many that fit best."""
 
 # Features are listed until they carry this part of the mean task vector's squared length.
 _CARRIED = 0.5
@@ -243,15 +251,24 @@ class ConceptTest(Result):
         return "association" if pairing else "none"
 
     def heading(self) -> str:
-        """Return the verdict and both p-values."""
+        """Return the verdict and its meaning, both p-values, and how many pairs are known."""
+        used, dropped = len(self.task), len(self.task.dropped)
         return (
-            f"{self.task.name}: {self.verdict}; p = {self.p_value:.3g} for a shared direction, "
-            f"{self.pairing_p_value:.3g} for the pairing; clearest in dimension {self.best_dim}.\n"
+            f"{self.task.name}: {self.verdict}, {MEANINGS[self.verdict]}.\n"
+            f"p = {self.p_value:.3g} for a shared direction, {self.pairing_p_value:.3g} for the "
+            f"pairing; clearest in dimension {self.best_dim}; {used} of {used + dropped} pairs "
+            "have known words.\n"
         )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each pair, the worst fit first."""
         return [vars(pair) for pair in self.pairs]
+
+    def shown(self) -> ShownTable:
+        """Return the pairs that fit worst and those that fit best."""
+        rows = self.rows()
+        few = len(rows) <= 2 * SHOWN_PAIRS
+        return ShownTable(self.heading(), rows if few else rows[:SHOWN_PAIRS] + rows[-SHOWN_PAIRS:])
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary for JSON, with the task as its name and dropped pairs."""
