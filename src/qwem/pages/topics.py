@@ -145,7 +145,7 @@ def neighbour_map(
         nearest, _ = embedding.nearest_indices(space.vectors(chosen), 1)
         # Not at the mean of several: it would lie among strangers.
         beside = whole[np.maximum(nearest[:, 0], 0)]
-        whole[chosen] = beside + rng.normal(scale=0.006, size=beside.shape)
+        whole[chosen] = beside + rng.normal(scale=0.004, size=beside.shape)
     return whole
 
 

@@ -102,8 +102,6 @@ export function mapView(element, app) {
     },
   });
   const { map, box } = stage;
-  const waiting = make("p.waiting", { role: "status", hidden: true });
-  stage.element.append(waiting);
   const legend = make("div");
   const panel = make("aside.aside", { "aria-live": "polite", "aria-label": "Selected words" });
   const [fillLegend, fillPanel] = [filler(legend), filler(panel)];
@@ -183,21 +181,18 @@ export function mapView(element, app) {
     const at = state.at.split(",").map(Number);
     if (wanted !== placed) {
       placed = wanted;
-      waiting.textContent = "Placing words…";
-      waiting.className = "waiting";
-      waiting.hidden = false;
+      stage.say("Placing words…");
       try {
         const found = await find();
         if (placed !== wanted) return; // another change came first
         shown = found;
-        waiting.hidden = true;
+        stage.say("");
         stage.setTitles(shown.titles);
         map.place(shown.places, shown.how);
         box.dataset.shown = wanted;
       } catch (error) {
-        waiting.textContent = error.message;
-        waiting.className = "waiting unknown";
-        return;
+        placed = "";
+        return stage.say(error.message, true);
       }
     }
     if (at.length === 3) map.position = at;

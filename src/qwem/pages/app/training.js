@@ -104,20 +104,26 @@ export function replay(app, changed = () => {}) {
   // Take over a state, and load the two columns of its features. Where words end is in sight.
   async function show(values = {}) {
     Object.assign(state, values);
+    [across.value, up.value] = [String(state.x), String(state.y)];
     const wanted = `${state.x} ${state.y}`;
     if (wanted !== loaded) {
-      columns = await Promise.all([state.x, state.y].map((k) => space.column(k - 1)));
+      stage.say("Placing words…");
+      try {
+        columns = await Promise.all([state.x, state.y].map((k) => space.column(k - 1)));
+      } catch (error) {
+        return stage.say(error.message, true);
+      }
+      stage.say("");
       loaded = wanted;
       fill(undefined, space.dim);
       bounds = boundsOf(places);
       stage.setTitles([state.x, state.y].map((k) => axisTitle(model, k)));
       map.place(places, { bounds });
     }
-    [across.value, up.value] = [String(state.x), String(state.y)];
     follow();
     paint();
     move();
-    changed();
+    return changed();
   }
 
   function fill(t, d) {

@@ -31,9 +31,17 @@ export function mapStage({ label, model, words = model.words, ink = "ink", choos
   };
   const map = new WordMap(box, { hover, choose, loop, covered: () => [zoom.getBoundingClientRect()] }, ink);
   map.setWords(words, model.order);
+  // Show a sentence in the middle while words have no places, or why; none removes it.
+  const said = make("p.waiting", { role: "status" });
+  const say = (sentence, failed = false) => {
+    said.textContent = sentence;
+    said.classList.toggle("unknown", failed);
+    if (sentence) element.append(said);
+    else said.remove();
+  };
   // Write the titles of the axes, across and up.
   const setTitles = (titles) => ([bottom.textContent, left.textContent] = titles);
-  return { element, box, map, setTitles, leave: () => hover(-1) };
+  return { element, box, map, say, setTitles, leave: () => hover(-1) };
 }
 
 // The map itself. Each axis of all words is from −1 to 1; `zoom` and `centre` say which part is seen.
