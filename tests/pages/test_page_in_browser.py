@@ -203,9 +203,9 @@ def test_neighbours_say_how_sure_they_are(served: Page) -> None:
 def test_analogies_are_the_librarys(page: Page, polished: Model) -> None:
     ready = "document.querySelector('#analogy-answers').dataset.shown === 'word3 word5 word8'"
     page.show("analogies", ready, a="word3", b="word5", c="word8")
-    words = page.texts("#analogy-answers .found .word")
+    words = page.texts(".analogies .follow")
     exact = dict(polished.embedding().analogy("word3", "word5", "word8", topn=90))
-    cosines = [float(text) for text in page.texts("#analogy-answers .bar")]
+    cosines = [float(text) for text in page.texts(".analogies .chart text:not(.follow)")]
     assert len(words) == 10
     assert cosines == pytest.approx([exact[word] for word in words], abs=0.02)
     page.show(

@@ -76,7 +76,7 @@ RESULTS = Option(
     output=output("FILE", "page to write"),
     words=Option(
         Whole(1),
-        "number of words of each model, the most frequent ones (default: 10000, or 6000 of two)",
+        "number of words of each model, the most frequent ones (default: 10000, or 5500 of two)",
         "N",
     ),
     **SHOWN,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-FILE_WORDS, SHARED_WORDS = 10_000, 12_000
+FILE_WORDS, SHARED_WORDS = 10_000, 11_000
 """The number of words in a file of one model, and in a file that several models share."""
 
 FILE_BITS = 7

@@ -305,8 +305,10 @@ def _load_topics(path: str | os.PathLike[str], found: PageModel) -> Topics | Non
     if not artefact.opened(home).has(TOPICS):
         return None
 
-    def build(saved: artefact.Saved) -> Topics:
+    def build(saved: artefact.Saved) -> Topics | None:
         arrays = saved.arrays("words.safetensors")
+        if set(arrays) != set(_TOPIC_ARRAYS):
+            return None  # by another version; they are made again
         if arrays["places"].shape != (len(found.vocabulary), 2):
             raise ArtefactError(f"The topics of {path} belong to another model.")
         return Topics(**arrays, topics=saved.metadata["topics"])

@@ -187,30 +187,41 @@ function shortNumber(value) {
 
 // The charts of the application: bars, squares, spectra, training and relations.
 
-// Bars to the left and right of zero, one for each row, with its name.
-export function drawBars(element, { label, rows }) {
+// Bars to the left and right of zero for rows of a name and a value. `format` says how a value is
+// written; with `follow` a name can be pressed, except those that come last and are no words.
+export function drawBars(element, label, rows, { format, follow, words = rows.length }) {
   const width = Math.max(260, element.clientWidth || 500);
   const [line, top] = [26, 6];
   const height = Math.max(1, rows.length) * line + 2 * top;
   const svg = picture(width, height, label);
   const names = Math.min(270, width * 0.48);
   const numbers = 52;
-  const largest = Math.max(...rows.map(({ value }) => Math.abs(value)), 1e-12);
-  const least = Math.min(0, ...rows.map(({ value }) => value)) / largest;
+  const largest = Math.max(...rows.map(([, value]) => Math.abs(value)), 1e-12);
+  const least = Math.min(0, ...rows.map(([, value]) => value)) / largest;
   const room = (width - names - numbers - 8) / (1 - least);
   const zero = names + 6 - least * room;
-  rows.forEach(({ name, value, shown }, i) => {
+  rows.forEach(([name, value], i) => {
     const y = top + i * line;
     const long = (Math.abs(value) / largest) * room;
     const [x, fill] = value < 0 ? [zero - long, colour("warm")] : [zero, colour("cool")];
     const most = Math.floor(names / 7.5);
     const cut = [...name].length > most;
-    const label = cut ? `${[...name].slice(0, most - 1).join("")}…` : name;
-    const text = { y: y + 17, "text-anchor": "end" };
+    const short = cut ? `${[...name].slice(0, most - 1).join("")}…` : name;
+    const look = { y: y + 17, "text-anchor": "end" };
+    const text = svgText(
+      short,
+      { ...look, x: names - 2, fill: colour("ink"), "font-size": 13 },
+      cut ? name : "",
+    );
+    if (follow && i < words) {
+      setAttributes(text, { class: "follow", role: "link", tabindex: 0 });
+      text.addEventListener("click", () => follow(name));
+      text.addEventListener("keydown", ({ key }) => key === "Enter" && follow(name));
+    }
     svg.append(
       shape("rect", { x, y: y + 4, width: Math.max(long, 0.5), height: line - 8, rx: 2, fill }, name),
-      svgText(label, { ...text, x: names - 2, fill: colour("ink"), "font-size": 13 }, cut ? name : ""),
-      svgText(shown, { ...text, x: width - 2, fill: colour("muted"), "font-size": 12 }),
+      text,
+      svgText(format(value), { ...look, x: width - 2, fill: colour("muted"), "font-size": 12 }),
     );
   });
   svg.append(shape("line", { x1: zero, x2: zero, y1: 0, y2: height, stroke: colour("faint") }));

@@ -7,7 +7,6 @@ import {
   button,
   filler,
   form,
-  foundList,
   intro,
   labelled,
   make,
@@ -56,6 +55,7 @@ export function analogyView(element, app) {
     wordField("", { name, "aria-label": label, size: 14 }),
   );
   const output = make("div", { "aria-live": "polite", id: "analogy-answers" });
+  const bars = make("div.chart.narrow");
   const fill = filler(output, app.follow);
   const submit = () => ask(fields.map(({ value }) => value.trim()));
   element.append(
@@ -71,14 +71,10 @@ export function analogyView(element, app) {
       ),
     ),
     output,
+    bars,
     saveButtons({
       name: "analogy",
-      drawing: () => {
-        const box = make("div");
-        const rows = answers.map(([name, value]) => ({ name, value, shown: value.toFixed(2) }));
-        drawBars(box, { label: Object.values(state).join(" "), rows });
-        return drawingsIn(box);
-      },
+      drawing: () => drawingsIn(bars),
       table: () => [
         ["a", "b", "c", "answer", "cosine"],
         ...answers.map((one) => [...Object.values(state), ...one]),
@@ -96,12 +92,18 @@ export function analogyView(element, app) {
     const typed = Object.values(state);
     fields.forEach((field, i) => (field.value = typed[i]));
     answers = [];
+    bars.replaceChildren();
     return fill(completeAnalogy(model, app.space, typed), (found) => {
       answers = found;
+      draw();
       output.dataset.shown = typed.join(" ");
       const said = `${state.a} is to ${state.b} as ${state.c} is to `;
-      return [make("p.answer", said, make("strong", found[0]?.[0] ?? ""), "."), foundList(found, app.follow)];
+      return [make("p.answer", said, make("strong", found[0]?.[0] ?? ""), ".")];
     });
+  }
+
+  function draw() {
+    if (answers.length) drawBars(bars, "The nearest words", answers, { format: signed, follow: app.follow });
   }
 
   return {
@@ -109,6 +111,7 @@ export function analogyView(element, app) {
       read(parameters);
       return show();
     },
+    redraw: draw,
   };
 }
 
@@ -154,7 +157,7 @@ export function axisView(element, app) {
   const [from, to] = ["from", "to"].map((name) => wordField("", { name, size: 24 }));
   const mine = wordField("", { name: "words", size: 30, placeholder: "words to place on it" });
   const output = make("div", { "aria-live": "polite" });
-  const bars = make("div.chart");
+  const bars = make("div.chart.narrow");
   const fill = filler(output, app.follow);
   const submit = () => ask(from.value, to.value, mine.value);
   const onMap = () => {
@@ -230,8 +233,7 @@ export function axisView(element, app) {
 
   function draw() {
     if (!placed.length) return;
-    const rows = placed.map(([name, value]) => ({ name, value, shown: signed(value) }));
-    drawBars(bars, { label: "Words along the axis", rows });
+    drawBars(bars, "Words along the axis", placed, { format: signed, follow: app.follow });
   }
 
   return {

@@ -188,12 +188,8 @@ export function relationView(element, app) {
     if (!answer) return;
     const { test: tested, analysis } = answer;
     if (answer.found) return drawChart(placed, shapeChart(answer, placed.clientWidth, 460));
-    drawBars(carried, {
-      label: "Features that carry the relation",
-      rows: tested.features
-        .slice(0, 8)
-        .map(({ rank, share }) => ({ name: featureTitle(model, rank), value: share, shown: percent(share) })),
-    });
+    const carriers = tested.features.slice(0, 8).map(({ rank, share }) => [featureTitle(model, rank), share]);
+    drawBars(carried, "Features that carry the relation", carriers, { format: percent });
     if (!analysis) return;
     const others = relations
       .filter((one) => one !== answer && one.analysis)

@@ -298,13 +298,9 @@ export function wordView(element, app) {
   function showFeatures(answer) {
     found.features = answer;
     const top = [...answer].sort((a, b) => b.share - a.share).slice(0, NEIGHBOURS);
-    drawBars(strongest, {
-      label: `Features that make up ${state.word}`,
-      rows: top.map(({ rank, value, share }) => ({
-        name: endTitle(model, rank, value),
-        value: share,
-        shown: percent(share, 1),
-      })),
+    const rows = top.map(({ rank, value, share }) => [endTitle(model, rank, value), share]);
+    drawBars(strongest, `Features that make up ${state.word}`, rows, {
+      format: (share) => percent(share, 1),
     });
   }
 
@@ -358,14 +354,11 @@ export function wordView(element, app) {
 
   function drawWhy() {
     const { parts: shared, rest } = found.why;
-    const rows = [...shared, ["the rest", rest]].map(([name, value]) => ({ name, value }));
-    drawBars(parts, {
-      label: `What makes ${state.word} and ${state.with} similar`,
-      rows: rows.map(({ name, value }) => ({
-        name,
-        value,
-        shown: `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`,
-      })),
+    const format = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+    drawBars(parts, `What makes ${state.word} and ${state.with} similar`, [...shared, ["the rest", rest]], {
+      format,
+      follow: go,
+      words: shared.length,
     });
   }
 
