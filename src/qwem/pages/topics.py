@@ -231,6 +231,7 @@ def _described(
     shares = heard / max(heard.sum(), 1)
     closeness = np.bincount(labels[some], (frequencies * own)[some]) / np.maximum(heard, 1)
     general = closeness < _GENERAL * np.median(closeness[sizes > 0])
+    general &= len(sizes) >= TOPICS / 2  # the median of a few topics says little
     order = np.lexsort((-shares, general))
     order = order[sizes[order] > 0]
     topics = []
