@@ -76,7 +76,8 @@ def chromium() -> Iterator[Any]:
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
+    hidden = ("--headless=new", "--hide-scrollbars")
+    for argument in (*hidden, "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
         options.add_argument(argument)
     browser = webdriver.Chrome(options=options)
     browser.set_script_timeout(120)
@@ -139,6 +140,7 @@ def take_pictures(models: list[str], directory: str) -> None:
     from PIL import Image
 
     with served(*models) as address, chromium() as browser:
+        browser.set_window_size(1280, 1180)
         browser.get(address)
         for name, view in VIEWS.items():
             browser.execute_script("location.hash = arguments[0]", f"#{view}")
