@@ -45,11 +45,11 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for size in rng.integers(0, 60, size=300)
     ]
     folder = tmp_path_factory.mktemp("text")
-    (folder / "a.txt").write_text("\n".join(lines[:150]) + "\n")
+    (folder / "a.txt").write_text("\n".join(lines[:200]) + "\n")
     with gzip.open(folder / "b.txt.gz", "wt") as file:
-        file.write("\n".join(lines[150:200]))
-    table = pa.table({"text": lines[200:]})
-    pq.write_table(table, folder / "c.parquet", row_group_size=40, compression=None)
+        file.write("\n".join(lines[200:220]))
+    table = pa.table({"text": lines[220:]})
+    pq.write_table(table, folder / "c.parquet", row_group_size=20, compression=None)
     return folder
 
 
