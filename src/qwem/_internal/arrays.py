@@ -12,10 +12,11 @@ import numpy as np
 from qwem._internal.resources import thread_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
+    from scipy import sparse
 
 
 Item = TypeVar("Item")
@@ -263,6 +264,10 @@ def principal_axes(
     return left, values
 
 
+CSR = ("indptr", "indices", "data")
+"""The arrays of a sparse matrix."""
+
+
 def check_csr(
     data: NDArray[Any],
     indices: NDArray[Any],
@@ -292,6 +297,22 @@ def check_csr(
         ascending[starts] = True
         if found.min() < 0 or found.max() >= width or not ascending.all():
             raise ValueError("the columns of a sparse matrix are out of range or out of order")
+
+
+def csr_arrays(matrix: sparse.csr_array[Any], name: str) -> dict[str, NDArray[Any]]:
+    """Return a sparse matrix as arrays whose names begin with `name`."""
+    return {f"{name}.{part}": getattr(matrix, part) for part in CSR}
+
+
+def csr_matrix(arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> sparse.csr_array[Any]:
+    """Return the square matrix that `csr_arrays` wrote, after checking it."""
+    from scipy import sparse
+
+    indptr, indices, data = (arrays[f"{name}.{part}"] for part in CSR)
+    check_csr(data, indices, indptr, size)
+    matrix = sparse.csr_array((data, indices, indptr), shape=(size, size))
+    matrix.has_canonical_format = True
+    return matrix
 
 
 def id_dtype(ids: int) -> np.dtype[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.arrays import check_csr, cut_evenly
+from qwem._internal.arrays import CSR, check_csr, csr_arrays, cut_evenly
 from qwem.cooccurrence._rows import Rows, lengths_of, row_ends, transpose
 from qwem.cooccurrence.cooccurrence import Cooccurrence
 from qwem.cooccurrence.pair_counts import PairCounts
@@ -177,7 +177,6 @@ def _sum_of_rows(matrices: tuple[PairCounts, ...], rows: slice) -> Any:
 
 ROWS_KIND = "rows of counts"
 _ROWS = "rows.safetensors"
-_CSR = ("indptr", "indices", "data")
 
 
 class CountRows(NamedTuple):
@@ -256,7 +255,7 @@ def _write(
 ) -> None:
     arrays = {"word_counts": rows.word_counts}
     for number, side in enumerate(rows.sides):
-        arrays |= {f"{number}.{part}": getattr(side, part) for part in _CSR}
+        arrays |= csr_arrays(side, str(number))
     fields = {
         "first": first,
         "columns": rows.sides[0].shape[1],
@@ -277,7 +276,7 @@ def _read(saved: artefact.Saved, first: int, last: int) -> CountRows:
         raise ValueError(f"it does not have the rows from {first} to {last}")
     slots = slots_from_json(metadata["slots"])
     for number in range(sum(slot.contexts for slot in slots)):
-        indptr, indices, data = (arrays[f"{number}.{part}"] for part in _CSR)
+        indptr, indices, data = (arrays[f"{number}.{part}"] for part in CSR)
         ends = indptr[rows.start : rows.stop + 1]
         stored = slice(int(ends[0]), int(ends[-1]))
         parts = np.array(data[stored]), np.array(indices[stored]), row_ends(np.diff(ends))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import blocks, check_csr, for_each, in_order
+from qwem._internal.arrays import blocks, csr_arrays, csr_matrix, for_each, in_order
 from qwem._internal.resources import require_memory, thread_count
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence._rows import (
@@ -188,11 +188,7 @@ class PairCounts:
         """Return counts of `size` words from the arrays that `arrays` returned, checked."""
         matrix: Any = arrays.get(name)
         if matrix is None:
-            parts = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-            data, indices, indptr = parts
-            check_csr(data, indices, indptr, size)
-            matrix = sparse.csr_array((data, indices, indptr), shape=(size, size))
-            matrix.has_canonical_format = True
+            matrix = csr_matrix(arrays, name, size)
         elif matrix.shape != (size, size):
             raise ValueError(f"{size:,} words don't fit pairs of {matrix.shape}")
         if matrix.dtype not in (np.uint32, np.uint64):
@@ -203,8 +199,7 @@ class PairCounts:
         """Return the arrays that `read` takes, whose names begin with `name`."""
         if isinstance(self.matrix, np.ndarray):
             return {name: self.matrix}
-        parts = zip(("indptr", "indices", "data"), _arrays(self.matrix), strict=True)
-        return {f"{name}.{part}": array for part, array in parts}
+        return csr_arrays(self.matrix, name)
 
     @property
     def is_dense(self) -> bool:

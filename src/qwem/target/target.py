@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.arrays import blocks, check_csr
+from qwem._internal.arrays import blocks, csr_arrays, csr_matrix
 from qwem._internal.resources import require_memory
 from qwem.corpus import Vocabulary
 from qwem.errors import SettingError
@@ -122,15 +122,6 @@ class Target:
         return isinstance(self.rest, np.ndarray)
 
     @property
-    def nbytes(self) -> int:
-        """The size of the stored entries in bytes, including memory shared with other objects."""
-        if isinstance(self.rest, np.ndarray):
-            return self.rest.nbytes
-        if not isinstance(self.rest, sparse.csr_array):
-            return 0
-        return self.rest.data.nbytes + self.rest.indices.nbytes + self.rest.indptr.nbytes
-
-    @property
     def row_scale(self) -> NDArray[np.float64] | None:
         """The diagonal of Γ⁻¹, which turns V Λ^½ of the solved matrix into W; None if all are 1."""
         return 1 / np.sqrt(self.coupling) if isinstance(self.coupling, np.ndarray) else None
@@ -210,7 +201,7 @@ class Target:
         if isinstance(self.rest, np.ndarray):
             arrays["rest"] = self.rest
         else:
-            arrays |= {f"rest.{part}": getattr(self.rest, part) for part in _CSR}
+            arrays |= csr_arrays(self.rest, "rest")
         general = isinstance(self.coupling, str)
         if self.coupling is not None and not isinstance(self.coupling, str):
             arrays["coupling"] = self.coupling
@@ -233,9 +224,7 @@ class Target:
             artefact.require_shapes(arrays, **vectors, rest="ww", terms="wt")
             rest: Any = arrays.get("rest")
             if rest is None:
-                data, indices, indptr = (arrays[f"rest.{part}"] for part in _CSR)
-                check_csr(data, indices, indptr, size)
-                rest = sparse.csr_array((data, indices, indptr), shape=(size, size))
+                rest = csr_matrix(arrays, "rest", size)
             metadata = saved.metadata
             return cls(
                 Vocabulary(words, arrays["vocabulary_counts"]),
@@ -276,9 +265,6 @@ class Target:
         for rows in blocks(*entries.shape):
             np.matmul(entries[rows].astype(vectors.dtype), vectors, out=product[rows])
         return product
-
-
-_CSR = ("data", "indices", "indptr")
 
 
 def _is_operator(matrix: Any) -> bool:
