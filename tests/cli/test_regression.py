@@ -103,3 +103,18 @@ def test_the_coefficients_can_be_drawn(speeches: str, tmp_path: Path, capsys: Ca
 def test_a_column_that_is_not_there(speeches: str, capsys: Capture) -> None:
     assert main(["regression", speeches, "--words", "wa", "--covariates", "age"]) == 2
     assert "No document has a value for 'age'" in capsys.readouterr().err
+
+
+def test_two_groups_are_compared_too(speeches: str, capsys: Capture) -> None:
+    asked = ["regression", speeches, "--words", "wa", "--covariates", "party", "year", *OPTIONS]
+    found = json_of(capsys, *asked, "--between", "party=R,year=2000", "party=D,year=2000")
+    *_, contrast = found["coefficients"]
+    assert contrast["name"] == "party=R, year=2000 − party=D, year=2000"
+    own = found["coefficients"][0]
+    assert np.isclose(contrast["debiased"], own["debiased"])
+    assert contrast["p_value"] == own["p_value"]
+    with pytest.raises(SystemExit):
+        main([*asked, "--between", "party=D", "party"])
+    assert "a group has covariates, such as party=R" in capsys.readouterr().err
+    assert main([*asked, "--between", "party=D", "year=x"]) != 0
+    assert "year is a number, not 'x'" in capsys.readouterr().err

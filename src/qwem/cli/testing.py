@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -380,6 +381,14 @@ def _pair(text: str) -> tuple[str, str]:
     return one, other
 
 
+def _group(text: str) -> dict[str, str]:
+    """Return the covariates of a group of documents."""
+    pairs = [each.partition("=") for each in text.split(",")]
+    if not all(name and equals for name, equals, _ in pairs):
+        raise ValueError(f"a group has covariates, such as party=R,year=2000, not {text!r}")
+    return {name: value for name, _, value in pairs}
+
+
 REGRESSION = {
     "permutations": Option(
         REPEATS, "number of random assignments for the p-values, 0 for none (default: 999)", "N"
@@ -407,6 +416,9 @@ REGRESSION = {
         "FILE", nargs="+",
     ),
     model=Option(str, "vectors of words (default: those of a fit to the text)", "MODEL"),
+    between=Option(
+        _group, "two groups to compare too, such as party=R party=I", "GROUP", nargs=2
+    ),
     **REGRESSION,
     methods=METHODS,
     figure=figure("the coefficients"),
@@ -442,5 +454,8 @@ def regression(options: argparse.Namespace) -> None:
         changes["embedding"] = load_vectors(options.model)
     source = text_of(options.inputs, "to compare")
     found = context_regression(source, options.words, covariates, groups=groups, **changes)
-    emit_result(options, found)
     draw(options, found)
+    if options.between:
+        contrast = found.contrast(*options.between)
+        found = replace(found, coefficients=(*found.coefficients, contrast))
+    emit_result(options, found)

@@ -78,12 +78,12 @@ class Design:
         parts = {}
         for name, levels in self.levels.items():
             if not levels:
-                parts[name] = np.array([[float(values.get(name, self.means[name]))]])
+                parts[name] = np.array([[_number(name, values.get(name, self.means[name]))]])
                 continue
-            level = values.get(name, levels[0])
-            if level not in levels:
-                raise SettingError(f"{name} is one of {listed(map(str, levels))}, not {level!r}.")
-            parts[name] = np.array([[float(level == each) for each in levels[1:]]])
+            level, known = str(values.get(name, levels[0])), [str(each) for each in levels]
+            if level not in known:
+                raise SettingError(f"{name} is one of {listed(known)}, not {level!r}.")
+            parts[name] = np.array([[float(level == each) for each in known[1:]]])
         return _joined(parts, self.means, self.interactions)[0]
 
 
@@ -166,6 +166,13 @@ def _joined(
         for one, other in pairs
     ]
     return np.concatenate([np.ones((count, 1)), *parts.values(), *products], axis=1)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise SettingError(f"{name} is a number, not {value!r}.") from None
 
 
 def _numbers(name: str, values: Sequence[Any]) -> Array:
