@@ -197,7 +197,7 @@ class ClusteredFit:
         """
         weights = self._inverses_without[:, covariate]
         turned = np.einsum("gij,gj->gi", self.grams, weights)
-        own = np.einsum("gi,gic->gc", weights, self._scores)
+        own = self._steps[:, covariate]
         directions = own.T @ own
         total = np.trace(directions)
         if total <= 0:
