@@ -64,7 +64,7 @@ def test_vectors_without_a_model(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "vectors.txt"
     file.write_text("3 2\nup 2 0\ndown -2 0.1\nside 0 1\n")
     lines = output(capsys, file, "--count", 2).splitlines()
-    assert lines[2:4] == ["     + down side", "     − up"]
+    assert lines[2:4] == ["     + down", "     − up"]  # side lies at neither end
     assert lines[-1] == "     − (no word)"
     Embedding(["up", "down"], [[2.0], [-1.0]]).save(tmp_path / "saved")
     assert "carried by 1 word\n" in output(capsys, tmp_path / "saved", "--count", 1)
