@@ -66,7 +66,7 @@ def test_options_of_other_programs(option: str, meant: str, capsys: Capture) -> 
         ("fit a -o b --dim 100000000000000000000", "--dim takes a whole number from 1 to"),
         ("fit a -o b --draws 1000000000", "--draws takes a whole number from 1 to 10,000, not"),
         ("fit a -o b --weights 3,x", "--weights takes dynamic, flat, or whole numbers such as"),
-        ("fit a -o b --preset word", "--preset takes practical or paper, not 'word';"),
+        ("fit a -o b --preset word", "--preset takes practical, best or paper, not 'word';"),
         ("axis model", "the following arguments are required: --positive, --negative;"),
         ("demo -o", "-o/--output expected one argument;"),
     ],

@@ -329,7 +329,7 @@ TARGET_TRAINED = ("dim", "negatives", "shrinkage", "coupling")
     preset=Option(
         tuple(PRESETS),
         "what to train towards: the paper's target (default), the same with the paper's settings "
-        "of reading too (paper), or the target of qwem fit (practical)",
+        "of reading too (paper), or the target of qwem fit (practical, best)",
     ),
     analogies=Option(str, "record accuracy on a file of analogies, or on google", "FILE"),
     **setting_options("", defaults=PAPER_MODEL),

@@ -366,7 +366,8 @@ INPUTS = argument("INPUT", "text (- is standard input), one encoded corpus, or s
 DIM = Option(Whole(1), "use only the first D dimensions of a model", "D")
 PRESET = Option(
     tuple(PRESETS),
-    "start from the practical settings (default) or the paper's; other options change them",
+    "start from the practical settings (default), from those with spelling too (best), or from the "
+    "paper's; other options change them",
 )
 THREADS = Option(Whole(1, MOST_THREADS), "number of threads (default: all cores)", "N")
 METHODS = Option(bool, "add a paragraph on methods for a paper, with references (default: no)")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 FitTarget = Literal["mstar", "pmi", "ppmi"]
-Preset = Literal["practical", "paper"]
+Preset = Literal["practical", "best", "paper"]
 
 DIM = 200
 """The dimension, unless the text is short."""
@@ -252,6 +252,8 @@ def resolve_auto(settings: Settings, vocabulary: Vocabulary) -> ResolvedSettings
 PRESETS: dict[str, dict[str, Any]] = {
     # The defaults; docs/closed-form-choices.md has the trials.
     "practical": {},
+    # Spelling as a prior, and bigrams of the text before subsampling as contexts.
+    "best": {"slots": "bigrams", "ngrams": True},
     # The paper's model and its reading of Wikipedia: articles of at least 500 words, letters a to
     # z, the 10,000 most frequent words.
     "paper": {
