@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,8 +94,8 @@ class PageData:
         for number, model in enumerate(models):
             self._add_model(number, model)
         for number in range(1, len(models)):
-            self._parts[f"compare/0-{number}"] = self._comparison(number)
-            self._parts[f"distances/0-{number}"] = self._distances(number)
+            self._parts[f"compare/0-{number}"] = partial(self._comparison, number)
+            self._parts[f"distances/0-{number}"] = partial(self._distances, number)
 
     @property
     def live(self) -> bool:
@@ -148,8 +149,8 @@ class PageData:
             "scores": lambda: encoded(self._scores(model)),
         }
         for space in model.spaces.values():
-            parts[f"directions-{space.name}"] = self._directions(space, kept)
-            parts[f"lengths-{space.name}"] = self._lengths(space, kept)
+            parts[f"directions-{space.name}"] = partial(self._directions, space, kept)
+            parts[f"lengths-{space.name}"] = partial(self._lengths, space, kept)
         if "closed" in model.spaces:
             closed = model.spaces["closed"]
             parts["learned"] = lambda: packed([rounded(closed.learned()[kept, None], 16)])
@@ -236,20 +237,14 @@ class PageData:
         whole = any(space is model.first for model in self.models)
         return space.dim if whole else min(space.dim, SECOND_COLUMNS)
 
-    def _directions(self, space: Space, kept: slice) -> Callable[[], bytes]:
-        def make() -> bytes:
-            units = unit_rows(space.vectors(kept))[:, : self._columns(space)]
-            fine = units.shape[1] if self.live else FINE_COLUMNS if space.run is not None else 0
-            return packed([rounded(units[:, :fine], 16), rounded(units[:, fine:], FILE_BITS)])
+    def _directions(self, space: Space, kept: slice) -> bytes:
+        units = unit_rows(space.vectors(kept))[:, : self._columns(space)]
+        fine = units.shape[1] if self.live else FINE_COLUMNS if space.run is not None else 0
+        return packed([rounded(units[:, :fine], 16), rounded(units[:, fine:], FILE_BITS)])
 
-        return make
-
-    def _lengths(self, space: Space, kept: slice) -> Callable[[], bytes]:
-        def make() -> bytes:
-            lengths = np.linalg.norm(space.vectors(kept), axis=1)
-            return packed([lengths[:, None].astype(np.float32)])
-
-        return make
+    def _lengths(self, space: Space, kept: slice) -> bytes:
+        lengths = np.linalg.norm(space.vectors(kept), axis=1)
+        return packed([lengths[:, None].astype(np.float32)])
 
     def _features(self, model: PageModel) -> list[Json]:
         named = model.names.get(model.featured.name, {})
@@ -288,14 +283,13 @@ class PageData:
             "singular_values": [row[:_TRACED_VALUES] for row in trace.singular_values],
         }
 
-    def _comparison(self, number: int) -> Callable[[], bytes]:
+    def _comparison(self, number: int) -> bytes:
         one, other = self.models[0].featured, self.models[number].featured
-        return lambda: encoded(analyses.matched_features(one, other, COMPARED_FEATURES))
+        return encoded(analyses.matched_features(one, other, COMPARED_FEATURES))
 
-    def _distances(self, number: int) -> Callable[[], bytes]:
-        one, other = self.models[0].first, self.models[number].first
-        kept = slice(self._words)
-        return lambda: packed([analyses.distances(one, other)[kept, None].astype(np.float32)])
+    def _distances(self, number: int) -> bytes:
+        found = analyses.distances(self.models[0].first, self.models[number].first)
+        return packed([found[: self._words, None].astype(np.float32)])
 
 
 def rounded(matrix: NDArray[np.floating[Any]], bits: int) -> tuple[NDArray[Any], NDArray[Any]]:
