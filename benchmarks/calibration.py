@@ -70,7 +70,7 @@ OTHERS = [
     (((6, 6), (12, 2), (5, 1)), "normal"),
     (((30, 1), (30, 3), (15, 9)), "Laplace"),
 ]
-"""Groups that the test was not chosen by; of three, the last is compared with the first."""
+"""More groups; of three, the last is compared with the first."""
 
 SHAPES = {
     "normal": lambda rng, size: rng.normal(size=size),
@@ -93,7 +93,7 @@ NUMBERS = [
     (25, "normal", 1, False, "skewed"),
     (15, "normal", 1, True, "heavy-tailed"),
 ]
-"""Numbers the test was not chosen by: clusters, law, other covariates, growing noise, shape."""
+"""More numbers: clusters, law, other covariates, growing noise, shape."""
 
 WORDS = ("church", "game", "power", "village")
 """Words whose occurrences in real documents are shuffled."""
