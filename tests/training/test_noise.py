@@ -29,7 +29,7 @@ VALUES, VECTORS = (part[..., ::-1] for part in np.linalg.eigh(MATRIX))
         ("word2vec", LOGISTIC, 0.0, False),
         ("word2vec", LOGISTIC, 0.7, True),
     ],
-    ids=str,
+    ids=lambda choice: getattr(choice, "name", str(choice)),
 )
 def test_it_is_the_covariance_of_sampled_gradients(
     weighting: str, loss: Any, flatten: float, tied: bool
