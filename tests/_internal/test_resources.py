@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+import threading
 import types
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -99,6 +100,16 @@ def test_a_notebook_shows_bars_and_sentences(capsys: pytest.CaptureFixture[str])
     shown = capsys.readouterr().err
     assert "count" in shown
     assert "Compiling." in shown
+
+
+def test_bars_leave_no_threads_behind() -> None:
+    def bars(count: int) -> int:
+        for _ in range(count):
+            with resources.progress("count", total=1) as bar:
+                bar.update()
+        return threading.active_count()
+
+    assert bars(1) == bars(20)
 
 
 def test_a_log_file_shows_no_bars(capsys: pytest.CaptureFixture[str]) -> None:

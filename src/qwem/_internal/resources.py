@@ -241,14 +241,8 @@ def progress(description: str, total: float | None = None, unit: str = "it") -> 
 
         shown = {} if sys.stderr.isatty() else {"disable": True}
 
-    class Bar(tqdm):  # type: ignore[misc]
-        def update(self, amount: float = 1) -> Any:
-            if not self.n:
-                self.unpause()  # compiling before the first step says nothing about the others
-            return super().update(amount)
-
     _HEARTBEAT.close_line()
-    bar: Progress = Bar(
+    bar: Progress = _bar_of(tqdm)(
         desc=description,
         total=total,
         unit=unit,
@@ -259,6 +253,19 @@ def progress(description: str, total: float | None = None, unit: str = "it") -> 
     )
     _HEARTBEAT.add(bar)
     return bar
+
+
+@cache  # tqdm starts a thread for every class of bars
+def _bar_of(tqdm: Any) -> Any:
+    """Return tqdm with a clock that starts at the first step."""
+
+    class Bar(tqdm):  # type: ignore[misc]
+        def update(self, amount: float = 1) -> Any:
+            if not self.n:
+                self.unpause()  # compiling before the first step says nothing about the others
+            return super().update(amount)
+
+    return Bar
 
 
 class _Heartbeat:
