@@ -47,6 +47,7 @@ RUNS = {
     "qwem, closed form": ["--no-polish"],
     "qwem": [],
     "qwem, n-grams": ["--ngrams"],
+    "qwem, best": ["--preset", "best"],
 }
 GLOVE_ITERATIONS = 15
 """Those of its demo, whatever the epochs of the others."""

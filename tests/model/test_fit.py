@@ -161,7 +161,7 @@ def test_settings_may_be_one_object(corpus: Corpus) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"preset": "best"}, SettingError, "no preset 'best'; there are practical, paper"),
+        ({"preset": "top"}, SettingError, "no preset 'top'; there are practical, best, paper"),
         ({"target": "glove"}, SettingError, "'mstar', 'pmi' or 'ppmi', not 'glove'"),
         ({"target": "pmi", "negatives": 5}, SettingError, "settings of M\\*, not of pmi"),
         ({"dim": 4, "signed": False}, RankError, "positive"),

@@ -69,8 +69,8 @@ def fit(
     settings
         All settings in one object, instead of a preset.
     preset
-        ``"practical"``, the default: the best vectors that we know how to make from the text, if
-        spelling is left out; ``"best"``: with spelling too, in nearly twice the time;
+        ``"practical"``, the default: good vectors in little time; ``"best"``: the best vectors that
+        we know how to make, which use the spelling of words too, in one and a half times the time;
         ``"paper"``: the paper's model.
     keep_counts
         Keep the counts in the model, so that it can be updated: see `Model.update`.

@@ -67,8 +67,8 @@ def _subsample(given: Settings, words: int, length: int) -> float | None:
 class Settings(Reading):
     """Settings of a fit: how to read, count, build the target, factorize and polish.
 
-    The defaults give the best vectors that we know how to make from a text; settings that are
-    ``"auto"`` adapt to it. The first fields are those of `qwem.corpus.reading.Reading`.
+    The defaults give good vectors of words in little time; settings that are ``"auto"`` adapt to
+    the text. The first fields are those of `qwem.corpus.reading.Reading`.
 
     >>> Settings().window, Settings.of("paper", dim=100).window
     ('auto', 16)
