@@ -20,6 +20,8 @@ INDEX = {word: place for place, word in enumerate(KNOWN)}
         ("recieve", ["receive", "relieve"]),
         ("Paris", ["paris"]),
         ("PARIS", ["paris"]),
+        ("Berln", ["berlin"]),
+        ("Filosofy", ["philosophy"]),
         ("berln", ["berlin"]),
         ("berrlin", ["berlin"]),
         ("naive", ["naïve"]),

@@ -15,6 +15,7 @@ from pages.page import TOPICS, watched
 from qwem import Model
 from qwem.cli import main
 from qwem.comparison import axis
+from qwem.corpus.vocabulary import close_spellings
 from qwem.dynamics import closed_form
 from qwem.interpretation import features
 from qwem.pages.writing import join_modules
@@ -175,6 +176,20 @@ def test_an_unknown_word_has_close_spellings_to_press(page: Page) -> None:
     assert page.text("#word-neighbours").count("wrd33") == 1
     page.run("document.querySelector('#word-neighbours .unknown .word').click()")
     page.wait("document.querySelector('.theword').textContent.startsWith('word')")
+
+
+@pytest.mark.parametrize("typed", ["wrd33", "Wrd33", "wodr5", "wxyd12", "rod7", "w1ord2x", "qqqq"])
+def test_close_spellings_are_those_of_the_command_line(
+    page: Page, opened: list[PageModel], typed: str
+) -> None:
+    words = Model.load(str(opened[0].path)).vocabulary
+    page.show(
+        "word",
+        f"document.querySelector('#word-neighbours')?.textContent.includes('“{typed}”')",
+        word=typed,
+    )
+    shown = page.texts("#word-neighbours .unknown .word")
+    assert shown == close_spellings(typed, {word: place for place, word in enumerate(words)})
 
 
 def test_the_typed_word_is_suggested_first(page: Page) -> None:

@@ -188,7 +188,8 @@ def close_spellings(word: str, index: Mapping[str, int], count: int = 3) -> list
     """Return known words whose spelling is close to `word`.
 
     These are the words that differ by one letter or by two swapped letters, the most frequent
-    first. If there are none, they are the nearest of the most frequent words.
+    first. If there are none, they are the nearest of the most frequent words. The word is tried as
+    it is, then in small letters.
 
     Parameters
     ----------
@@ -203,10 +204,13 @@ def close_spellings(word: str, index: Mapping[str, int], count: int = 3) -> list
     ['king', 'kin']
     """
     letters = set(word).union(*islice(index, _ALPHABET_WORDS))
-    found = {other for other in (word.lower(), *_one_letter_off(word, letters)) if other in index}
-    if found:
-        return sorted(found, key=index.__getitem__)[:count]
-    return difflib.get_close_matches(word, list(islice(index, FREQUENT)), n=count)
+    frequent = list(islice(index, FREQUENT))
+    for spelled in (word, word.lower()):
+        near = {other for other in (spelled, *_one_letter_off(spelled, letters)) if other in index}
+        if near:
+            return sorted(near, key=index.__getitem__)[:count]
+    nearest = difflib.get_close_matches(word, frequent, n=count)
+    return nearest or difflib.get_close_matches(word.lower(), frequent, n=count)
 
 
 def _one_letter_off(word: str, letters: set[str]) -> Iterator[str]:

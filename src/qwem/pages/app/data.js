@@ -315,20 +315,44 @@ export class UnknownWords extends Error {
         : "Type a word.",
     );
     this.typed = shown[0] ?? "";
-    this.close = shown.length ? closeSpellings(model.words, shown[0].toLowerCase()) : [];
+    this.close = shown.length ? closeSpellings(model.words, shown[0]) : [];
   }
 }
 
-// Up to three words that are one letter or two swapped letters off, the most frequent first, as on the
-// command line; if there are none, those that are two steps off.
+// Up to three words that are one letter or two swapped letters off, the most frequent first; if there are
+// none, those of the frequent words that have most letters in common, in order: the rule of the command line.
 function closeSpellings(words, typed) {
-  const near = { 1: [], 2: [] };
-  for (const word of words) {
-    if (Math.abs(word.length - typed.length) > 2) continue;
-    const distance = editDistance(word, typed);
-    if (distance < typed.length) near[distance]?.push(word);
+  for (const spelled of [typed, typed.toLowerCase()]) {
+    const near = words.filter(
+      (word) => Math.abs(word.length - spelled.length) < 2 && editDistance(word, spelled) < 2,
+    );
+    if (near.length) return near.slice(0, 3);
   }
-  return (near[1].length ? near[1] : near[2]).slice(0, 3);
+  for (const spelled of [typed, typed.toLowerCase()]) {
+    const near = words
+      .slice(0, 20000)
+      .map((word) => ({ word, likeness: (2 * common(word, spelled)) / (word.length + spelled.length) }))
+      .filter(({ likeness }) => likeness >= 0.6)
+      .sort((a, b) => b.likeness - a.likeness || (a.word < b.word ? 1 : -1));
+    if (near.length) return near.slice(0, 3).map(({ word }) => word);
+  }
+  return [];
+}
+
+// How many letters two words share: their longest common part, and what is common before and after it.
+function common(a, b) {
+  let [length, from, at] = [0, 0, 0];
+  for (let i = 0; i + length < a.length; i++) {
+    for (let j = 0; j + length < b.length; j++) {
+      let same = 0;
+      while (i + same < a.length && j + same < b.length && a[i + same] === b[j + same]) same++;
+      if (same > length) [length, from, at] = [same, i, j];
+    }
+  }
+  if (!length) return 0;
+  return (
+    length + common(a.slice(0, from), b.slice(0, at)) + common(a.slice(from + length), b.slice(at + length))
+  );
 }
 
 function editDistance(a, b) {
