@@ -64,9 +64,9 @@ class Polished:
     centre: NDArray[np.float32] = field(repr=False)
     """The mean word vector, which was subtracted from W."""
     losses: Vector = field(repr=False)
-    """The loss before each half of a sweep, words and contexts in turn; 0 for independence."""
+    """The loss before each half of a sweep, contexts and words in turn; 0 for independence."""
     converged: bool
-    """Whether the last sweep lowered the loss by less than tol of its fall below independence."""
+    """Whether polishing ended because the loss hardly fell any more; see `tol` of `polish`."""
     settings: Mapping[str, Any]
     """The arguments of `polish`, and the slots and sources of the counts."""
 

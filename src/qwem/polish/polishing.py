@@ -138,7 +138,7 @@ class SpellingPrior:
 
 PRIOR_HALVES = 8
 """The number of half sweeps after which losses of words can be compared. Spelling is first learned
-after the third half and then after every other one, and the first two updates are the largest."""
+from the second step of the words, and the first two updates are the largest."""
 
 
 def polish(
@@ -149,7 +149,7 @@ def polish(
     negatives: float = 5.0,
     exponent: float = 0.75,
     evidence: float = 100.0,
-    tol: float = 0.01,
+    tol: float = 0.0075,
     ngrams: bool = False,
     start: Start | None = None,
     callback: Callable[[Polished], object] | None = None,
@@ -159,8 +159,8 @@ def polish(
 
     word2vec's sampling minimizes this loss on average; `qwem.polish.loss.Word2vecLoss` has the
     formula. Given the contexts, each word is a small convex problem of its own, and so is each
-    context given the words. A sweep takes one step for every word and then one for every context. A
-    step never raises the loss. Only pairs that were seen are visited, so the time of a sweep is
+    context given the words. A sweep takes one step for every context and one for every word. A step
+    never raises the loss. Only pairs that were seen are visited, so the time of a sweep is
     proportional to their number.
 
     The coupling of the spectrum, if it has one, weights pairs of words here too.
@@ -180,15 +180,14 @@ def polish(
         The number of tokens of text, with independent neighbours, that are added to each word.
         Words that are rarer than that stay near zero.
     tol
-        Stop when a sweep lowers the loss by less than this share of its fall below the loss of
-        independent words.
+        Stop after the words' half of a sweep if it lowers the loss by less than half of this share
+        of its fall below the loss of independent words.
     ngrams
         Use the spelling of words as a prior: see `qwem.polish.polishing.SpellingPrior`. Then words
         that were never seen have vectors too.
     start
         Where to start instead of the closed form, such as an earlier result on similar counts,
-        `Polished.start`. Then polishing stops after the first half sweep, that of the words, if it
-        lowers the loss by less than half of that share.
+        `Polished.start`. Then a sweep begins with the words.
     callback
         Called with the result so far after every sweep.
     stepper
@@ -272,26 +271,26 @@ def polish(
     # depend on the number of threads.
     with blas_threads(1), progress("polish", 2 * sweeps * statistics.pairs, "pair") as bar:
         while not converged and len(losses) < 2 * sweeps:
-            expected = () if prior is None else (prior.means, prior.evidence)
-            problem = loss.of_words(*expected)
-            word, before, fall = improve(problem, stepper, word, context, bar.update, tol=tol)
-            losses.append(before)
-            # Twice the guaranteed fall of the words' half estimates that of the whole sweep.
-            converged = is_warm and len(losses) == 1 and 2 * fall < tol * -before
-            if prior is not None and (is_warm or len(losses) > 2):
-                prior.learn(word, gram(context, problem.gram))
-                # The prior changes too, and is part of the loss of words, so compare that loss.
-                converged |= len(losses) > PRIOR_HALVES and losses[-3] - before <= tol * -before
-            if not converged:
-                context, before, _ = improve(
-                    loss.of_contexts(), stepper, context, word, bar.update, tol=tol
-                )
+            # In the closed form the contexts of a word are the same in all slots, so they come
+            # first; vectors of similar counts need little more than a step of the words.
+            if is_warm == (len(losses) % 2 == 0):
+                expected = () if prior is None else (prior.means, prior.evidence)
+                problem = loss.of_words(*expected)
+                word, before, fall = improve(problem, stepper, word, context, bar.update, tol=tol)
                 losses.append(before)
-                # The loss after a sweep is known only in the next, so compare the contexts' halves.
-                if prior is None:
-                    converged = len(losses) > 2 and losses[-3] - before <= tol * -before
+                if prior is not None and (is_warm or len(losses) > 2):
+                    prior.learn(word, gram(context, problem.gram))
+                    # The prior changes too, and is part of the loss of words, so compare that loss.
+                    converged = len(losses) > PRIOR_HALVES and losses[-3] - before <= tol * -before
+                else:
+                    # Twice the guaranteed fall of the words' half estimates that of a sweep.
+                    converged = 2 * fall < tol * -before
+            else:
+                problem = loss.of_contexts()
+                context, before, _ = improve(problem, stepper, context, word, bar.update, tol=tol)
+                losses.append(before)
             bar.set_postfix_str(f"loss {before:.4f}")
-            if callback is not None:
+            if callback is not None and (converged or len(losses) % 2 == 0):
                 callback(result())
         return result()
 
