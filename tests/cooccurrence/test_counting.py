@@ -19,9 +19,8 @@ from qwem.cooccurrence import Slot, context_matrix
 from qwem.cooccurrence import _counting as counting
 from qwem.cooccurrence._counting import count_pairs
 from qwem.cooccurrence._rows import DiskRows, RowWriter
-from qwem.cooccurrence.contexts import context_sides, mirrored
+from qwem.cooccurrence.contexts import Subsampling, context_sides, mirrored, window_slots
 from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.cooccurrence.slots import Subsampling, window_slots
 from qwem.errors import CountError, DiskLimitError, SettingError
 from twins.cooccurrence import contexts, count_slot, documents_of, keep_probability, thin
 from twins.cooccurrence import count_pairs as slow_count

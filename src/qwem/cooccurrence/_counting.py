@@ -32,7 +32,6 @@ from qwem.cooccurrence._rows import (
     row_blocks,
 )
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
-from qwem.cooccurrence.slots import expected_pairs, sampled_pairs
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem._internal.resources import Progress
-    from qwem.cooccurrence.slots import Slot, Subsampling
+    from qwem.cooccurrence.contexts import Slot, Subsampling
     from qwem.corpus import Corpus
 
 
@@ -93,7 +92,7 @@ class ChunkReader:
     ) -> Iterator[Chunk]:
         """Yield chunks, which may begin and end inside a document.
 
-        `limits` and `key` decide which tokens are kept; see `qwem.cooccurrence.slots`.
+        `limits` and `key` decide which tokens are kept; see `qwem.cooccurrence.contexts`.
         """
         for block in blocks(len(self.corpus.tokens), most=chunk_tokens):
             chunk = self._lay_out(block.start, block.stop, limits, key)
@@ -233,6 +232,25 @@ class SlotTable(NamedTuple):
         return directed
 
 
+def expected_pairs(occurrences: NDArray[Any], reach: int) -> NDArray[np.float64]:
+    """Estimate how many different words each word occurs with if words are in random order.
+
+    In real text words cluster by topic and fewer pairs occur, so this is an upper estimate. Words
+    are grouped by frequency, in eight classes per octave.
+    """
+    expected = np.zeros(len(occurrences))
+    present = occurrences > 0
+    if not present.any():
+        return expected
+    often = occurrences[present]
+    _, classes = np.unique(np.round(8 * np.log2(often)), return_inverse=True)
+    sizes = np.bincount(classes)
+    means = np.bincount(classes, weights=often) / sizes
+    meetings = reach * np.outer(means, means) / often.sum()
+    expected[present] = (-np.expm1(-meetings) @ sizes)[classes]
+    return expected
+
+
 class _Plan(NamedTuple):
     """How to count within the available memory."""
 
@@ -317,6 +335,8 @@ class _Counter:
         pairs = self._expected_pairs(occurrences)
         if rough or 2 * self._result_bytes(pairs) <= available_memory():
             return pairs
+        from qwem.cooccurrence._estimates import sampled_pairs
+
         sampled = sampled_pairs(self.corpus, self.slots, self.subsampling)
         return float(sampled[-1])
 

@@ -12,8 +12,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.results import listed
 from qwem.cooccurrence._rows import too_large
-from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.cooccurrence.slots import (
+from qwem.cooccurrence.contexts import (
     Slot,
     slots_as_json,
     slots_from_json,
@@ -21,6 +20,7 @@ from qwem.cooccurrence.slots import (
     window_slots,
     window_weights,
 )
+from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.corpus.vocabulary import Vocabulary, frequency_order
 from qwem.errors import CountError, SettingError
 
@@ -120,7 +120,7 @@ class Cooccurrence:
         14
         """
         from qwem.cooccurrence._counting import count_pairs
-        from qwem.cooccurrence.slots import Subsampling
+        from qwem.cooccurrence.contexts import Subsampling
 
         counted = window_slots(window, weights, slots)
         subsampling = None

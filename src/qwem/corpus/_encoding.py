@@ -20,7 +20,7 @@ import numpy as np
 from qwem._internal.arrays import id_dtype, in_order
 from qwem._internal.resources import progress, require_disk, thread_count
 from qwem.corpus import _word_table, kernels
-from qwem.corpus._batches import DocumentBatch, TextBatch, packed
+from qwem.corpus._text import DocumentBatch, TextBatch, packed
 from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import EmptyCorpusError
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus._batches import Source
+    from qwem.corpus._text import Source
     from qwem.corpus.phrases import Phrases
     from qwem.corpus.reading import Reading
     from qwem.corpus.tokenizer import Tokenizer

@@ -13,8 +13,8 @@ from qwem._internal.arrays import blocks, cut_evenly, id_dtype, in_order
 from qwem._internal.files import release
 from qwem._internal.resources import require_temporary_disk, thread_count
 from qwem.corpus import kernels
-from qwem.corpus._batches import packed
 from qwem.corpus._encoding import TOKENS_FILE, Encoded, Interner, write_tokens
+from qwem.corpus._text import packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus._batches import Source
     from qwem.corpus._encoding import Encoded
     from qwem.corpus._files import InputFile, PathLike
+    from qwem.corpus._text import Source
     from qwem.corpus.phrases import Phrases
 
 KIND = "corpus"
@@ -133,7 +133,7 @@ class Corpus:
         ('the', 'king')
         """
         from qwem.corpus._files import find_files
-        from qwem.corpus._formats import open_files
+        from qwem.corpus._text import open_files
 
         reading = Reading.of(**options)
         source = open_files(find_files(paths), reading)
@@ -427,7 +427,7 @@ def encode_shard(shard: InputFile, reading: Reading, directory: PathLike) -> Cor
     The `vocab_size`, `min_count` and `oov` of `reading` are ignored; its `Phrases` are joined. The
     result may have no documents.
     """
-    from qwem.corpus._formats import open_files
+    from qwem.corpus._text import open_files
 
     if isinstance(reading.phrases, int) and reading.phrases:
         raise SettingError(

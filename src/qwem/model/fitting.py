@@ -240,8 +240,7 @@ def learn(
 
 def build_target(counts: Cooccurrence, settings: ResolvedSettings) -> Target:
     """Build the target of counts."""
-    from qwem.target.building import build
-    from qwem.target.targets import formula_of
+    from qwem.target.building import build, formula_of
 
     made, reweighting = target_settings(counts, settings)
     return build(counts, formula_of(made), made, reweighting=reweighting)
@@ -304,7 +303,8 @@ def cut_to_memory(corpus: Corpus, settings: ResolvedSettings) -> Corpus:
     rough = min(float(words) ** 2, _PAIRS_PER_STEP * settings.window * length * growth)
     if _PAIR_BYTES * rough <= budget[-1]:
         return corpus
-    from qwem.cooccurrence.slots import Subsampling, sampled_pairs, window_slots
+    from qwem.cooccurrence._estimates import sampled_pairs
+    from qwem.cooccurrence.contexts import Subsampling, window_slots
 
     subsampling = None
     if settings.subsample is not None:

@@ -173,7 +173,7 @@ class Settings(Reading):
     """Names that other programs have for these settings."""
 
     def __post_init__(self) -> None:
-        from qwem.cooccurrence.slots import window_weights
+        from qwem.cooccurrence.contexts import window_weights
 
         super().__post_init__()
         listed = 1 if isinstance(self.weights, str) else len(self.weights)
@@ -346,7 +346,7 @@ def _name_of_weights(weights: tuple[int, ...]) -> str | list[int]:
 
 
 def _name_of_slots(counts: Cooccurrence) -> str | list[dict[str, Any]]:
-    from qwem.cooccurrence.slots import LAYOUTS, slots_as_json, window_slots
+    from qwem.cooccurrence.contexts import LAYOUTS, slots_as_json, window_slots
 
     assert counts.weights is not None
     for name in LAYOUTS:
