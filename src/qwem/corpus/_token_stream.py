@@ -13,8 +13,9 @@ from qwem._internal.arrays import blocks, cut_evenly, id_dtype, in_order
 from qwem._internal.files import release
 from qwem._internal.resources import require_temporary_disk, thread_count
 from qwem.corpus import kernels
-from qwem.corpus._encoding import TOKENS_FILE, Encoded, Interner, write_tokens
+from qwem.corpus._encoding import Interner, write_tokens
 from qwem.corpus._text import packed
+from qwem.corpus.corpus import Corpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus.corpus import Corpus
     from qwem.corpus.vocabulary import Vocabulary
 
 DELIMITER = "_"
@@ -93,7 +93,7 @@ def renumbered(
     return in_order(renumber, document_chunks(offsets), thread_count())
 
 
-def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: Path) -> Encoded:
+def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: Path) -> Corpus:
     """Concatenate corpora and encode them with another vocabulary, into a folder."""
     masked = oov == "mask"
     dtype = id_dtype(len(vocabulary) + masked)
@@ -103,35 +103,23 @@ def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: 
     most = sum(corpus.tokens.size for corpus in corpora)
     require_temporary_disk(dtype.itemsize * most, "Encoding this text in other words")
 
-    def parts(corpus: Corpus) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+    def recoded(corpus: Corpus) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         numbers = known.look_up(*packed(corpus.vocabulary.words), other)
         numbers = np.append(numbers, np.uint32(other))  # for the mask id
         return renumbered(corpus.tokens, corpus.offsets, numbers, dtype)
 
-    offsets, digest = write_tokens(folder, chain.from_iterable(map(parts, corpora)))
-    first, kept = corpora[0], int(offsets[-1])
-    if masked:
-        kept = _count_below(folder / TOKENS_FILE, dtype, len(vocabulary))
-    settings = {
-        **first.settings,
-        "vocab_size": len(vocabulary),
-        "oov": oov,
-        "words_kept": kept,
-    }
-    return Encoded(
-        dtype, offsets, vocabulary, settings, digest, first.first_document, first.phrases
-    )
+    kept = 0
 
+    def count(chunk: tuple[NDArray[Any], NDArray[np.int64]]) -> tuple[Any, Any]:
+        nonlocal kept
+        kept += int(np.count_nonzero(chunk[0] < len(vocabulary)))
+        return chunk
 
-def _count_below(file: Path, dtype: np.dtype[Any], limit: int) -> int:
-    """Return how many tokens of a file are below a limit."""
-    if not file.stat().st_size:
-        return 0
-    tokens, found = np.memmap(file, dtype, "r"), 0
-    for chunk in blocks(tokens.size, most=_CHUNK_TOKENS):
-        found += int(np.count_nonzero(tokens[chunk] < limit))
-        release(tokens[chunk])
-    return found
+    chunks = map(count, chain.from_iterable(map(recoded, corpora)))
+    written, first = write_tokens(folder, dtype, chunks), corpora[0]
+    made = {"vocab_size": len(vocabulary), "oov": oov, "words_kept": kept}
+    settings = {**first.settings, **made}
+    return Corpus.of_tokens(*written, vocabulary, settings, first.first_document, first.phrases)
 
 
 def count_following(

@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus._encoding import Encoded
     from qwem.corpus._files import InputFile, PathLike
     from qwem.corpus._text import Source
     from qwem.corpus.phrases import Phrases
 
 KIND = "corpus"
-_TOKENS_FILE = "tokens.bin"
+TOKENS_FILE = "tokens.bin"
 _ARRAYS_FILE = "arrays.safetensors"
 _WORDS_FILE = "words.txt"
 _PHRASES = "phrases"
@@ -199,21 +198,21 @@ class Corpus:
         )
 
     @classmethod
-    def write(cls, encode: Callable[[Path], Encoded], directory: PathLike | None = None) -> Corpus:
+    def write(cls, encode: Callable[[Path], Corpus], directory: PathLike | None = None) -> Corpus:
         """Return the corpus that an encoder writes to a folder; save it if `directory` is given."""
         with _destination(directory) as folder:
-            encoded = encode(folder)
-            corpus = cls(
-                _map_tokens(folder / _TOKENS_FILE, encoded.dtype, int(encoded.offsets[-1])),
-                encoded.offsets,
-                encoded.vocabulary,
-                encoded.settings,
-                encoded.first_document,
-                encoded.phrases,
-            )
-            corpus.__dict__["fingerprint"] = corpus._fingerprint(encoded.digest)
+            corpus = encode(folder)
             if directory is not None:
                 corpus._write_description(folder)
+        return corpus
+
+    @classmethod
+    def of_tokens(
+        cls, tokens: NDArray[Any], offsets: NDArray[np.int64], digest: Any, *others: Any
+    ) -> Corpus:
+        """Return the corpus of tokens that were just written, and hashed on the way."""
+        corpus = cls(tokens, offsets, *others)
+        vars(corpus)["fingerprint"] = corpus._fingerprint(digest)
         return corpus
 
     @classmethod
@@ -362,7 +361,7 @@ class Corpus:
         >>> Corpus.from_documents(["the king"]).save(tempfile.mkdtemp() + "/corpus")
         """
         with artefact.writing(path, KIND) as directory:
-            with (directory / _TOKENS_FILE).open("wb") as file:
+            with (directory / TOKENS_FILE).open("wb") as file:
                 for chunk in self._token_chunks():
                     file.write(chunk.data)
             self._write_description(directory)
@@ -400,8 +399,8 @@ class Corpus:
             metadata, arrays = saved.metadata, saved.arrays(_ARRAYS_FILE)
             offsets, counts = arrays["offsets"], arrays["counts"]
             vocabulary = Vocabulary(saved.words(_WORDS_FILE), counts)
-            file, dtype = saved.mapped_path(_TOKENS_FILE), np.dtype(metadata["dtype"])
-            tokens = _map_tokens(file, dtype, int(offsets[-1]))
+            file, dtype = saved.mapped_path(TOKENS_FILE), np.dtype(metadata["dtype"])
+            tokens = map_tokens(file, dtype, int(offsets[-1]))
             phrases = None
             if saved.has(_PHRASES):
                 from qwem.corpus.phrases import Phrases
@@ -456,7 +455,7 @@ def _destination(directory: PathLike | None) -> Iterator[Path]:
             yield partial
 
 
-def _map_tokens(
+def map_tokens(
     file: Path, dtype: np.dtype[Any], size: int
 ) -> NDArray[np.uint16] | NDArray[np.uint32]:
     """Return the memory map of a token file, after checking its size."""

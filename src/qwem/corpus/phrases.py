@@ -14,7 +14,7 @@ from qwem._internal.arrays import id_dtype
 from qwem._internal.resources import progress, require_disk
 from qwem._internal.settings import require_choice, require_whole
 from qwem.corpus import kernels
-from qwem.corpus._encoding import Encoded, write_tokens
+from qwem.corpus._encoding import write_tokens
 from qwem.corpus._token_stream import (
     DELIMITER,
     count_following,
@@ -22,6 +22,7 @@ from qwem.corpus._token_stream import (
     renumbered,
     stream_of,
 )
+from qwem.corpus.corpus import Corpus
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import SettingError
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from qwem.corpus._files import PathLike
     from qwem.corpus._token_stream import TokenStream
-    from qwem.corpus.corpus import Corpus
 
 Scoring = Literal["npmi", "pmi", "log_likelihood", "gensim"]
 THRESHOLDS: dict[str, float] = {"npmi": 0.5, "pmi": 7.0, "log_likelihood": 1000.0, "gensim": 10.0}
@@ -276,7 +276,7 @@ def encode_joined(
     reading: Reading,
     vocabulary: Vocabulary | None,
     folder: Path,
-) -> Encoded:
+) -> Corpus:
     """Join the phrases of a corpus of all words, choose the vocabulary, and encode into a folder.
 
     The phrases are those of `reading`, or are found in the corpus.
@@ -316,8 +316,8 @@ def encode_joined(
         "Joining the phrases of this text",
         "free some space, or choose another disk (TMPDIR, for temporary files)",
     )
-    parts = renumbered(stream.tokens, stream.offsets, numbers, dtype)
-    offsets, digest = write_tokens(folder, parts)
+    chunks = renumbered(stream.tokens, stream.offsets, numbers, dtype)
+    written = write_tokens(folder, dtype, chunks)
     settings = {name: value for name, value in corpus.settings.items() if name != "min_count"}
     settings |= {
         "vocab_size": len(vocabulary),
@@ -326,4 +326,4 @@ def encode_joined(
         "phrases": {**phrases.settings, "found": len(phrases)},
         "words_kept": int(vocabulary.counts.sum()),
     }
-    return Encoded(dtype, offsets, vocabulary, settings, digest, corpus.first_document, phrases)
+    return Corpus.of_tokens(*written, vocabulary, settings, corpus.first_document, phrases)
