@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -373,10 +374,9 @@ class Cooccurrence:
             occurrences = _sum_of_words([part.word_counts for part in counts])
             vocabulary = Vocabulary(first.vocabulary.words, occurrences)
         else:
-            often: dict[str, int] = {}
+            often: Counter[str] = Counter()
             for part in counts:
-                for word, count in zip(part.vocabulary, part.word_counts.tolist(), strict=True):
-                    often[word] = often.get(word, 0) + count
+                often.update(part.vocabulary.frequencies)
             if sum(often.values()) >= 2**63:
                 raise too_large()
             vocabulary = Vocabulary.from_counts(often)

@@ -77,7 +77,7 @@ def _json_columns(
     file: InputFile, names: list[str], reading: Reading, *, required: bool
 ) -> Columns:
     path, number = file.path, 0
-    with open_text(path, reading.encoding, reading.errors) as stream:
+    with open_text(file, reading) as stream:
         for position, data in byte_batches(path, stream, "line", spaces=False):
             rows = []
             for line in valid_bytes(data, reading.errors, path, position).split(b"\n"):
@@ -108,7 +108,7 @@ def _parquet_columns(
 ) -> Columns:
     with open_parquet(file.path) as table:
         require_columns(str(file.path), table.schema_arrow.names, names)
-        groups = range(*(file.part or (0, table.num_row_groups)))
+        groups = range(*(file.shard or (0, table.num_row_groups)))
         rows = sum(table.metadata.row_group(group).num_rows for group in groups)
         row = 0
         for records in table.iter_batches(
@@ -119,7 +119,7 @@ def _parquet_columns(
 
 
 def _csv_columns(file: InputFile, names: list[str], reading: Reading, *, required: bool) -> Columns:
-    with open_text(file.path, reading.encoding, reading.errors) as stream:
+    with open_text(file, reading) as stream:
         for records in _csv_records(file, stream, names):
             yield records.columns, stream.bytes_read()
 

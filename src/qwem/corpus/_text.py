@@ -338,7 +338,7 @@ def _read_text(file: InputFile, reading: Reading, units: set[str]) -> Iterator[T
     """
     path = file.path
     may_cut = resolve(reading.tokenizer).split is None
-    with open_text(path, reading.encoding, reading.errors, file.part) as stream:
+    with open_text(file, reading) as stream:
         unit = documents_of(stream.head, file, reading)
         if unit == "paragraph" and reading.documents == "auto" and unit not in units:
             announce(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -239,12 +240,10 @@ class Corpus:
         if not corpora:
             raise SettingError("There is no corpus to concatenate.")
         if vocabulary is None:
-            counts: dict[str, int] = {}
+            often: Counter[str] = Counter()
             for corpus in corpora:
-                words = corpus.vocabulary
-                for word, count in zip(words, words.counts.tolist(), strict=True):
-                    counts[word] = counts.get(word, 0) + count
-            vocabulary = Vocabulary.from_counts(counts)
+                often.update(corpus.vocabulary.frequencies)
+            vocabulary = Vocabulary.from_counts(often)
         how = oov or ("drop" if corpora[0].mask_id is None else "mask")
         return cls.write(lambda folder: recode(corpora, vocabulary, how, folder))
 

@@ -84,6 +84,11 @@ class Vocabulary:
         first = " ".join(self.words[:5])
         return f"Vocabulary({len(self):,} words: {first}{' …' if len(self) > 5 else ''})"
 
+    @property
+    def frequencies(self) -> dict[str, int]:
+        """The count of each word."""
+        return dict(zip(self.words, self.counts.tolist(), strict=True))
+
     def get(self, word: str) -> int | None:
         """Return the index of `word`, or None if it is unknown."""
         return self._index.get(word)
