@@ -11,9 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.arrays import cut_evenly
+from qwem._internal.arrays import cut_to_size, ends_of
 from qwem._internal.settings import require_whole
-from qwem.cooccurrence._rows import lengths_of, transpose
+from qwem.cooccurrence._rows import Rows, lengths_of, transpose
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence.cooccurrence import Cooccurrence
-    from qwem.cooccurrence.pair_counts import PairCounts
 
     Array = NDArray[Any]
 
@@ -309,11 +308,10 @@ class Usage:
         words = np.full((size, 2, KEPT), -1, dtype=np.int32)
         ratios = np.zeros((size, 2, KEPT), dtype=np.float32)
         stored = np.sum([lengths_of(matrix.matrix) for matrix in matrices], axis=0)
-        ends = np.concatenate(([0], np.cumsum(stored)))
-        for first, last in cut_evenly(ends, -(-int(ends[-1]) // _BLOCK_ENTRIES) or 1):
-            part = _sum_of_rows(matrices, slice(first, last))
+        for first, last in cut_to_size(ends_of(stored), _BLOCK_ENTRIES):
+            rows = reduce(add, (Rows.of(each.matrix, first, last) for each in matrices)).tocsr(size)
             keep_best(
-                first, part.indptr, part.indices, part.data.astype(np.float64),
+                first, rows.indptr, rows.indices, rows.data.astype(np.float64),
                 left, right, max(float(left.sum()), 1.0), scores, words, ratios,
             )  # fmt: skip
         return cls(np.asarray(frequencies, np.int64), words, ratios, directed)
@@ -341,11 +339,3 @@ class Usage:
             return cls(**arrays, directed=saved.metadata["directed"])
 
         return artefact.load(path, KIND, build)
-
-
-def _sum_of_rows(matrices: tuple[PairCounts, ...], rows: slice) -> Any:
-    total: Any = None
-    for each in matrices:
-        part = sparse.csr_array(each.matrix[rows]).astype(np.uint64)
-        total = part if total is None else total + part
-    return total

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import blocks, csr_arrays, csr_matrix, for_each, in_order
+from qwem._internal.arrays import blocks, csr_arrays, csr_matrix, ends_of, for_each, in_order
 from qwem._internal.resources import require_memory, thread_count
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence._rows import (
@@ -76,9 +76,9 @@ class _Move(NamedTuple):
             block = compress(block)
         columns = self.places[block.indices]
         kept = columns >= 0
-        ends = np.concatenate(([0], np.cumsum(kept)))[block.indptr]
-        parts = block.data[kept], columns[kept].astype(np.int32), row_ends(np.diff(ends))
-        moved = sparse.csr_array(parts, shape=(len(known), len(self.places) or 1))
+        ends = ends_of(kept)[block.indptr]
+        stored = block.data[kept], columns[kept].astype(np.int32), row_ends(np.diff(ends))
+        moved = sparse.csr_array(stored, shape=(len(known), len(self.places) or 1))
         moved.has_sorted_indices = False
         moved.sort_indices()
         lengths = np.zeros(len(source), np.int64)
@@ -241,8 +241,8 @@ class PairCounts:
             for rows in row_blocks(self.matrix):
                 sums += self.matrix[rows].sum(axis=0, dtype=np.uint64)
             return sums
-        for part in blocks(self.matrix.nnz):
-            np.add.at(sums, self.matrix.indices[part], self.matrix.data[part].astype(np.uint64))
+        for some in blocks(self.matrix.nnz):
+            np.add.at(sums, self.matrix.indices[some], self.matrix.data[some].astype(np.uint64))
         return sums
 
     @cached_property

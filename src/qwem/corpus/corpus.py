@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.arrays import blocks
+from qwem._internal.arrays import blocks, in_order
 from qwem._internal.files import release, temporary_directory
-from qwem._internal.resources import threads
+from qwem._internal.resources import thread_count, threads
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary
-from qwem.errors import ArtefactError, SettingError
+from qwem.errors import ArtefactError, CountError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -352,6 +352,31 @@ class Corpus:
                 chosen.append(place)
                 free = place + length
         return np.array(chosen, dtype=np.int64)
+
+    def token_counts(self) -> NDArray[np.int64]:
+        """Return how often each id occurs, with one more entry for the mask.
+
+        In a part of a corpus, `vocabulary` has the counts of the whole.
+        """
+        from qwem.corpus import kernels
+
+        words = len(self.vocabulary)
+
+        def count(chunk: slice) -> NDArray[np.int64]:
+            tokens, counts = self.tokens[chunk], np.zeros(words + 1, np.int64)
+            if tokens.max() > words:  # the kernels don't check
+                raise CountError(
+                    "The corpus has token ids outside its vocabulary; encode the text again."
+                )
+            kernels.count_words(tokens, counts)
+            release(tokens)
+            return counts
+
+        total = np.zeros(words + 1, np.int64)
+        chunks = blocks(self.tokens.size, most=_CHUNK_TOKENS)
+        for counts in in_order(count, chunks, thread_count()):
+            total += counts
+        return total
 
     def save(self, path: PathLike) -> None:
         """Save the corpus to a directory, whole or not at all.

@@ -285,8 +285,7 @@ def _count(state: UpdateState, corpus: Corpus, first_document: int) -> Cooccurre
 
 def _occurring_words(corpus: Corpus) -> dict[str, int]:
     """Return how often each word occurs in a corpus that is part of another."""
-    numbers = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary)).tolist()
-    return dict(zip(corpus.vocabulary.words, numbers, strict=False))
+    return dict(zip(corpus.vocabulary.words, corpus.token_counts().tolist(), strict=False))
 
 
 def _places(state: UpdateState, corpus: Corpus) -> NDArray[np.int64]:
