@@ -169,24 +169,26 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
         )
 
 
-def require_disk(needed: int, directory: Path, what: str, remedy: str) -> None:
-    """Raise `DiskLimitError` unless `needed` more bytes fit on the disk of `directory`."""
-    import shutil
+OTHER_DISK = "free some space, or choose another disk (TMPDIR, for temporary files)"
 
+
+def require_disk(
+    needed: int, what: str, directory: Path | None = None, remedy: str = OTHER_DISK
+) -> None:
+    """Raise `DiskLimitError` unless `needed` more bytes fit on a disk.
+
+    It is the disk of `directory`, by default the one of temporary files.
+    """
+    import shutil
+    import tempfile
+
+    directory = directory or Path(tempfile.gettempdir())
     free = shutil.disk_usage(directory).free
     if needed > free:
         raise DiskLimitError(
             f"{what} would need {needed / 1e9:.1f} GB more disk space in {directory} and "
             f"{free / 1e9:.1f} GB are free; {remedy}."
         )
-
-
-def require_temporary_disk(needed: int, what: str) -> None:
-    """Raise `DiskLimitError` unless temporary files of `needed` bytes fit on their disk."""
-    import tempfile
-
-    remedy = "free some space, or choose another disk for temporary files (TMPDIR)"
-    require_disk(needed, Path(tempfile.gettempdir()), what, remedy)
 
 
 def return_freed_memory() -> None:

@@ -26,8 +26,8 @@ from qwem._internal.files import release
 from qwem._internal.resources import (
     available_memory,
     progress,
+    require_disk,
     require_memory,
-    require_temporary_disk,
     thread_count,
 )
 from qwem.cooccurrence._rows import (
@@ -377,7 +377,7 @@ class _Counter:
         per_chunk = self._expected_pairs(occurrences / max(1, chunks))
         half = 1 if any(slot.directed for slot in self.slots) else 2
         entries = most_entries(chunks, per_chunk / half, pairs / half)
-        require_temporary_disk(
+        require_disk(
             int(entries * (self.dtype.itemsize + 4)),
             f"Counting {self.words:,} words in {available_memory() / 1e9:.1f} GB of memory",
         )

@@ -12,7 +12,6 @@ from qwem.corpus._tables import kind_of_table, names_of, read_frame, require_col
 from qwem.corpus._text import (
     DocumentBatch,
     Source,
-    TextBatch,
     checked_words,
     from_texts,
     from_words,
@@ -117,5 +116,4 @@ def _batched(
 def _batch(documents: list[Any], form: type, errors: Errors, first: int) -> DocumentBatch:
     if form is list:
         return from_words(documents, errors, first)
-    batch = from_texts(documents, errors, lambda i: f"Document {first + i}")
-    return TextBatch(batch.text, batch.ends, batch.text.size)
+    return from_texts(documents, errors, lambda i: f"Document {first + i}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from qwem._internal.arrays import id_dtype, in_order
-from qwem._internal.resources import progress, require_disk, thread_count
+from qwem._internal.resources import OTHER_DISK, progress, require_disk, thread_count
 from qwem.corpus import _word_table, kernels
 from qwem.corpus._text import DocumentBatch, TextBatch, packed
 from qwem.corpus.corpus import TOKENS_FILE, Corpus, map_tokens
@@ -60,7 +60,6 @@ def encode(
             folder.parent,
             source.size,
             "Encoding this text",
-            "free some space, or choose another disk (TMPDIR, for temporary files)",
             copies=2,  # one in the spool and, at the end, one in the corpus
         )
         spooled, text_bytes = spool_batches(source, spools, forecast)
@@ -196,13 +195,17 @@ class DiskForecast:
     """Forecast of the disk space needed, from what the input so far has taken."""
 
     def __init__(
-        self, directory: Path, total: int | None, work: str, remedy: str, copies: int = 1
+        self,
+        directory: Path,
+        total: int | None,
+        work: str,
+        remedy: str = OTHER_DISK,
+        copies: int = 1,
     ) -> None:
         self.total = total
         self.needed = 0
         """Bytes in total, for all `copies` of what is written."""
-        self._directory = directory
-        self._messages = work, remedy
+        self._terms = work, directory, remedy
         self._copies = copies
         self._written = self._read = 0
 
@@ -216,7 +219,7 @@ class DiskForecast:
         if not self.total or 100 * self._read < self.total:
             return False
         self.needed = int(self._copies * self._written * max(1.0, self.total / max(1, self._read)))
-        require_disk(self.needed - self._written, self._directory, *self._messages)
+        require_disk(self.needed - self._written, *self._terms)
         return True
 
 

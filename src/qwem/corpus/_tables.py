@@ -316,7 +316,7 @@ def read_frame(table: Any, kind: str, reading: Reading) -> Iterator[TextBatch]:
             array = records.column(0)
             place = f"{column!r} of the {kind}"
             batch = from_arrow(valid_array(array, reading.errors, place, row))
-            yield TextBatch(batch.text, batch.ends, batch.text.size)
+            yield replace(batch, progress=batch.text.size)
             row += len(array)
     except pa.ArrowException as error:
         reason = one_line(str(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +114,8 @@ def from_texts(
 ) -> TextBatch:
     """Return texts as a batch; ``name(i)`` is what an error message calls text i."""
     try:
-        return TextBatch(*packed(texts))
+        text, ends = packed(texts)
+        return TextBatch(text, ends, text.size)
     except UnicodeEncodeError:
         if errors == "replace":
             return from_texts([text and valid_text(text) for text in texts], errors, name)
@@ -141,7 +142,7 @@ def from_words(documents: list[list[str]], errors: Errors, first: int) -> WordBa
     if np.isin(batch.text, [ord("\n"), ord("\r")]).any():
         broken = next(i for i, word in enumerate(words) if "\n" in word or "\r" in word)
         raise CorpusError(f"{name(broken)} has a line break in it; a word must fit on one line.")
-    return WordBatch(batch.text, batch.ends, ends, batch.text.size)
+    return WordBatch(batch.text, batch.ends, ends, batch.progress)
 
 
 def split_words(batches: Iterable[TextBatch], split: Split, errors: Errors) -> Iterator[WordBatch]:
@@ -158,7 +159,7 @@ def split_words(batches: Iterable[TextBatch], split: Split, errors: Errors) -> I
         ]
         rest = text[starts[-1] :]
         words = from_words(documents, errors, first_document)
-        yield WordBatch(words.text, words.word_ends, words.ends, batch.progress)
+        yield replace(words, progress=batch.progress)
         first_document += len(documents)
 
 

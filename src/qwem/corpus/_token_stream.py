@@ -10,7 +10,7 @@ import numpy as np
 
 from qwem._internal.arrays import cut_evenly, cut_to_size, ends_of, for_each, id_dtype, in_order
 from qwem._internal.files import release
-from qwem._internal.resources import require_temporary_disk, thread_count
+from qwem._internal.resources import require_disk, thread_count
 from qwem.corpus import kernels
 from qwem.corpus._encoding import Interner, write_tokens
 from qwem.corpus._text import packed
@@ -95,7 +95,7 @@ def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: 
     known = Interner()
     known.intern(*packed(vocabulary.words), amount=0)
     most = sum(corpus.tokens.size for corpus in corpora)
-    require_temporary_disk(dtype.itemsize * most, "Encoding this text in other words")
+    require_disk(dtype.itemsize * most, "Encoding this text in other words")
 
     def recoded(corpus: Corpus) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         numbers = known.look_up(*packed(corpus.vocabulary.words), other)
@@ -214,7 +214,7 @@ def join_pairs(stream: TokenStream, pairs: NDArray[np.int64]) -> TokenStream:
     counts = np.zeros(len(words), np.int64)
     all_ends = [np.zeros(1, np.int64)]
     written = 0
-    require_temporary_disk(4 * tokens.size, "Joining the phrases of this text")
+    require_disk(4 * tokens.size, "Joining the phrases of this text")
     with tempfile.TemporaryFile() as file:  # has no name, so it is always removed
         for chunk, ends in in_order(join, document_chunks(offsets), thread_count()):
             file.write(chunk.data)

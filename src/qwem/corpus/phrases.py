@@ -310,12 +310,8 @@ def encode_joined(
     vocabulary = Vocabulary(vocabulary.words, counts[:-1])
     dtype = id_dtype(len(vocabulary) + masked)
 
-    require_disk(
-        dtype.itemsize * stream.tokens.size,
-        folder.parent,
-        "Joining the phrases of this text",
-        "free some space, or choose another disk (TMPDIR, for temporary files)",
-    )
+    size = dtype.itemsize * stream.tokens.size
+    require_disk(size, "Joining the phrases of this text", folder.parent)
     chunks = renumbered(stream.tokens, stream.offsets, numbers, dtype)
     written = write_tokens(folder, dtype, chunks)
     settings = {name: value for name, value in corpus.settings.items() if name != "min_count"}

@@ -90,10 +90,7 @@ class Target:
             rest = np.array(matrix)
         if isinstance(rest, np.ndarray | sparse.csr_array):
             rest = rest if rest.dtype in (np.float32, np.float64) else rest.astype(np.float64)
-        if isinstance(words, Vocabulary):
-            vocabulary = words
-        else:
-            vocabulary = Vocabulary(tuple(words), np.zeros(len(words), np.int64))
+        vocabulary = Vocabulary.of(words)
         size = len(vocabulary)
         if rest.shape != (size, size):
             raise SettingError(
