@@ -41,7 +41,7 @@ def writing_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if given.is_dir():
         raise ArtefactError(f"{path} is a directory; name a file to write.")
     partial = temporary_name(final)
-    with naming(given, partial):
+    with errors_naming(given, partial):
         if _is_stream(given):
             with given.open("wb") as file:
                 yield file
@@ -98,7 +98,7 @@ def writing_directory(
     final = Path(os.path.realpath(path))
     check_replaceable(final)
     partial = temporary_name(final)
-    with naming(Path(path), partial):
+    with errors_naming(Path(path), partial):
         final.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(final)
         partial.mkdir()
@@ -203,7 +203,7 @@ def temporary_directory(name: str) -> Iterator[Path]:
     place = Path(tempfile.gettempdir(), name)
     remove_abandoned(place)
     directory = temporary_name(place)
-    with naming(place.parent, directory):
+    with errors_naming(place.parent, directory):
         directory.mkdir(mode=0o700)
         try:
             with locked(directory):
@@ -249,7 +249,7 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[bool]:
 
 
 @contextmanager
-def naming(given: Path, temporary: Path) -> Iterator[None]:
+def errors_naming(given: Path, temporary: Path) -> Iterator[None]:
     """Make errors about a temporary file, or without a file, name the path the user gave."""
     try:
         yield

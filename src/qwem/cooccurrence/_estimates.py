@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 SAMPLE_SHARE, SAMPLE_TOKENS = 1 / 32, 1 << 22
 """The share of a text that is counted for an estimate, and the least number of tokens."""
-# The least number of blocks in a sample, and the least and largest size of a block in tokens.
-_BLOCKS, _LEAST_BLOCK, _MOST_BLOCK = 64, 1 << 8, 1 << 14
+# The least number of chunks in a sample, and the least and largest size of a chunk in tokens.
+_CHUNKS, _LEAST_CHUNK, _MOST_CHUNK = 64, 1 << 8, 1 << 14
 _BYTES_PER_MEETING = 24  # memory for a sample, per token and position in the window
 
 _estimates: WeakKeyDictionary[Corpus, dict[Any, NDArray[np.float64]]] = WeakKeyDictionary()
@@ -55,13 +55,13 @@ def _sampled_pairs(
     reach = sum(2 * len(slot.weights or ()) for slot in slots)
     most = available_memory() // (reach * _BYTES_PER_MEETING)
     size = min(max(SAMPLE_TOKENS, int(SAMPLE_SHARE * corpus.tokens.size)), most)
-    each = min(max(size // _BLOCKS, _LEAST_BLOCK), _MOST_BLOCK)
-    parts = blocks(corpus.tokens.size, most=each)
-    order = np.random.default_rng(0).permutation(len(parts))
+    each = min(max(size // _CHUNKS, _LEAST_CHUNK), _MOST_CHUNK)
+    chunks = blocks(corpus.tokens.size, most=each)
+    order = np.random.default_rng(0).permutation(len(chunks))
     found, tokens = [], []
-    for share in (size // 2, size):
-        chosen = np.sort(order[: max(1, share // each)])
-        sample = _sample(corpus, [parts[number] for number in chosen])
+    for wanted in (size // 2, size):
+        chosen = np.sort(order[: max(1, wanted // each)])
+        sample = _sample(corpus, [chunks[number] for number in chosen])
         counts = count_pairs(sample, slots, subsampling, rough=True)
         found.append(np.sum([_pairs_by_words(pairs.tocsr()) for pairs in counts.pairs], axis=0))
         tokens.append(sample.tokens.size)
@@ -73,15 +73,15 @@ def _sampled_pairs(
     return np.minimum(estimate, len(slots) * np.arange(len(whole), dtype=np.float64) ** 2)
 
 
-def _sample(corpus: Corpus, parts: Sequence[slice]) -> Corpus:
-    """Return parts of a corpus, each beginning with a new document."""
+def _sample(corpus: Corpus, chunks: Sequence[slice]) -> Corpus:
+    """Return chunks of a corpus, each beginning with a new document."""
     offsets, total = [], 0
-    for part in parts:
-        first, last = np.searchsorted(corpus.offsets, (part.start + 1, part.stop))
-        begun = corpus.offsets[first:last] - part.start
+    for chunk in chunks:
+        first, last = np.searchsorted(corpus.offsets, (chunk.start + 1, chunk.stop))
+        begun = corpus.offsets[first:last] - chunk.start
         offsets.append(total + np.concatenate(([0], begun)))
-        total += part.stop - part.start
-    tokens = np.concatenate([np.asarray(corpus.tokens[part]) for part in parts])
+        total += chunk.stop - chunk.start
+    tokens = np.concatenate([np.asarray(corpus.tokens[chunk]) for chunk in chunks])
     return Corpus(tokens, np.concatenate([*offsets, [total]]), corpus.vocabulary, corpus.settings)
 
 

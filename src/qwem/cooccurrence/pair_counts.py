@@ -42,7 +42,7 @@ def row_blocks(matrix: Matrix) -> list[slice]:
     return blocks(*matrix.shape, most=_BLOCK_ENTRIES)
 
 
-class _Move(NamedTuple):
+class _Reordered(NamedTuple):
     """A matrix with its words reordered."""
 
     matrix: Matrix
@@ -52,7 +52,7 @@ class _Move(NamedTuple):
     """The old index of each new word, or −1 if it has none."""
 
     @classmethod
-    def of(cls, matrix: Matrix, places: NDArray[np.int64] | None, size: int) -> _Move:
+    def of(cls, matrix: Matrix, places: NDArray[np.int64] | None, size: int) -> _Reordered:
         own = np.arange(matrix.shape[0])
         if places is None or (len(own) == size and np.array_equal(places, own)):
             return cls(matrix, None, own)
@@ -349,23 +349,23 @@ class PairCounts:
         size = parts[0].shape[0] if size is None else size
         if sum(part.total for part in parts) >= 2**63:
             raise too_large()
-        moves = [
-            _Move.of(part.matrix, place, size)
+        summands = [
+            _Reordered.of(part.matrix, place, size)
             for part, place in zip(parts, places or [None] * len(parts), strict=True)
         ]
 
         def rows_of(first: int, last: int) -> Rows:
-            return reduce(add, (move.rows(first, last) for move in moves))
+            return reduce(add, (each.rows(first, last) for each in summands))
 
         if not any(part.nnz >= DENSE_COUNTS_SHARE * size * size for part in parts) or not size:
-            lengths = np.sum([move.lengths for move in moves], axis=0)
+            lengths = np.sum([each.lengths for each in summands], axis=0)
             return cls.from_exact(join_rows(rows_of, lengths, size))
         small = sum(part._largest for part in parts) < 2**32
         total = np.zeros((size, size), np.uint32 if small else np.uint64)
 
         def work(rows: slice) -> None:
-            for move in moves:
-                move.add_to(total, rows)
+            for each in summands:
+                each.add_to(total, rows)
 
         for_each(work, row_blocks(total))
         return cls.from_exact(total)

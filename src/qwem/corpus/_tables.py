@@ -280,9 +280,9 @@ def _file_columns(
         if of_text:
             untyped.append(slice(before, len(found[names[0]])))
     for values in found.values():
-        read = iter(_values_of_csv([value for part in untyped for value in values[part]]))
-        for part in untyped:
-            values[part] = itertools.islice(read, part.stop - part.start)
+        read = iter(_values_of_csv([value for rows in untyped for value in values[rows]]))
+        for rows in untyped:
+            values[rows] = itertools.islice(read, rows.stop - rows.start)
     return found
 
 
@@ -331,8 +331,8 @@ def _records(table: Any, kind: str, names: list[str]) -> Iterator[Any]:
         if table.column_names is not None:
             require_columns("The dataset", table.column_names, names)
         columns = table.select_columns(names).with_format("arrow")
-        for part in columns.iter(batch_size=_DATASET_ROWS):
-            yield from part.select(names).to_batches()
+        for batch in columns.iter(batch_size=_DATASET_ROWS):
+            yield from batch.select(names).to_batches()
         return
     schema = getattr(table, "schema", None)
     known = schema.names if isinstance(schema, pa.Schema) else list(table.columns)

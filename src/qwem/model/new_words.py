@@ -106,11 +106,11 @@ def embed(model: Model, word: str, contexts: Any, reading: Settings, draws: int)
     from qwem.model.fitting import read
 
     corpus = contexts if isinstance(contexts, Corpus) else read(contexts, reading)
-    parts = Corpus.from_documents([word], tokenizer=reading.tokenizer, min_count=1)
+    spelled = Corpus.from_documents([word], tokenizer=reading.tokenizer, min_count=1)
     if model.phrases is not None:
-        parts = model.phrases.join(parts)
+        spelled = model.phrases.join(spelled)
         corpus = corpus if corpus.phrases is not None else model.phrases.join(corpus)
-    pattern = [parts.vocabulary.words[token] for token in parts.tokens]
+    pattern = [spelled.vocabulary.words[token] for token in spelled.tokens]
     places = corpus.occurrences(pattern)
     if not places.size:
         raise CorpusError(
