@@ -245,8 +245,7 @@ def _warm() -> None:
 
     from qwem import Cooccurrence
     from qwem.corpus import Corpus, Vocabulary
-    from qwem.corpus._files import split_files
-    from qwem.corpus.corpus import encode_shard
+    from qwem.corpus._shards import encode_shard, split_files
     from qwem.corpus.reading import Reading
 
     with TemporaryDirectory() as directory:

@@ -16,8 +16,7 @@ import pytest
 
 from qwem import Corpus
 from qwem.corpus import _text, read_columns
-from qwem.corpus._files import split_files
-from qwem.corpus.corpus import encode_shard
+from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus.reading import Reading
 from qwem.errors import CorpusError, SettingError
 

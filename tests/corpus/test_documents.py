@@ -11,9 +11,9 @@ import pytest
 import qwem
 from qwem import Corpus
 from qwem.corpus import _text
-from qwem.corpus._files import is_wrapped, split_files
+from qwem.corpus._files import is_wrapped
+from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus._text import read_texts
-from qwem.corpus.corpus import encode_shard
 from qwem.corpus.reading import Reading
 from small_wiki import small_wiki
 

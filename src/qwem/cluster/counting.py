@@ -37,8 +37,7 @@ from qwem.cluster._words import choose_from, learn_phrases, merge_words, save_wo
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Phrases
 from qwem.corpus._encoding import DiskForecast
-from qwem.corpus._files import split_files
-from qwem.corpus.corpus import encode_shard
+from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus.reading import Reading
 from qwem.errors import EmptyCorpusError
 from qwem.model import Settings

@@ -12,12 +12,11 @@ import os
 import re
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from qwem._internal.arrays import even_cuts
 from qwem._internal.artefact import kind_of
 from qwem._internal.files import file_states, is_url, without_secrets
 from qwem._internal.results import one_line
@@ -207,42 +206,6 @@ def open_parquet(path: Path | RemoteFile) -> Iterator[Any]:
                 yield table
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, " as Parquet", error) from _cause(path, error)
-
-
-def split_files(
-    paths: PathLike | Iterable[PathLike], reading: Reading, shard_bytes: int
-) -> list[InputFile]:
-    """Return the shards of files, each of about `shard_bytes` or less, in order.
-
-    Parquet is split between row groups, and plain text between lines. A file is one shard if it is
-    compressed, in another format or in UTF-16, or if its documents aren't lines.
-    """
-    return [shard for file in find_files(paths) for shard in _split(file, reading, shard_bytes)]
-
-
-def _split(file: InputFile, reading: Reading, shard_bytes: int) -> Iterator[InputFile]:
-    if not file.size and file.named:
-        raise CorpusError(f"{file.path} is empty: there is no text to read.")
-    count = -(-file.size // shard_bytes)
-    units = 0
-    if file.format == "parquet":
-        with open_parquet(file.path) as table:
-            units = table.num_row_groups
-    elif file.format == "text" and count > 1 and not file.compressed and _can_split(file, reading):
-        units = file.size
-    if min(count, units) <= 1:
-        yield replace(file, named=False)
-        return
-    cuts = even_cuts(0, units, min(count, units)).tolist()
-    for first, last in pairwise(cuts):
-        yield replace(file, named=False, shard=(first, last))
-
-
-def _can_split(file: InputFile, reading: Reading) -> bool:
-    r"""Return whether documents are lines, and every byte ``\n`` ends one, unlike in UTF-16."""
-    with open_text(file, replace(reading, errors="replace")) as stream:
-        wide = stream.encoding.startswith(("utf-16", "utf-32"))
-        return not wide and documents_of(stream.head, file, reading) == "line"
 
 
 def documents_of(head: bytes, file: InputFile, reading: Reading) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.arrays import blocks, in_order
 from qwem._internal.files import release, temporary_directory
-from qwem._internal.resources import thread_count, threads
+from qwem._internal.resources import thread_count
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary
 from qwem.errors import ArtefactError, CountError, SettingError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus._files import InputFile, PathLike
+    from qwem.corpus._files import PathLike
     from qwem.corpus._text import Source
     from qwem.corpus.phrases import Phrases
 
@@ -442,25 +442,6 @@ class Corpus:
             return corpus
 
         return artefact.load(path, KIND, build)
-
-
-def encode_shard(shard: InputFile, reading: Reading, directory: PathLike) -> Corpus:
-    """Encode a shard of files with all its words and save it, using one thread.
-
-    The `vocab_size`, `min_count` and `oov` of `reading` are ignored; its `Phrases` are joined. The
-    result may have no documents.
-    """
-    from qwem.corpus._text import open_files
-
-    if isinstance(reading.phrases, int) and reading.phrases:
-        raise SettingError(
-            "Phrases are found in a whole text, not in its shards; find them with Phrases.learn in "
-            "a part of the text, and give these as phrases."
-        )
-    all_words = replace(reading, vocab_size=None, min_count=1, oov="drop")
-    with threads(1):
-        source = open_files([shard], all_words)
-        return Corpus.encode(source, all_words, directory=directory, allow_empty=True)
 
 
 @contextmanager
