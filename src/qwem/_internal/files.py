@@ -1,4 +1,4 @@
-"""Files: outputs that are written whole or not at all, temporary names, and inputs."""
+"""Files: outputs that are written whole or not at all, temporary files, disk space, and inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from qwem.errors import ArtefactError, DataError
+from qwem.errors import ArtefactError, DataError, DiskLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -318,6 +318,57 @@ def _is_used(path: Path, owner: int) -> bool:
         return False
     # A process younger than the file is another one that was given the same number.
     return bool(born < path.stat().st_mtime + _CLOCK_ERROR)
+
+
+OTHER_DISK = "free some space, or choose another disk (TMPDIR, for temporary files)"
+
+
+def require_disk(
+    needed: int, what: str, directory: Path | None = None, remedy: str = OTHER_DISK
+) -> None:
+    """Raise `DiskLimitError` unless `needed` more bytes fit on a disk.
+
+    It is the disk of `directory`, by default the one of temporary files.
+    """
+    directory = directory or Path(tempfile.gettempdir())
+    free = shutil.disk_usage(directory).free
+    if needed > free:
+        raise DiskLimitError(
+            f"{what} would need {needed / 1e9:.1f} GB more disk space in {directory} and "
+            f"{free / 1e9:.1f} GB are free; {remedy}."
+        )
+
+
+class DiskForecast:
+    """Forecast of the disk space needed, from what the input so far has taken."""
+
+    def __init__(
+        self,
+        directory: Path,
+        total: int | None,
+        work: str,
+        remedy: str = OTHER_DISK,
+        copies: int = 1,
+    ) -> None:
+        self.total = total
+        self.needed = 0
+        """Bytes in total, for all `copies` of what is written."""
+        self._terms = work, directory, remedy
+        self._copies = copies
+        self._written = self._read = 0
+
+    def add(self, written: int, read: int) -> bool:
+        """Record that `read` bytes of input became `written`; return whether `needed` is known.
+
+        Raises `DiskLimitError` if the rest will not fit.
+        """
+        self._written += written
+        self._read += read
+        if not self.total or 100 * self._read < self.total:
+            return False
+        self.needed = int(self._copies * self._written * max(1.0, self.total / max(1, self._read)))
+        require_disk(self.needed - self._written, *self._terms)
+        return True
 
 
 def read_lines(file: Path) -> Iterator[tuple[int, str]]:

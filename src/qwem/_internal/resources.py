@@ -1,4 +1,4 @@
-"""What a run uses and shows: imports, threads, memory, disk, progress bars, text on a terminal."""
+"""What a run uses and shows: imports, threads, memory, progress bars, text on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
-from qwem.errors import DiskLimitError, MemoryLimitError, MissingExtraError, SettingError
+from qwem.errors import MemoryLimitError, MissingExtraError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -166,28 +166,6 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
         raise MemoryLimitError(
             f"{what} would need {needed / 1e9:.1f} GB of memory and "
             f"{available / 1e9:.1f} GB are available; {remedy}."
-        )
-
-
-OTHER_DISK = "free some space, or choose another disk (TMPDIR, for temporary files)"
-
-
-def require_disk(
-    needed: int, what: str, directory: Path | None = None, remedy: str = OTHER_DISK
-) -> None:
-    """Raise `DiskLimitError` unless `needed` more bytes fit on a disk.
-
-    It is the disk of `directory`, by default the one of temporary files.
-    """
-    import shutil
-    import tempfile
-
-    directory = directory or Path(tempfile.gettempdir())
-    free = shutil.disk_usage(directory).free
-    if needed > free:
-        raise DiskLimitError(
-            f"{what} would need {needed / 1e9:.1f} GB more disk space in {directory} and "
-            f"{free / 1e9:.1f} GB are free; {remedy}."
         )
 
 

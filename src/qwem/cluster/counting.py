@@ -13,6 +13,7 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.arrays import cut_evenly
+from qwem._internal.files import DiskForecast
 from qwem._internal.resources import Stopwatch, threads
 from qwem.cluster._counts import SavedRows, even_runs, gather_counts
 from qwem.cluster._saved_rows import (
@@ -36,7 +37,6 @@ from qwem.cluster._tasks import (
 from qwem.cluster._words import choose_from, learn_phrases, merge_words, save_words
 from qwem.cooccurrence import Cooccurrence
 from qwem.corpus import Corpus, Phrases
-from qwem.corpus._encoding import DiskForecast
 from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus.reading import Reading
 from qwem.errors import EmptyCorpusError

@@ -22,11 +22,10 @@ from qwem._internal.arrays import (
     id_dtype,
     in_order,
 )
-from qwem._internal.files import release
+from qwem._internal.files import release, require_disk
 from qwem._internal.resources import (
     available_memory,
     progress,
-    require_disk,
     require_memory,
     thread_count,
 )

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from qwem._internal.arrays import id_dtype, in_order
-from qwem._internal.resources import OTHER_DISK, progress, require_disk, thread_count
+from qwem._internal.files import DiskForecast
+from qwem._internal.resources import progress, thread_count
 from qwem.corpus import _word_table, kernels
 from qwem.corpus._text import DocumentBatch, TextBatch, packed
 from qwem.corpus.corpus import TOKENS_FILE, Corpus, map_tokens
@@ -189,38 +190,6 @@ class Spool:
         spooled = SpooledBatch(self, self._tokens, ids.size, token_ends)
         self._tokens += ids.size
         return spooled
-
-
-class DiskForecast:
-    """Forecast of the disk space needed, from what the input so far has taken."""
-
-    def __init__(
-        self,
-        directory: Path,
-        total: int | None,
-        work: str,
-        remedy: str = OTHER_DISK,
-        copies: int = 1,
-    ) -> None:
-        self.total = total
-        self.needed = 0
-        """Bytes in total, for all `copies` of what is written."""
-        self._terms = work, directory, remedy
-        self._copies = copies
-        self._written = self._read = 0
-
-    def add(self, written: int, read: int) -> bool:
-        """Record that `read` bytes of input became `written`; return whether `needed` is known.
-
-        Raises `DiskLimitError` if the rest will not fit.
-        """
-        self._written += written
-        self._read += read
-        if not self.total or 100 * self._read < self.total:
-            return False
-        self.needed = int(self._copies * self._written * max(1.0, self.total / max(1, self._read)))
-        require_disk(self.needed - self._written, *self._terms)
-        return True
 
 
 def spool_batches(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qwem._internal.arrays import cut_evenly, cut_to_size, ends_of, for_each, id_dtype, in_order
-from qwem._internal.files import release
-from qwem._internal.resources import require_disk, thread_count
+from qwem._internal.files import release, require_disk
+from qwem._internal.resources import thread_count
 from qwem.corpus import kernels
 from qwem.corpus._encoding import Interner, write_tokens
 from qwem.corpus._text import packed

@@ -11,7 +11,8 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.arrays import id_dtype
-from qwem._internal.resources import progress, require_disk
+from qwem._internal.files import require_disk
+from qwem._internal.resources import progress
 from qwem._internal.settings import require_choice, require_whole
 from qwem.corpus import kernels
 from qwem.corpus._encoding import write_tokens
