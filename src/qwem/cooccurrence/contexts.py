@@ -14,6 +14,7 @@ from qwem._internal import artefact
 from qwem._internal.arrays import cut_to_size, ends_of
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence._rows import Rows, lengths_of, transpose
+from qwem.corpus import Vocabulary
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -250,6 +251,53 @@ class Subsampling:
 
         with np.errstate(over="ignore"):
             return np.uint64(mix(np.uint64(self.seed) + mix(np.uint64(draw))))
+
+
+def recorded_subsampling(
+    vocabulary: Vocabulary, sources: Sequence[dict[str, Any]]
+) -> tuple[float | None, NDArray[np.int64]]:
+    """Return the threshold of subsampling, or None, and the frequencies of words before it.
+
+    Both are derived from the counts of the words and the recorded `sources`.
+    """
+    subsampled = [source for source in sources if "subsample" in source]
+    if not subsampled:
+        return None, vocabulary.counts
+    before, words = _before_subsampling(vocabulary.counts, subsampled), subsampled[0]["words"]
+    # Words are subsampled by their probabilities in the whole text, including uncounted words.
+    frequencies = np.rint(before * words / before.sum()).astype(np.int64)
+    return subsampled[0]["subsample"], frequencies
+
+
+def original_vocabulary(counts: Cooccurrence) -> Vocabulary:
+    """Return the words of counts, with their frequencies before subsampling.
+
+    Each frequency is an estimate. Their sum is exact if the counts record the length of the texts.
+    """
+    subsampled = [source for source in counts.sources if "subsample" in source]
+    if not subsampled:
+        return counts.vocabulary
+    before = _before_subsampling(counts.word_counts, subsampled)
+    if all("length" in source for source in counts.sources):
+        length = sum(source.get("sign", 1) * source["length"] for source in counts.sources)
+        before *= length / before.sum()
+        before = np.rint(before)
+        before[0] += length - before.sum()
+    return Vocabulary(counts.vocabulary.words, np.rint(before).astype(np.int64))
+
+
+def _before_subsampling(
+    counts: NDArray[np.int64], subsampled: Sequence[dict[str, Any]]
+) -> NDArray[np.float64]:
+    """Estimate how often words occurred before subsampling.
+
+    Of n occurrences of a frequent word among N, √(tNn) + tN are kept on average.
+    """
+    draws = sum(source["draws"] for source in subsampled) / len(subsampled)
+    scaled = subsampled[0]["subsample"] * subsampled[0]["words"]
+    left = counts / draws
+    full = np.where(left > scaled, (left - scaled) ** 2 / scaled, left)
+    return np.maximum(full, left)
 
 
 KIND = "usage"

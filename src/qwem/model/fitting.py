@@ -9,7 +9,7 @@ import numpy as np
 
 from qwem._internal.resources import Stopwatch, available_memory, blas_threads
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.contexts import Usage
+from qwem.cooccurrence.contexts import Usage, original_vocabulary
 from qwem.corpus import Corpus
 from qwem.corpus._files import are_paths
 from qwem.corpus.reading import AUTO_MIN_COUNT
@@ -19,7 +19,6 @@ from qwem.model.settings import (
     DIM,
     WINDOW,
     Settings,
-    original_vocabulary,
     reject_fixed_settings,
     resolve_auto,
     settings_of,

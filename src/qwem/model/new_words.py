@@ -11,10 +11,11 @@ from scipy import sparse
 
 from qwem._internal.results import Result, ShownTable, as_plain
 from qwem.cooccurrence import Cooccurrence, context_matrix
+from qwem.cooccurrence.contexts import recorded_subsampling
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError
 from qwem.model.model import ClosedForm
-from qwem.model.settings import SHRINKAGE, recorded_subsampling
+from qwem.model.settings import SHRINKAGE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -13,16 +13,11 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.resources import Stopwatch
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.contexts import Usage
+from qwem.cooccurrence.contexts import Usage, original_vocabulary, recorded_subsampling
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 from qwem.model.fitting import learn, read
-from qwem.model.settings import (
-    ResolvedSettings,
-    Settings,
-    original_vocabulary,
-    recorded_subsampling,
-)
+from qwem.model.settings import ResolvedSettings, Settings
 
 if TYPE_CHECKING:
     import os
