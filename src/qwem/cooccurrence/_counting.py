@@ -63,29 +63,35 @@ class Chunk(NamedTuple):
 
 
 class ChunkReader:
-    """Lays out one chunk of a corpus after another, each by all threads."""
+    """Lays out one chunk of a corpus after another, subsampled, each by all threads."""
 
-    def __init__(self, corpus: Corpus, window: int) -> None:
+    def __init__(self, corpus: Corpus, window: int, subsampling: Subsampling | None) -> None:
         self.corpus = corpus
         self.words = len(corpus.vocabulary)
         self.window = window
+        self.subsampling = subsampling
         self.threads = thread_count()
         self._memory: dict[str, NDArray[Any]] = {}
 
-    def chunks(
-        self, chunk_tokens: int, limits: NDArray[np.uint64], key: np.uint64
-    ) -> Iterator[Chunk]:
-        """Yield chunks, which may begin and end inside a document.
-
-        `limits` and `key` decide which tokens are kept; see `qwem.cooccurrence.contexts`.
-        """
-        for block in blocks(len(self.corpus.tokens), most=chunk_tokens):
-            chunk = self._lay_out(block.start, block.stop, limits, key)
-            release(self.corpus.tokens[block])
-            yield chunk
+    def chunks(self, chunk_tokens: int) -> Iterator[Chunk]:
+        """Yield the chunks of each draw; they may begin and end inside a document."""
+        limits, keys = np.empty(0, np.uint64), [np.uint64(0)]
+        if self.subsampling is not None:
+            every_gap = np.uint64(2**64 - 1)
+            kept = self.subsampling.keep_limits(self.corpus.vocabulary.counts)
+            limits = np.append(kept, every_gap)
+            keys = [self.subsampling.key(draw) for draw in range(self.subsampling.draws)]
+        for key in keys:
+            for tokens in blocks(len(self.corpus.tokens), most=chunk_tokens):
+                chunk = self._lay_out(tokens.start, tokens.stop, limits, key)
+                release(self.corpus.tokens[tokens])
+                yield chunk
 
     def _lay_out(self, start: int, stop: int, limits: NDArray[np.uint64], key: np.uint64) -> Chunk:
-        """Lay out the tokens from `start` to `stop`; each thread takes as many of them."""
+        """Lay out the tokens from `start` to `stop`, divided evenly among threads.
+
+        `limits` and `key` decide which tokens are kept; see `Subsampling`.
+        """
         from qwem.cooccurrence import kernels
 
         window, offsets = self.window, self.corpus.offsets
@@ -265,16 +271,12 @@ class _Counter:
             raise CountError(
                 f"{len(slots)} slots of {self.words:,} words are too many; use fewer of either."
             )
-        self.limits = np.empty(0, np.uint64)
-        if subsampling:
-            every_gap = np.uint64(2**64 - 1)
-            self.limits = np.append(subsampling.keep_limits(corpus.vocabulary.counts), every_gap)
 
     def run(self, chunk_tokens: int, working_memory: int | None, rough: bool) -> Counts:
         tokens = len(self.corpus.tokens)
         words = np.zeros(self.words, np.int64)
         with progress("counting", self.draws * tokens, "word") as bar:
-            self.reader = ChunkReader(self.corpus, self.table.window)
+            self.reader = ChunkReader(self.corpus, self.table.window, self.subsampling)
             occurrences = self.draws * self.corpus.token_counts()[: self.words]
             self.dtype = self._choose_width(occurrences)
             self.table = self.table._replace(weights=self.table.weights.astype(self.dtype))
@@ -286,7 +288,7 @@ class _Counter:
             head = np.zeros((len(self.slots), self.head, self.head), self.dtype)
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
             on_disk = DiskRows(self.words - self.head, self.dtype, plan.buffer_entries or 0)
-            for chunk in self._chunks(plan.chunk_tokens):
+            for chunk in self.reader.chunks(plan.chunk_tokens):
                 words += np.diff(chunk.starts)
                 self._count_head(chunk, head, bar)
                 if plan.buffer_entries is not None:
@@ -380,12 +382,6 @@ class _Counter:
             int(entries * (self.dtype.itemsize + 4)),
             f"Counting {self.words:,} words in {available_memory() / 1e9:.1f} GB of memory",
         )
-
-    def _chunks(self, chunk_tokens: int) -> Iterator[Chunk]:
-        """Yield each chunk of the text, for each draw."""
-        for draw in range(self.draws):
-            key = self.subsampling.key(draw) if self.subsampling else np.uint64(0)
-            yield from self.reader.chunks(chunk_tokens, self.limits, key)
 
     def _count_head(self, chunk: Chunk, head: NDArray[Any], bar: Progress) -> None:
         """Add the counts of words of the head that follow words of the head."""

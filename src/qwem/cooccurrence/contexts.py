@@ -1,4 +1,4 @@
-"""Contexts of words: slots of distances, matrices of words × contexts, and collocates."""
+"""Contexts of words: slots of distances, subsampling, matrices of contexts, and collocates."""
 
 from __future__ import annotations
 

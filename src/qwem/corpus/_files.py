@@ -343,7 +343,7 @@ class TextStream(io.RawIOBase):
         self.bytes_read = bytes_read
         """Returns how many bytes of the file were read."""
         self.encoding = encoding
-        """The encoding of the file, of which this may be a conversion to UTF-8."""
+        """The encoding of the file; the stream of `open_text` is always UTF-8."""
         head = b""
         while len(head) < _HEAD_BYTES and (data := stream.read(_HEAD_BYTES - len(head))):
             head += data

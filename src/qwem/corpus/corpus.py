@@ -45,7 +45,7 @@ class Corpus:
     were left out, or (``settings["oov"] == "mask"``) have the id `mask_id`. A document that lost
     all its words remains as an empty document. `tokens` is usually a memory map and may be larger
     than memory. `settings` says how the corpus was made. `first_document` is the number of its
-    first document in the corpus of which it is a part; see `documents`.
+    first document in a larger corpus that it was taken from; see `documents`.
 
     >>> corpus = Corpus.from_documents(["the king", "The queen, the king"])
     >>> corpus.vocabulary.words, corpus.tokens.tolist(), corpus.offsets.tolist()
@@ -209,10 +209,17 @@ class Corpus:
 
     @classmethod
     def of_tokens(
-        cls, tokens: NDArray[Any], offsets: NDArray[np.int64], digest: Any, *others: Any
+        cls,
+        tokens: NDArray[Any],
+        offsets: NDArray[np.int64],
+        digest: Any,
+        vocabulary: Vocabulary,
+        settings: Mapping[str, Any],
+        first_document: int = 0,
+        phrases: Phrases | None = None,
     ) -> Corpus:
-        """Return the corpus of tokens that were just written, and hashed on the way."""
-        corpus = cls(tokens, offsets, *others)
+        """Return the corpus of tokens whose SHA-256, `digest`, is known from writing them."""
+        corpus = cls(tokens, offsets, vocabulary, settings, first_document, phrases)
         vars(corpus)["fingerprint"] = corpus._fingerprint(digest)
         return corpus
 

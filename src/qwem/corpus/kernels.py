@@ -250,9 +250,9 @@ def count_pairs(
 ) -> tuple[int, int]:  # fmt: skip
     """Count the pairs whose first word is one of those from `start` up to `stop`.
 
-    `after` is what `group_next` wrote, and `starts` is where those of each word begin. `counter` is
-    zero for every word, before and after the call. Pairs that occur at least `least` times are
-    written. Returns how many were written, and how many different pairs there are.
+    `after` is what `group_next` wrote; the words that follow word w begin at ``starts[w]``.
+    `counter` is zero for every word, before and after the call. Pairs that occur at least `least`
+    times are written. Returns how many were written, and how many different pairs there are.
     """
     written, different = 0, 0
     for word in range(start, stop):

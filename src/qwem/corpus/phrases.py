@@ -250,7 +250,7 @@ class Phrases:
 
 
 def learn(
-    corpus: Corpus, passes: int, *, scoring: Scoring = "npmi",
+    corpus: Corpus, passes: int | bool = True, *, scoring: Scoring = "npmi",
     threshold: float | None = None, min_count: int = 5,
 ) -> tuple[Phrases, TokenStream]:  # fmt: skip
     """Find the phrases of a corpus; see `Phrases.learn`.
@@ -258,6 +258,7 @@ def learn(
     Also returns its tokens, in which the phrases of all passes but the last are joined.
     """
     phrases = Phrases.empty(passes, scoring, threshold, min_count)
+    passes = phrases.settings["passes"]
     stream = stream_of(corpus)
     with progress("phrases", passes * stream.tokens.size, "word") as bar:
         for number in range(passes):
@@ -286,9 +287,8 @@ def encode_joined(
         phrases = reading.phrases
         stream = phrases.joined(stream_of(corpus))
     else:
-        passes = USUAL_PASSES if reading.phrases is True else int(reading.phrases)
-        phrases, stream = learn(corpus, passes)
-        stream = phrases.joined(stream, first_pass=passes - 1)
+        phrases, stream = learn(corpus, reading.phrases)
+        stream = phrases.joined(stream, first_pass=len(phrases.passes) - 1)
     spelling = stream.words
     found = stream.counts.copy()
     if corpus.mask_id is not None:
