@@ -184,9 +184,9 @@ def test_the_disk_for_parts_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None
     merge = DiskRows._merge_last_two
 
     def merge_and_note(self: DiskRows) -> None:
-        before = sum(len(run.columns) for run in self._parts)
+        before = sum(len(rows.columns) for rows in self._sums)
         merge(self)
-        taken.append(8 * (before + len(self._parts[-1].columns)))
+        taken.append(8 * (before + len(self._sums[-1].columns)))
 
     monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
     monkeypatch.setattr(counting, "HEAD_WORDS", 1)
