@@ -134,7 +134,8 @@ class Target:
             raise SettingError(
                 "This target's coupling G is neither constant nor rank one, so it has no closed "
                 "form (weighted factorization is NP-hard); train it by the population gradient, "
-                "or multiply its reweighting by setting31()."
+                "with the population trainer of qwem.training, or multiply its reweighting by "
+                "setting31()."
             )
         root = np.sqrt(self.coupling)
         scale = root if self.scale is None else self.scale * root
