@@ -31,8 +31,8 @@ import psutil
 from qwem import factorize, threads
 from qwem.cluster import connected, count_files
 from qwem.cluster._counts import SavedRows, gather_counts
+from qwem.cluster._saved_rows import save_rows
 from qwem.cluster.counting import _build_target
-from qwem.cooccurrence.contexts import save_rows
 from qwem.model import Settings
 from qwem.model.fitting import count, read
 from qwem.model.settings import resolve_auto
@@ -245,8 +245,7 @@ def _warm() -> None:
 
     from qwem import Cooccurrence
     from qwem.corpus import Corpus, Vocabulary
-    from qwem.corpus._files import split_files
-    from qwem.corpus.corpus import encode_shard
+    from qwem.corpus._shards import encode_shard, split_files
     from qwem.corpus.reading import Reading
 
     with TemporaryDirectory() as directory:

@@ -27,7 +27,7 @@ from numba import njit
 from qwem import Cooccurrence, Corpus, threads
 from qwem._internal.resources import peak_memory
 from qwem.cooccurrence._counting import count_pairs
-from qwem.cooccurrence.slots import window_slots
+from qwem.cooccurrence.contexts import window_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

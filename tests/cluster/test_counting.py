@@ -231,8 +231,7 @@ def test_a_missing_cluster_is_an_error_that_says_what_to_start(
 
 @pytest.mark.parametrize("shard_bytes", [1, 7, 50, 10_000])
 def test_shards_have_every_line_once(shard_bytes: int, tmp_path: Path) -> None:
-    from qwem.corpus._files import split_files
-    from qwem.corpus.corpus import encode_shard
+    from qwem.corpus._shards import encode_shard, split_files
     from qwem.corpus.reading import Reading
 
     text = tmp_path / "text.txt"

@@ -15,16 +15,16 @@ from qwem import Cooccurrence, Settings, factorize, fit, mstar, pmi, ppmi
 from qwem.cluster import _rows, _tasks, connected, connecting, fit_files, remove_results
 from qwem.cluster._counts import ClusterCounts, SavedRows, block_runs, gather_counts
 from qwem.cluster._rows import gather_rows
+from qwem.cluster._saved_rows import save_rows
 from qwem.cluster._tasks import run_each
 from qwem.cooccurrence import Slot
-from qwem.cooccurrence.contexts import save_rows
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.errors import ClusterError, CountError, SettingError
 from qwem.polish import polish
 from qwem.polish.sweep import BLOCK_ROWS
 from qwem.target import negative_sampling, setting31
-from qwem.target.building import TargetPlan
-from qwem.target.targets import PMI_FLOOR, formula_of
+from qwem.target.building import TargetPlan, formula_of
+from qwem.target.targets import PMI_FLOOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

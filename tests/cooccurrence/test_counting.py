@@ -19,9 +19,8 @@ from qwem.cooccurrence import Slot, context_matrix
 from qwem.cooccurrence import _counting as counting
 from qwem.cooccurrence._counting import count_pairs
 from qwem.cooccurrence._rows import DiskRows, RowWriter
-from qwem.cooccurrence.contexts import context_sides, mirrored
+from qwem.cooccurrence.contexts import Subsampling, context_sides, mirrored, window_slots
 from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.cooccurrence.slots import Subsampling, window_slots
 from qwem.errors import CountError, DiskLimitError, SettingError
 from twins.cooccurrence import contexts, count_slot, documents_of, keep_probability, thin
 from twins.cooccurrence import count_pairs as slow_count
@@ -185,9 +184,9 @@ def test_the_disk_for_parts_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None
     merge = DiskRows._merge_last_two
 
     def merge_and_note(self: DiskRows) -> None:
-        before = sum(len(run.columns) for run in self._parts)
+        before = sum(len(rows.columns) for rows in self._sums)
         merge(self)
-        taken.append(8 * (before + len(self._parts[-1].columns)))
+        taken.append(8 * (before + len(self._sums[-1].columns)))
 
     monkeypatch.setattr(counting, "DENSE_COUNTS_SHARE", 2.0)
     monkeypatch.setattr(counting, "HEAD_WORDS", 1)

@@ -12,8 +12,10 @@ import pytest
 from qwem import Cooccurrence, Corpus
 from qwem._internal import resources
 from qwem.cooccurrence import _counting as counting
-from qwem.cooccurrence import slots as estimating
-from qwem.cooccurrence.slots import Subsampling, expected_pairs, sampled_pairs, window_slots
+from qwem.cooccurrence import _estimates as estimating
+from qwem.cooccurrence._counting import expected_pairs
+from qwem.cooccurrence._estimates import sampled_pairs
+from qwem.cooccurrence.contexts import Subsampling, window_slots
 from qwem.errors import MemoryLimitError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qwem.cooccurrence.slots import acceptance
+from qwem.cooccurrence.contexts import acceptance
 from qwem.errors import SettingError
 
 

@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from qwem import Corpus
-from qwem.corpus import _batches, read_columns
-from qwem.corpus._files import split_files
-from qwem.corpus.corpus import encode_shard
+from qwem.corpus import _text, read_columns
+from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus.reading import Reading
 from qwem.errors import CorpusError, SettingError
 
@@ -82,7 +81,7 @@ def test_a_database_under_another_name_is_refused(tmp_path: Path) -> None:
 def test_byte_order_marks_are_recognized(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: str
 ) -> None:
-    monkeypatch.setattr(_batches, "BATCH_BYTES", 101)
+    monkeypatch.setattr(_text, "BATCH_BYTES", 101)
     (tmp_path / "a.txt").write_bytes(TEXT.encode())
     expected = Corpus.from_files(tmp_path / "a.txt", documents=documents)
     assert {"café", "王", "à"} <= set(expected.vocabulary.words)

@@ -18,7 +18,7 @@ import pytest
 import zstandard
 
 from qwem import Corpus, Vocabulary
-from qwem.corpus import _batches
+from qwem.corpus import _text
 from qwem.errors import CorpusError, MemoryLimitError, QwemError, SettingError
 
 
@@ -76,7 +76,7 @@ def test_a_vocabulary_larger_than_the_corpus(tmp_path: Path) -> None:
 
 def test_invalid_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "é word ".encode() * 20 + b"\xff bad"
-    monkeypatch.setattr(_batches, "BATCH_BYTES", 50)
+    monkeypatch.setattr(_text, "BATCH_BYTES", 50)
     for name, data in [("a.txt", text), ("b.txt.gz", gzip.compress(text))]:
         (tmp_path / name).write_bytes(data)
         with expect_refusal(rf"{name} is not valid UTF-8 at byte 160 \(0xff\)"):
@@ -94,7 +94,7 @@ def test_invalid_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "a.jsonl"
-    monkeypatch.setattr(_batches, "BATCH_BYTES", 10)
+    monkeypatch.setattr(_text, "BATCH_BYTES", 10)
     good = '{"text": "a", "id": 1}\n\n'
     for line, message in [
         ("{", "Line 5 of .*a.jsonl is not valid JSON"),

@@ -10,10 +10,10 @@ import pytest
 
 import qwem
 from qwem import Corpus
-from qwem.corpus import _batches, _formats
-from qwem.corpus._files import is_wrapped, split_files
-from qwem.corpus._formats import read_texts
-from qwem.corpus.corpus import encode_shard
+from qwem.corpus import _text
+from qwem.corpus._files import is_wrapped
+from qwem.corpus._shards import encode_shard, split_files
+from qwem.corpus._text import read_texts
 from qwem.corpus.reading import Reading
 from small_wiki import small_wiki
 
@@ -89,7 +89,7 @@ def book(tmp_path: Path) -> Path:
 def test_wrapped_text_is_read_by_paragraph(
     book: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(_batches, "BATCH_BYTES", size)
+    monkeypatch.setattr(_text, "BATCH_BYTES", size)
     corpus = Corpus.from_files(book, min_count=1)
     assert corpus.settings["documents"] == "paragraph"
     assert corpus.fingerprint == Corpus.from_documents(ARTICLES, min_count=1).fingerprint
@@ -102,7 +102,7 @@ def test_it_is_said_once_that_text_is_read_by_paragraph(
     book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr(_formats, "announce", said.append)
+    monkeypatch.setattr(_text, "announce", said.append)
     Corpus.from_files([book, book])
     assert len(said) == 1
     assert "each of its paragraphs is a document; documents='line'" in said[0]

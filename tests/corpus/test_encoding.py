@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from in_threads import in_threads
 from qwem import Corpus, Vocabulary
-from qwem.corpus import _batches, _encoding, _token_stream
+from qwem.corpus import _encoding, _text, _token_stream
 from qwem.errors import CorpusError, DiskLimitError, SettingError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_encoding_equals_the_slow_way(
 
     def build() -> Corpus:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_batches, "BATCH_BYTES", size)
+            patch.setattr(_text, "BATCH_BYTES", size)
             return in_threads(
                 threads,
                 lambda: Corpus.from_documents(
@@ -121,7 +121,7 @@ def test_threads_and_batches_leave_no_trace_on_disk(
         lambda: Corpus.from_files(directory / "text.txt", **arguments, directory=directory / "a"),
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_batches, "BATCH_BYTES", size)
+        patch.setattr(_text, "BATCH_BYTES", size)
         in_threads(
             threads,
             lambda: Corpus.from_files(
@@ -137,7 +137,7 @@ def test_a_disk_that_is_too_small_is_refused_while_reading(
     words, lines = 1_000, 400
     text = tmp_path / "text.txt"
     text.write_text(("word " * words + "\n") * lines)
-    monkeypatch.setattr(_batches, "BATCH_BYTES", text.stat().st_size // 20)
+    monkeypatch.setattr(_text, "BATCH_BYTES", text.stat().st_size // 20)
     spools = 4 * words * lines  # and as much again for the corpus
     free = shutil.disk_usage(tmp_path)._replace(free=int(1.8 * spools))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
@@ -157,7 +157,7 @@ def test_a_document_may_be_larger_than_a_batch(
     words = [f"word{'abcdefghij'[i % 10]}{'xyz'[i % 3]}" for i in range(5000)]
     (tmp_path / "text.txt").write_text(" ".join(words) + "\nshort line\n")
     expected = Corpus.from_documents([words, ["short", "line"]], min_tokens=5000)
-    monkeypatch.setattr(_batches, "BATCH_BYTES", 100)
+    monkeypatch.setattr(_text, "BATCH_BYTES", 100)
     corpus = Corpus.from_files(tmp_path / "text.txt", vocab_size=None, min_tokens=5000)
     assert corpus.fingerprint == expected.fingerprint
     whole = Corpus.from_files(

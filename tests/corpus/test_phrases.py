@@ -16,7 +16,7 @@ from in_threads import in_threads
 from qwem import Corpus, Model
 from qwem.corpus import Phrases, _token_stream
 from qwem.corpus._files import InputFile
-from qwem.corpus.corpus import encode_shard
+from qwem.corpus._shards import encode_shard
 from qwem.corpus.reading import Reading
 from qwem.errors import SettingError
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus
-from qwem.corpus import _batches
+from qwem.corpus import _text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,7 +153,7 @@ def test_replacing_bad_bytes_equals_python(
     file = tmp_path_factory.mktemp("bytes") / "a.txt"
     file.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_batches, "BATCH_BYTES", size)
+        patch.setattr(_text, "BATCH_BYTES", size)
         corpus = Corpus.from_files(
             file, vocab_size=None, errors="replace", documents="line" if lines else "file"
         )

@@ -13,8 +13,8 @@ import pytest
 
 from qwem import Corpus, fit
 from qwem._internal.files import without_secrets
-from qwem.corpus._files import find_files, split_files
-from qwem.corpus.corpus import encode_shard
+from qwem.corpus._files import find_files
+from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus.reading import Reading
 from qwem.errors import CorpusError, MissingExtraError
 

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus, Vocabulary
-from qwem.corpus._batches import packed
 from qwem.corpus._encoding import Interner
-from qwem.corpus._files import split_files
-from qwem.corpus.corpus import encode_shard
+from qwem.corpus._shards import encode_shard, split_files
+from qwem.corpus._text import packed
 from qwem.corpus.reading import Reading
 from qwem.errors import SettingError
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus
-from qwem.corpus import _batches, read_columns
+from qwem.corpus import _text, read_columns
 from qwem.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def test_tables_that_are_empty_or_damaged(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(TABLE.encode() * 1000)[:-20])
     with pytest.raises(CorpusError, match=r"b.csv.gz is damaged or cut short"):
         Corpus.from_files(tmp_path / "b.csv.gz", text="body")
-    monkeypatch.setattr(_batches, "BATCH_BYTES", 100)
+    monkeypatch.setattr(_text, "BATCH_BYTES", 100)
     file.write_text('text,year\n"' + 1000 * "the king " + '",1\n' + 100 * "a,1\n")
     with pytest.raises(CorpusError, match=r"a row of more than .* or a quotation mark"):
         Corpus.from_files(file)

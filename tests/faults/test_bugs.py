@@ -51,8 +51,8 @@ BUGS = {
     "written in place": Bug(
         "a killed command leaves the old file or the new one",
         FILES,
-        "    partial = temporary_name(final)\n    with naming(given, partial):\n",
-        "    partial = final\n    with naming(given, partial):\n",
+        "    partial = temporary_name(final)\n    with errors_naming(given, partial):\n",
+        "    partial = final\n    with errors_naming(given, partial):\n",
         (FILES_TESTS, "-k", "failed_write"),
     ),
     "removed before": Bug(

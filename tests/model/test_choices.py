@@ -10,10 +10,11 @@ import pytest
 import qwem
 from model.topics import topic_documents
 from qwem import Cooccurrence, Corpus, Settings, Vocabulary
+from qwem.cooccurrence.contexts import original_vocabulary
 from qwem.errors import CorpusError
 from qwem.model import fit, fitting
 from qwem.model.fitting import count, read
-from qwem.model.settings import original_vocabulary, resolve_auto
+from qwem.model.settings import resolve_auto
 
 if TYPE_CHECKING:
     from pathlib import Path

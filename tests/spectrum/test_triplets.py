@@ -34,7 +34,7 @@ def named(prefix: str, count: int) -> list[str]:
 def test_triplets_are_those_of_a_dense_svd(
     shape: tuple[int, int], krylov: bool, form: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(triplets, "_LAPACK_SIZE", 0 if krylov else 2_000)
+    monkeypatch.setattr(triplets, "LAPACK_SIZE", 0 if krylov else 2_000)
     matrix, dim, tol = matrix_of(*shape), 8, 1e-7
     found = singular_triplets(
         form(matrix), dim, words=named("w", shape[0]), contexts=named("c", shape[1]), tol=tol

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 
 from qwem.errors import SettingError
 from qwem.target import contrastive_target, mstar, negative_sampling, setting31
+from qwem.target.building import Derivatives
 from qwem.target.reweighting import unweighted
-from qwem.target.targets import Derivatives, derivatives_at_zero
+from qwem.target.targets import derivatives_at_zero
 from target.count_matrices import cooccurrences, probabilities, random_counts
 
 if TYPE_CHECKING:

@@ -47,6 +47,15 @@ def even_cuts(start: int, stop: int, count: int) -> NDArray[np.int64]:
     return np.linspace(start, stop, count + 1).astype(np.int64)
 
 
+def ends_of(lengths: NDArray[Any]) -> NDArray[Any]:
+    """Return where rows of these lengths begin and end, one after the other: 0 and running sums.
+
+    >>> ends_of(np.array([5, 1, 2])).tolist()
+    [0, 5, 6, 8]
+    """
+    return np.concatenate(([0], np.cumsum(lengths)))
+
+
 def cut_evenly(ends: NDArray[Any], count: int) -> list[tuple[int, int]]:
     """Cut rows into at most `count` blocks with about equally many entries.
 
@@ -57,14 +66,19 @@ def cut_evenly(ends: NDArray[Any], count: int) -> list[tuple[int, int]]:
     [(0, 1), (1, 4)]
     """
     rows = len(ends) - 1
-    inner = np.searchsorted(ends, np.linspace(0, int(ends[-1]), count + 1)[1:-1])
+    inner = np.searchsorted(ends, np.linspace(int(ends[0]), int(ends[-1]), count + 1)[1:-1])
     cuts = np.unique(np.concatenate(([0], inner.clip(max=rows), [rows])))
     return list(pairwise(cuts.tolist()))
 
 
+def cut_to_size(ends: NDArray[Any], most: int) -> list[tuple[int, int]]:
+    """Cut rows into blocks of about `most` entries, as `cut_evenly` does."""
+    return cut_evenly(ends, -(-int(ends[-1] - ends[0]) // max(1, most)) or 1)
+
+
 def stored_blocks(indptr: NDArray[Any]) -> list[slice]:
     """Return slices of the rows of a CSR matrix with about `ENTRIES` stored entries each."""
-    return [slice(*run) for run in cut_evenly(indptr, -(-int(indptr[-1]) // ENTRIES) or 1)]
+    return [slice(*block) for block in cut_to_size(indptr, ENTRIES)]
 
 
 def for_each(work: Callable[[Item], object], items: Sequence[Item]) -> None:
@@ -207,9 +221,9 @@ def best_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return what `nearest_rows` does, given candidates: pairs of a query and a row."""
     cosine = np.empty(len(query))
-    for part in blocks(len(query), 16 * vectors.shape[1], most=_SCORE_BYTES):
-        rows = vectors[row[part]].astype(np.float64)
-        cosine[part] = np.einsum("ij,ij->i", directions[query[part]], rows) / norms[row[part]]
+    for some in blocks(len(query), 16 * vectors.shape[1], most=_SCORE_BYTES):
+        rows = vectors[row[some]].astype(np.float64)
+        cosine[some] = np.einsum("ij,ij->i", directions[query[some]], rows) / norms[row[some]]
     # Rounded to twelve digits, so that cosines that differ by rounding alone count as equal.
     order = np.lexsort((row, -cosine.round(12), query))
     query, row, cosine = query[order], row[order], cosine[order]
@@ -301,16 +315,23 @@ def check_csr(
 
 def csr_arrays(matrix: sparse.csr_array[Any], name: str) -> dict[str, NDArray[Any]]:
     """Return a sparse matrix as arrays whose names begin with `name`."""
-    return {f"{name}.{part}": getattr(matrix, part) for part in CSR}
+    return {f"{name}.{each}": getattr(matrix, each) for each in CSR}
 
 
 def csr_matrix(arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> sparse.csr_array[Any]:
     """Return the square matrix that `csr_arrays` wrote, after checking it."""
+    indptr, indices, data = (arrays[f"{name}.{each}"] for each in CSR)
+    check_csr(data, indices, indptr, size)
+    return sorted_csr(data, indices, indptr, size)
+
+
+def sorted_csr(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], columns: int
+) -> sparse.csr_array[Any]:
+    """Return a sparse matrix of rows whose columns are known to be sorted and distinct."""
     from scipy import sparse
 
-    indptr, indices, data = (arrays[f"{name}.{part}"] for part in CSR)
-    check_csr(data, indices, indptr, size)
-    matrix = sparse.csr_array((data, indices, indptr), shape=(size, size))
+    matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns))
     matrix.has_canonical_format = True
     return matrix
 

@@ -1,4 +1,4 @@
-"""Files: outputs that are written whole or not at all, temporary names, and inputs."""
+"""Files: outputs that are written whole or not at all, temporary files, disk space, and inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from qwem.errors import ArtefactError, DataError
+from qwem.errors import ArtefactError, DataError, DiskLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -41,7 +41,7 @@ def writing_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if given.is_dir():
         raise ArtefactError(f"{path} is a directory; name a file to write.")
     partial = temporary_name(final)
-    with naming(given, partial):
+    with errors_naming(given, partial):
         if _is_stream(given):
             with given.open("wb") as file:
                 yield file
@@ -98,7 +98,7 @@ def writing_directory(
     final = Path(os.path.realpath(path))
     check_replaceable(final)
     partial = temporary_name(final)
-    with naming(Path(path), partial):
+    with errors_naming(Path(path), partial):
         final.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(final)
         partial.mkdir()
@@ -203,7 +203,7 @@ def temporary_directory(name: str) -> Iterator[Path]:
     place = Path(tempfile.gettempdir(), name)
     remove_abandoned(place)
     directory = temporary_name(place)
-    with naming(place.parent, directory):
+    with errors_naming(place.parent, directory):
         directory.mkdir(mode=0o700)
         try:
             with locked(directory):
@@ -249,7 +249,7 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[bool]:
 
 
 @contextmanager
-def naming(given: Path, temporary: Path) -> Iterator[None]:
+def errors_naming(given: Path, temporary: Path) -> Iterator[None]:
     """Make errors about a temporary file, or without a file, name the path the user gave."""
     try:
         yield
@@ -318,6 +318,57 @@ def _is_used(path: Path, owner: int) -> bool:
         return False
     # A process younger than the file is another one that was given the same number.
     return bool(born < path.stat().st_mtime + _CLOCK_ERROR)
+
+
+OTHER_DISK = "free some space, or choose another disk (TMPDIR, for temporary files)"
+
+
+def require_disk(
+    needed: int, what: str, directory: Path | None = None, remedy: str = OTHER_DISK
+) -> None:
+    """Raise `DiskLimitError` unless `needed` more bytes fit on a disk.
+
+    It is the disk of `directory`, by default the one of temporary files.
+    """
+    directory = directory or Path(tempfile.gettempdir())
+    free = shutil.disk_usage(directory).free
+    if needed > free:
+        raise DiskLimitError(
+            f"{what} would need {needed / 1e9:.1f} GB more disk space in {directory} and "
+            f"{free / 1e9:.1f} GB are free; {remedy}."
+        )
+
+
+class DiskForecast:
+    """Forecast of the disk space needed, from what the input so far has taken."""
+
+    def __init__(
+        self,
+        directory: Path,
+        total: int | None,
+        work: str,
+        remedy: str = OTHER_DISK,
+        copies: int = 1,
+    ) -> None:
+        self.total = total
+        self.needed = 0
+        """Bytes in total, for all `copies` of what is written."""
+        self._terms = work, directory, remedy
+        self._copies = copies
+        self._written = self._read = 0
+
+    def add(self, written: int, read: int) -> bool:
+        """Record that `read` bytes of input became `written`; return whether `needed` is known.
+
+        Raises `DiskLimitError` if the rest will not fit.
+        """
+        self._written += written
+        self._read += read
+        if not self.total or 100 * self._read < self.total:
+            return False
+        self.needed = int(self._copies * self._written * max(1.0, self.total / max(1, self._read)))
+        require_disk(self.needed - self._written, *self._terms)
+        return True
 
 
 def read_lines(file: Path) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""What a run uses and shows: imports, threads, memory, disk, progress bars, text on a terminal."""
+"""What a run uses and shows: imports, threads, memory, progress bars, text on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
-from qwem.errors import DiskLimitError, MemoryLimitError, MissingExtraError, SettingError
+from qwem.errors import MemoryLimitError, MissingExtraError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -167,26 +167,6 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
             f"{what} would need {needed / 1e9:.1f} GB of memory and "
             f"{available / 1e9:.1f} GB are available; {remedy}."
         )
-
-
-def require_disk(needed: int, directory: Path, what: str, remedy: str) -> None:
-    """Raise `DiskLimitError` unless `needed` more bytes fit on the disk of `directory`."""
-    import shutil
-
-    free = shutil.disk_usage(directory).free
-    if needed > free:
-        raise DiskLimitError(
-            f"{what} would need {needed / 1e9:.1f} GB more disk space in {directory} and "
-            f"{free / 1e9:.1f} GB are free; {remedy}."
-        )
-
-
-def require_temporary_disk(needed: int, what: str) -> None:
-    """Raise `DiskLimitError` unless temporary files of `needed` bytes fit on their disk."""
-    import tempfile
-
-    remedy = "free some space, or choose another disk for temporary files (TMPDIR)"
-    require_disk(needed, Path(tempfile.gettempdir()), what, remedy)
 
 
 def return_freed_memory() -> None:

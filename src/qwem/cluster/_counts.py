@@ -19,10 +19,11 @@ from qwem._internal.arrays import blocks, cut_evenly
 from qwem._internal.kernels import multiply_rows
 from qwem._internal.resources import threads
 from qwem.cluster._rows import csr_arrays, gather_rows
+from qwem.cluster._saved_rows import saved_rows, saved_sources
 from qwem.cluster._tasks import thread_total
+from qwem.cooccurrence._counting import expected_pairs
 from qwem.cooccurrence._rows import too_large
-from qwem.cooccurrence.contexts import mirrored, saved_rows, saved_sources
-from qwem.cooccurrence.slots import expected_pairs, sum_of_weights, window_kinds
+from qwem.cooccurrence.contexts import mirrored, sum_of_weights, window_kinds
 from qwem.corpus import Vocabulary
 from qwem.polish.sweep import BLOCK_ROWS, Pairs, step_rows
 from qwem.target.building import row_entries
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
     from qwem.cooccurrence import Slot
     from qwem.polish.loss import RowProblem, Side
     from qwem.target import Target
-    from qwem.target.building import TargetPlan
-    from qwem.target.targets import Formula
+    from qwem.target.building import Formula, TargetPlan
 
 
 class SavedRows(NamedTuple):

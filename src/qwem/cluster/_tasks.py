@@ -354,7 +354,7 @@ def key_of(*parts: Any) -> str:
         if isinstance(part, Phrases):
             return [part.firsts, part.seconds, part.passes]
         if isinstance(part, InputFile):
-            return [part.state, part.part]
+            return [part.state, part.shard]
         return str(part)
 
     text = json.dumps([__version__, *map(plain, parts)], sort_keys=True, default=plain)

@@ -13,8 +13,16 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.arrays import cut_evenly
+from qwem._internal.files import DiskForecast
 from qwem._internal.resources import Stopwatch, threads
 from qwem.cluster._counts import SavedRows, even_runs, gather_counts
+from qwem.cluster._saved_rows import (
+    add_rows,
+    counts_of_rows,
+    save_rows,
+    saved_rows,
+    saved_sources,
+)
 from qwem.cluster._tasks import (
     FAN_IN,
     add_up,
@@ -28,24 +36,14 @@ from qwem.cluster._tasks import (
 )
 from qwem.cluster._words import choose_from, learn_phrases, merge_words, save_words
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.contexts import (
-    add_rows,
-    counts_of_rows,
-    save_rows,
-    saved_rows,
-    saved_sources,
-)
 from qwem.corpus import Corpus, Phrases
-from qwem.corpus._encoding import DiskForecast
-from qwem.corpus._files import split_files
-from qwem.corpus.corpus import encode_shard
+from qwem.corpus._shards import encode_shard, split_files
 from qwem.corpus.reading import Reading
 from qwem.errors import EmptyCorpusError
 from qwem.model import Settings
 from qwem.model.fitting import assemble, learn, require_enough, target_settings
 from qwem.model.settings import resolve_auto
-from qwem.target.building import TargetPlan
-from qwem.target.targets import formula_of
+from qwem.target.building import TargetPlan, formula_of
 
 if TYPE_CHECKING:
     import os

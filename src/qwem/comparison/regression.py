@@ -20,7 +20,7 @@ from qwem.comparison.least_squares import fit_clusters
 from qwem.comparison.permutation import MOST_DRAWS
 from qwem.comparison.results import Estimates, paragraph
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.slots import window_weights
+from qwem.cooccurrence.contexts import window_weights
 from qwem.corpus import Corpus
 from qwem.corpus.tokenizer import tokenizer_from_name
 from qwem.errors import CorpusError, SettingError

@@ -8,18 +8,25 @@ sorted rows.
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.arrays import blocks, cut_evenly, even_cuts, for_each, id_dtype, in_order
-from qwem._internal.files import release
+from qwem._internal.arrays import (
+    blocks,
+    cut_evenly,
+    cut_to_size,
+    ends_of,
+    even_cuts,
+    for_each,
+    id_dtype,
+    in_order,
+)
+from qwem._internal.files import release, require_disk
 from qwem._internal.resources import (
     available_memory,
     progress,
     require_memory,
-    require_temporary_disk,
     thread_count,
 )
 from qwem.cooccurrence._rows import (
@@ -29,10 +36,8 @@ from qwem.cooccurrence._rows import (
     add_transpose,
     assemble,
     most_entries,
-    row_blocks,
 )
 from qwem.cooccurrence.pair_counts import DENSE_COUNTS_SHARE, PairCounts
-from qwem.cooccurrence.slots import expected_pairs, sampled_pairs
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -41,12 +46,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem._internal.resources import Progress
-    from qwem.cooccurrence.slots import Slot, Subsampling
+    from qwem.cooccurrence.contexts import Slot, Subsampling
     from qwem.corpus import Corpus
 
 
 class Chunk(NamedTuple):
-    """A part of the text laid out for counting; see `qwem.cooccurrence.kernels`.
+    """A chunk of the text laid out for counting; see `qwem.cooccurrence.kernels`.
 
     Its arrays are overwritten when the next chunk is laid out.
     """
@@ -58,80 +63,70 @@ class Chunk(NamedTuple):
 
 
 class ChunkReader:
-    """Lays out one chunk of a corpus after another, each by all threads."""
+    """Lays out one chunk of a corpus after another, subsampled, each by all threads."""
 
-    def __init__(self, corpus: Corpus, window: int) -> None:
+    def __init__(self, corpus: Corpus, window: int, subsampling: Subsampling | None) -> None:
         self.corpus = corpus
         self.words = len(corpus.vocabulary)
         self.window = window
+        self.subsampling = subsampling
         self.threads = thread_count()
         self._memory: dict[str, NDArray[Any]] = {}
 
-    def occurrences(self, chunk_tokens: int) -> NDArray[np.int64]:
-        """Return how often each word occurs in the corpus."""
-        from qwem.cooccurrence import kernels
-
-        tokens = self.corpus.tokens
-        found = np.zeros((self.threads, self.words + 1), np.int64)
-        for block in blocks(len(tokens), most=chunk_tokens):
-            if tokens[block].max() > self.words:  # the kernels don't check
-                raise CountError(
-                    "The corpus has token ids outside its vocabulary; encode the text again."
-                )
-            cuts = even_cuts(block.start, block.stop, self.threads)
-
-            def count(k: int, cuts: NDArray[np.int64] = cuts) -> None:
-                kernels.count_words(tokens, cuts[k], cuts[k + 1], found[k])
-
-            for_each(count, range(self.threads))
-            release(tokens[block])
-        occurrences: NDArray[np.int64] = found[:, : self.words].sum(axis=0)
-        return occurrences
-
-    def chunks(
-        self, chunk_tokens: int, limits: NDArray[np.uint64], key: np.uint64
-    ) -> Iterator[Chunk]:
-        """Yield chunks, which may begin and end inside a document.
-
-        `limits` and `key` decide which tokens are kept; see `qwem.cooccurrence.slots`.
-        """
-        for block in blocks(len(self.corpus.tokens), most=chunk_tokens):
-            chunk = self._lay_out(block.start, block.stop, limits, key)
-            release(self.corpus.tokens[block])
-            yield chunk
+    def chunks(self, chunk_tokens: int) -> Iterator[Chunk]:
+        """Yield the chunks of each draw; they may begin and end inside a document."""
+        limits, keys = np.empty(0, np.uint64), [np.uint64(0)]
+        if self.subsampling is not None:
+            every_gap = np.uint64(2**64 - 1)
+            kept = self.subsampling.keep_limits(self.corpus.vocabulary.counts)
+            limits = np.append(kept, every_gap)
+            keys = [self.subsampling.key(draw) for draw in range(self.subsampling.draws)]
+        for key in keys:
+            for tokens in blocks(len(self.corpus.tokens), most=chunk_tokens):
+                chunk = self._lay_out(tokens.start, tokens.stop, limits, key)
+                release(self.corpus.tokens[tokens])
+                yield chunk
 
     def _lay_out(self, start: int, stop: int, limits: NDArray[np.uint64], key: np.uint64) -> Chunk:
-        """Lay out the tokens from `start` to `stop`; each thread takes a part of them."""
+        """Lay out the tokens from `start` to `stop`, divided evenly among threads.
+
+        `limits` and `key` decide which tokens are kept; see `Subsampling`.
+        """
         from qwem.cooccurrence import kernels
 
         window, offsets = self.window, self.corpus.offsets
         text = self.corpus.tokens, offsets
         common = self.words, window, limits, key, self.corpus.first_document
         cuts = even_cuts(start, stop, self.threads)
-        parts, numbers = list(pairwise(cuts.tolist())), range(self.threads)
+        numbers = range(self.threads)
         documents = np.diff(np.searchsorted(offsets, cuts, side="right"))
-        room = window + np.concatenate(([0], np.cumsum(np.diff(cuts) + window * documents)))
+        room = window + ends_of(np.diff(cuts) + window * documents)
         dtype = id_dtype(self.words + 1)  # one more for gaps
         stream = self.memory("stream", int(room[-1]) + window, dtype)
         found = np.zeros((self.threads, self.words + 1), np.int64)
 
         def fill(k: int) -> int:
-            end: int = kernels.fill_stream(*text, *parts[k], *common, found[k], stream, room[k])
+            end: int = kernels.fill_stream(
+                *text, cuts[k], cuts[k + 1], *common, found[k], stream, room[k]
+            )
             return end
 
         lengths = np.array(list(in_order(fill, numbers, self.threads))) - room[:-1]
-        ends = window + np.concatenate(([0], np.cumsum(lengths)))
+        ends = window + ends_of(lengths)
         for k in numbers[1:]:
             kernels.move_left(stream, room[k], ends[k], lengths[k])
         stream = stream[: ends[-1] + window]
         kernels.fill_margins(*text, start, stop, *common, stream)
 
-        ranges = list(pairwise(ends))
-        per_part = found[:, : self.words]
-        starts = np.concatenate(([0], np.cumsum(per_part.sum(axis=0))))
-        free = starts[:-1] + np.cumsum(per_part, axis=0) - per_part
+        per_thread = found[:, : self.words]
+        starts = ends_of(per_thread.sum(axis=0))
+        free = starts[:-1] + np.cumsum(per_thread, axis=0) - per_thread
         positions = self.memory("positions", int(starts[-1]), np.dtype(np.uint32))
-        for_each(lambda k: kernels.index_positions(stream, *ranges[k], free[k], positions), numbers)
+
+        def index(k: int) -> None:
+            kernels.index_positions(stream, ends[k], ends[k + 1], free[k], positions)
+
+        for_each(index, numbers)
         return Chunk(stream, positions, starts)
 
     def memory(self, name: str, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -233,6 +228,25 @@ class SlotTable(NamedTuple):
         return directed
 
 
+def expected_pairs(occurrences: NDArray[Any], reach: int) -> NDArray[np.float64]:
+    """Estimate how many different words each word occurs with if words are in random order.
+
+    In real text words cluster by topic and fewer pairs occur, so this is an upper estimate. Words
+    are grouped by frequency, in eight classes per octave.
+    """
+    expected = np.zeros(len(occurrences))
+    present = occurrences > 0
+    if not present.any():
+        return expected
+    often = occurrences[present]
+    _, classes = np.unique(np.round(8 * np.log2(often)), return_inverse=True)
+    sizes = np.bincount(classes)
+    means = np.bincount(classes, weights=often) / sizes
+    meetings = reach * np.outer(means, means) / often.sum()
+    expected[present] = (-np.expm1(-meetings) @ sizes)[classes]
+    return expected
+
+
 class _Plan(NamedTuple):
     """How to count within the available memory."""
 
@@ -257,17 +271,13 @@ class _Counter:
             raise CountError(
                 f"{len(slots)} slots of {self.words:,} words are too many; use fewer of either."
             )
-        self.limits = np.empty(0, np.uint64)
-        if subsampling:
-            every_gap = np.uint64(2**64 - 1)
-            self.limits = np.append(subsampling.keep_limits(corpus.vocabulary.counts), every_gap)
 
     def run(self, chunk_tokens: int, working_memory: int | None, rough: bool) -> Counts:
         tokens = len(self.corpus.tokens)
         words = np.zeros(self.words, np.int64)
         with progress("counting", self.draws * tokens, "word") as bar:
-            self.reader = ChunkReader(self.corpus, self.table.window)
-            occurrences = self.draws * self.reader.occurrences(chunk_tokens)
+            self.reader = ChunkReader(self.corpus, self.table.window, self.subsampling)
+            occurrences = self.draws * self.corpus.token_counts()[: self.words]
             self.dtype = self._choose_width(occurrences)
             self.table = self.table._replace(weights=self.table.weights.astype(self.dtype))
             size = self._estimate(occurrences, rough)
@@ -278,7 +288,7 @@ class _Counter:
             head = np.zeros((len(self.slots), self.head, self.head), self.dtype)
             tail = Rows.with_room(self.words - self.head, 0, self.dtype)
             on_disk = DiskRows(self.words - self.head, self.dtype, plan.buffer_entries or 0)
-            for chunk in self._chunks(plan.chunk_tokens):
+            for chunk in self.reader.chunks(plan.chunk_tokens):
                 words += np.diff(chunk.starts)
                 self._count_head(chunk, head, bar)
                 if plan.buffer_entries is not None:
@@ -317,6 +327,8 @@ class _Counter:
         pairs = self._expected_pairs(occurrences)
         if rough or 2 * self._result_bytes(pairs) <= available_memory():
             return pairs
+        from qwem.cooccurrence._estimates import sampled_pairs
+
         sampled = sampled_pairs(self.corpus, self.slots, self.subsampling)
         return float(sampled[-1])
 
@@ -366,16 +378,10 @@ class _Counter:
         per_chunk = self._expected_pairs(occurrences / max(1, chunks))
         half = 1 if any(slot.directed for slot in self.slots) else 2
         entries = most_entries(chunks, per_chunk / half, pairs / half)
-        require_temporary_disk(
+        require_disk(
             int(entries * (self.dtype.itemsize + 4)),
             f"Counting {self.words:,} words in {available_memory() / 1e9:.1f} GB of memory",
         )
-
-    def _chunks(self, chunk_tokens: int) -> Iterator[Chunk]:
-        """Yield each chunk of the text, for each draw."""
-        for draw in range(self.draws):
-            key = self.subsampling.key(draw) if self.subsampling else np.uint64(0)
-            yield from self.reader.chunks(chunk_tokens, self.limits, key)
 
     def _count_head(self, chunk: Chunk, head: NDArray[Any], bar: Progress) -> None:
         """Add the counts of words of the head that follow words of the head."""
@@ -386,12 +392,11 @@ class _Counter:
             narrow = self.reader.memory("narrow stream", stream.size, np.dtype(np.uint16))
             stream = np.minimum(stream, self.head, out=narrow, casting="unsafe")
 
-        def work(run: tuple[int, int]) -> None:
+        def work(rows: tuple[int, int]) -> None:
             kernels.count_rows_after(
-                stream, chunk.positions, starts, self.table.weights, self.table.spans, *run, head
+                stream, chunk.positions, starts, self.table.weights, self.table.spans, *rows, head
             )
-
-            bar.update(int(starts[run[1]] - starts[run[0]]))
+            bar.update(int(starts[rows[1]] - starts[rows[0]]))
 
         for_each(work, cut_evenly(starts, _TASKS * thread_count()))
 
@@ -410,11 +415,10 @@ class _Counter:
         most = self._most_entries(chunk, 0)
         before = Rows.with_room(len(most), 0, self.dtype)
         writer = RowWriter(self.dtype)
-        for first, last in row_blocks(most, buffer_entries):
-            part = most[first:last]
-            group = Rows.with_room(len(part), int(part.sum()), self.dtype)
-            self._count_rows(chunk, before, group, part, first)
-            writer.append(group)
+        for first, last in cut_to_size(ends_of(most), buffer_entries):
+            block = Rows.with_room(last - first, int(most[first:last].sum()), self.dtype)
+            self._count_rows(chunk, before, block, most[first:last], first)
+            writer.append(block)
         return writer.finish()
 
     def _most_entries(self, chunk: Chunk, before: NDArray[np.int64] | int) -> NDArray[np.int64]:
@@ -429,9 +433,9 @@ class _Counter:
         """Fill rows after the head and `skipped` more; row r has at most ``most[r]`` entries."""
         from qwem.cooccurrence import kernels
 
-        ends = np.concatenate(([0], np.cumsum(most)))
+        ends = ends_of(most)
 
-        def work(run: tuple[int, int]) -> None:
+        def work(some: tuple[int, int]) -> None:
             cells = self.table.channels * (self.words + 1)
             row = np.zeros(cells, self.dtype)
             stretches = np.zeros(8 * (cells // 4096 + 1), np.uint8)
@@ -440,11 +444,11 @@ class _Counter:
                 *chunk,
                 *self.table[:4],
                 self.head + skipped,
-                *run,
+                *some,
                 *(row, touched, touched.view(np.uint64), stretches, stretches.view(np.uint64)),
                 *before,
                 *rows,
-                ends[run[0]],
+                ends[some[0]],
             )
 
         for_each(work, cut_evenly(ends, _TASKS * thread_count()))

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import cut_evenly, for_each, in_order
+from qwem._internal.arrays import cut_evenly, cut_to_size, ends_of, for_each, in_order, sorted_csr
 from qwem._internal.resources import thread_count
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -85,10 +85,7 @@ class Rows(NamedTuple):
         """Return contiguous rows as a CSR matrix."""
         indptr = row_ends(self.lengths)
         stored = self.columns[: indptr[-1]].astype(indptr.dtype, copy=False)
-        parts = self.values[: indptr[-1]], stored, indptr
-        matrix = sparse.csr_array(parts, shape=(len(self.starts), columns))
-        matrix.has_canonical_format = True
-        return matrix
+        return sorted_csr(self.values[: indptr[-1]], stored, indptr, columns)
 
 
 def too_large() -> CountError:
@@ -110,7 +107,7 @@ def lengths_of(matrix: Matrix) -> NDArray[np.int64]:
 
 def row_ends(lengths: NDArray[Any]) -> NDArray[Any]:
     """Return the `indptr` of a CSR matrix, in the smallest type that SciPy accepts."""
-    ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    ends = ends_of(lengths)
     return ends.astype(np.int32 if ends[-1] < 2**31 else np.int64)
 
 
@@ -118,13 +115,13 @@ def compress(matrix: NDArray[Any]) -> sparse.csr_array:
     """Return a dense matrix as CSR; SciPy's own conversion takes several times as much."""
     from qwem.cooccurrence import kernels
 
-    runs = cut_evenly(np.arange(len(matrix) + 1), _BLOCKS)
+    cuts = cut_evenly(np.arange(len(matrix) + 1), _BLOCKS)
     lengths = np.zeros(len(matrix), np.int64)
-    for_each(lambda run: kernels.count_entries(matrix, *run, lengths), runs)
+    for_each(lambda rows: kernels.count_entries(matrix, *rows, lengths), cuts)
     indptr = row_ends(lengths)
     columns, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], matrix.dtype)
     places = indptr[:-1], indptr[1:]
-    for_each(lambda run: kernels.compress_rows(matrix, *run, *places, columns, values), runs)
+    for_each(lambda rows: kernels.compress_rows(matrix, *rows, *places, columns, values), cuts)
     return sparse.csr_array((values, columns, indptr), shape=matrix.shape)
 
 
@@ -136,20 +133,18 @@ def join_rows(
     `lengths` are the approximate numbers of entries of all rows. Blocks are freed as they are
     copied, so that the result is in memory only once.
     """
-    cuts = cut_evenly(np.concatenate(([0], np.cumsum(lengths))), _BLOCKS)
-    parts = deque(in_order(lambda block: work(*block), cuts, thread_count()))
-    indptr = row_ends(np.concatenate([part.lengths for part in parts]))
-    dtype = np.result_type(*(part.values.dtype for part in parts), np.uint32)
+    cuts = cut_evenly(ends_of(lengths), _BLOCKS)
+    blocks = deque(in_order(lambda block: work(*block), cuts, thread_count()))
+    indptr = row_ends(np.concatenate([block.lengths for block in blocks]))
+    dtype = np.result_type(*(block.values.dtype for block in blocks), np.uint32)
     found, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], dtype)
     at = 0
-    while parts:
-        part = parts.popleft()
-        stop = at + int(part.lengths.sum())
-        found[at:stop], values[at:stop] = part.columns[: stop - at], part.values[: stop - at]
+    while blocks:
+        block = blocks.popleft()
+        stop = at + block.size
+        found[at:stop], values[at:stop] = block.columns[: stop - at], block.values[: stop - at]
         at = stop
-    matrix = sparse.csr_array((values, found, indptr), shape=(len(indptr) - 1, columns))
-    matrix.has_canonical_format = True
-    return matrix
+    return sorted_csr(values, found, indptr, columns)
 
 
 def transposed_rows(matrix: sparse.csr_array, ends: NDArray[Any], first: int, last: int) -> Rows:
@@ -162,14 +157,14 @@ def transposed_rows(matrix: sparse.csr_array, ends: NDArray[Any], first: int, la
     starts, lengths = ends[first:last] - ends[first], np.diff(ends[first : last + 1])
     entries = int(ends[last] - ends[first])
     rows = Rows(starts, lengths, np.empty(entries, np.int32), np.empty(entries, matrix.dtype))
-    parts = matrix.indptr, matrix.indices, matrix.data
-    gather_columns(*parts, first, last, starts.copy(), rows.columns, rows.values)
+    stored = matrix.indptr, matrix.indices, matrix.data
+    gather_columns(*stored, first, last, starts.copy(), rows.columns, rows.values)
     return rows
 
 
 def column_ends(matrix: sparse.csr_array) -> NDArray[np.int64]:
     """Return the `indptr` that the columns would have in CSC form."""
-    return np.concatenate(([0], np.cumsum(np.bincount(matrix.indices, minlength=matrix.shape[1]))))
+    return ends_of(np.bincount(matrix.indices, minlength=matrix.shape[1]))
 
 
 def transpose(matrix: sparse.csr_array) -> sparse.csr_array:
@@ -217,14 +212,14 @@ def assemble(head: NDArray[Any], below: Rows, channels: tuple[int, int, int]) ->
 
     first, size = len(head), len(head) + len(below.starts)
     width, after, before = channels
-    parts = cut_evenly(np.concatenate(([0], np.cumsum(below.lengths))), 4 * thread_count())
-    found = np.zeros((len(parts), size), np.int64)
+    cuts = cut_evenly(ends_of(below.lengths), 4 * thread_count())
+    found = np.zeros((len(cuts), size), np.int64)
     own = np.zeros(len(below.starts), np.int64)
     for_each(
         lambda k: kernels.count_channel(
-            *below[:3], width, first, after, before, *parts[k], own, found[k]
+            *below[:3], width, first, after, before, *cuts[k], own, found[k]
         ),
-        range(len(parts)),
+        range(len(cuts)),
     )
     transposed = found.sum(axis=0)
     own = np.concatenate((np.count_nonzero(head, axis=1), own))
@@ -236,20 +231,19 @@ def assemble(head: NDArray[Any], below: Rows, channels: tuple[int, int, int]) ->
         cut_evenly(np.arange(first + 1), _BLOCKS),
     )
     for_each(
-        lambda rows: kernels.place_rows(*below, width, first, after, *rows, indptr, *result), parts
+        lambda rows: kernels.place_rows(*below, width, first, after, *rows, indptr, *result), cuts
     )
     for_each(
         lambda columns: kernels.place_columns(
             *below, width, first, before, *columns, free, *result
         ),
-        cut_evenly(np.concatenate(([0], np.cumsum(transposed))), _BLOCKS),
+        cut_evenly(ends_of(transposed), _BLOCKS),
     )
-    matrix = sparse.csr_array((result[1], result[0], indptr), shape=(size, size))
-    matrix.has_canonical_format = True
-    return matrix
+    columns, values = result
+    return sorted_csr(values, columns, indptr, size)
 
 
-_SIMILAR = 1.5  # two parts are added if the first is at most this many times as large
+_SIMILAR = 1.5  # two sums are added if the first is at most this many times as large
 
 
 class RowWriter:
@@ -289,7 +283,7 @@ class RowWriter:
 class DiskRows:
     """The sum of the rows of several chunks, on disk.
 
-    The last two parts are added whenever they are of similar size. So an entry is rewritten about
+    The last two sums are added whenever they are of similar size. So an entry is rewritten about
     log₂(number of chunks) times.
     """
 
@@ -297,33 +291,33 @@ class DiskRows:
         self._rows = rows
         self._dtype = dtype
         self._buffer_entries = buffer_entries
-        self._parts: list[Rows] = []
+        self._sums: list[Rows] = []
 
     def add(self, rows: Rows) -> None:
         """Add the rows of the next chunk."""
-        self._parts.append(rows)
-        sizes = [len(rows.columns) for rows in self._parts]
+        self._sums.append(rows)
+        sizes = [len(rows.columns) for rows in self._sums]
         while len(sizes) > 1 and sizes[-2] <= _SIMILAR * sizes[-1]:
             self._merge_last_two()
-            sizes = [len(rows.columns) for rows in self._parts]
+            sizes = [len(rows.columns) for rows in self._sums]
 
     def total(self) -> Rows:
         """Return the sum of all chunks."""
-        while len(self._parts) > 1:
+        while len(self._sums) > 1:
             self._merge_last_two()
-        return self._parts[0] if self._parts else Rows.with_room(self._rows, 0, self._dtype)
+        return self._sums[0] if self._sums else Rows.with_room(self._rows, 0, self._dtype)
 
     def _merge_last_two(self) -> None:
         from qwem.cooccurrence.kernels import merge_rows
 
-        second, first = self._parts.pop(), self._parts.pop()
+        second, first = self._sums.pop(), self._sums.pop()
         writer = RowWriter(self._dtype)
         most = first.lengths + second.lengths
-        for start, stop in row_blocks(most, self._buffer_entries):
+        for start, stop in cut_to_size(ends_of(most), self._buffer_entries):
             block = Rows.with_room(stop - start, int(most[start:stop].sum()), self._dtype)
             merge_rows(*first, *second, start, stop, *block)
             writer.append(block)
-        self._parts.append(writer.finish())
+        self._sums.append(writer.finish())
 
 
 def most_entries(chunks: int, per_chunk: float, total: float) -> float:
@@ -340,20 +334,14 @@ def most_entries(chunks: int, per_chunk: float, total: float) -> float:
         return float(min(chunks * per_chunk, total))
 
     most = 0.0
-    parts: list[int] = []
+    sums: list[int] = []
     for number in range(1, chunks + 1):
-        parts.append(1)
-        most = max(most, sum(map(entries, parts)))
-        while len(parts) > 1 and (
-            number == chunks or entries(parts[-2]) <= _SIMILAR * entries(parts[-1])
+        sums.append(1)
+        most = max(most, sum(map(entries, sums)))
+        while len(sums) > 1 and (
+            number == chunks or entries(sums[-2]) <= _SIMILAR * entries(sums[-1])
         ):
-            before = sum(map(entries, parts))
-            parts.append(parts.pop() + parts.pop())
-            most = max(most, before + entries(parts[-1]))
+            before = sum(map(entries, sums))
+            sums.append(sums.pop() + sums.pop())
+            most = max(most, before + entries(sums[-1]))
     return most
-
-
-def row_blocks(most: NDArray[np.int64], buffer_entries: int) -> Iterator[tuple[int, int]]:
-    """Yield blocks (first row, row after last) of about `buffer_entries` entries."""
-    ends = np.concatenate(([0], np.cumsum(most)))
-    yield from cut_evenly(ends, -(-int(ends[-1]) // max(1, buffer_entries)) or 1)

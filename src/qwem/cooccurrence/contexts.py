@@ -1,22 +1,21 @@
-"""Matrices of words × contexts (word, slot and side), saved rows of them, and word usage."""
+"""Contexts of words: slots of distances, subsampling, matrices of contexts, and collocates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.arrays import CSR, check_csr, csr_arrays, cut_evenly
-from qwem.cooccurrence._rows import Rows, lengths_of, row_ends, transpose
-from qwem.cooccurrence.cooccurrence import Cooccurrence
-from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.cooccurrence.slots import slots_as_json, slots_from_json, window_kinds
+from qwem._internal.arrays import cut_to_size, ends_of
+from qwem._internal.settings import require_whole
+from qwem.cooccurrence._rows import Rows, lengths_of, transpose
 from qwem.corpus import Vocabulary
+from qwem.errors import SettingError
 
 if TYPE_CHECKING:
     import os
@@ -24,12 +23,142 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.cooccurrence.slots import Slot
+    from qwem.cooccurrence.cooccurrence import Cooccurrence
 
     Array = NDArray[Any]
 
-
 Side = TypeVar("Side")
+
+MAX_WINDOW = 10_000
+MAX_WEIGHT = 2**63 - 1
+
+LAYOUTS = ("adjacent", "bigrams", "sides", "near-far", "symmetric")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A set of distances at which pairs are counted together.
+
+    A directed slot gives each word two contexts, one on the left and one on the right. A symmetric
+    slot gives it one.
+
+    >>> Slot((2, 1)).contexts, Slot((2, 1), directed=False).contexts
+    (2, 1)
+    """
+
+    weights: tuple[int, ...] | None
+    """The weight of a pair at distance 1, 2, …; 0 for distances outside the slot, None if the
+    distances are unknown."""
+    directed: bool = True
+    whole_text: bool = field(default=False, repr=False)
+    """Whether to count every word, without subsampling. Such pairs are contexts of `polish` in
+    addition to those of the window, and are not part of `Cooccurrence.symmetric`."""
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            require_whole("the number of weights", len(self.weights), least=1, most=MAX_WINDOW)
+            object.__setattr__(self, "weights", checked_weights(self.weights))
+
+    def __str__(self) -> str:
+        kind = "ordered" if self.directed else "unordered"
+        return f"{kind} pairs{' of the whole text' * self.whole_text} with weights {self.weights}"
+
+    @property
+    def contexts(self) -> int:
+        """The number of contexts per word in this slot."""
+        return 2 if self.directed else 1
+
+
+def window_weights(window: int, weights: str | Sequence[int] = "dynamic") -> tuple[int, ...]:
+    """Return the weight of a pair at each distance from 1 to `window`.
+
+    >>> window_weights(3), window_weights(3, "flat"), window_weights(2, [5, 1])
+    ((3, 2, 1), (1, 1, 1), (5, 1))
+    """
+    require_whole("window", window, least=1, most=MAX_WINDOW)
+    if isinstance(weights, str):
+        if weights == "dynamic":
+            return tuple(range(window, 0, -1))
+        if weights == "flat":
+            return (1,) * window
+        raise SettingError(
+            f"`weights` must be 'dynamic', 'flat' or a weight for each distance, not {weights!r}."
+        )
+    if len(weights) != window:
+        raise SettingError(f"A window of {window} needs {window} weights, not {len(weights)}.")
+    return checked_weights(weights)
+
+
+def checked_weights(weights: Sequence[int]) -> tuple[int, ...]:
+    """Return the weights of pairs by distance, after checking that they are whole numbers."""
+    if not all(0 <= weight <= MAX_WEIGHT and weight == int(weight) for weight in weights):
+        raise SettingError(
+            f"`weights` must be whole numbers from 0 to {MAX_WEIGHT:,}, not {list(weights)}."
+        )
+    return tuple(map(int, weights))
+
+
+def window_slots(
+    window: int,
+    weights: str | Sequence[int] = "dynamic",
+    layout: str | Sequence[Slot | Sequence[int]] = "sides",
+) -> tuple[Slot, ...]:
+    """Return the slots that a window is divided into.
+
+    Parameters
+    ----------
+    window, weights
+        The window, as `window_weights` takes it.
+    layout
+        ``"symmetric"``, one symmetric slot; ``"sides"``, one directed slot; ``"near-far"``, a
+        directed slot of adjacent words and another of all others; ``"adjacent"``, a directed slot
+        of adjacent words and a symmetric slot of all others; ``"bigrams"``, a directed slot of
+        adjacent words in the text before subsampling and a symmetric slot of the whole window; or
+        slots of your own (then `window` and `weights` are not used), each a `Slot`, or the weights
+        by distance of a directed slot.
+
+    >>> window_slots(3, layout="near-far")
+    (Slot(weights=(3,), directed=True), Slot(weights=(0, 2, 1), directed=True))
+    """
+    if not isinstance(layout, str):
+        slots = tuple(each if isinstance(each, Slot) else Slot(tuple(each)) for each in layout)
+        if all(slot.whole_text for slot in slots) or any(slot.weights is None for slot in slots):
+            raise SettingError(
+                "`slots` needs at least one slot of the window, each with a weight by distance."
+            )
+        return slots
+    by_distance = window_weights(window, weights)
+    if layout == "bigrams":
+        return Slot(by_distance[:1], whole_text=True), Slot(by_distance, directed=False)
+    if layout in ("near-far", "adjacent") and window > 1:
+        return Slot(by_distance[:1]), Slot((0, *by_distance[1:]), directed=layout == "near-far")
+    if layout not in LAYOUTS:
+        raise SettingError(
+            f"`slots` must be one of {', '.join(map(repr, LAYOUTS))} or a list of slots, not "
+            f"{layout!r}."
+        )
+    return (Slot(by_distance, directed=layout != "symmetric"),)
+
+
+def sum_of_weights(slots: Sequence[Slot]) -> tuple[int, ...] | None:
+    """Return the weight of a pair in the slots of the window, by distance; None if unknown."""
+    slots = [slot for slot in slots if not slot.whole_text]
+    known: list[tuple[int, ...]] = [slot.weights for slot in slots if slot.weights is not None]
+    if len(known) < len(slots):
+        return None
+    longest = max(map(len, known), default=0)
+    padded = [weights + (0,) * (longest - len(weights)) for weights in known]
+    return tuple(map(sum, zip(*padded, strict=True)))
+
+
+def slots_as_json(slots: Sequence[Slot]) -> list[dict[str, Any]]:
+    """Return slots in the form that is written to a file."""
+    return [asdict(slot) for slot in slots]
+
+
+def slots_from_json(found: Sequence[dict[str, Any]]) -> tuple[Slot, ...]:
+    """Return slots that were written by `slots_as_json`."""
+    return tuple(Slot(**each) for each in found)
 
 
 def context_sides(counts: Cooccurrence) -> tuple[sparse.csr_array, ...]:
@@ -75,6 +204,100 @@ def context_matrix(counts: Cooccurrence) -> sparse.csr_array:
         for kind, side in enumerate(sides)
     )
     return reduce(add, spread)
+
+
+def window_kinds(slots: Sequence[Slot]) -> list[int]:
+    """Return the numbers of those kinds of context that are part of the window."""
+    kinds = [slot for slot in slots for _ in range(slot.contexts)]
+    return [number for number, slot in enumerate(kinds) if not slot.whole_text]
+
+
+def acceptance(word_counts: NDArray[Any], subsample: float) -> NDArray[np.float64]:
+    """Return the probability min(1, √(t/f) + t/f) with which word2vec keeps each word.
+
+    Here t is `subsample` and f a word's share of all `word_counts`. For a word that never occurs
+    the probability is 1.
+
+    >>> acceptance(np.array([96, 4]), 0.01).round(3).tolist()
+    [0.112, 0.75]
+    """
+    if not (np.isfinite(subsample) and subsample > 0):
+        raise SettingError(f"subsample must be a positive number, such as 1e-3, not {subsample}.")
+    unlimited = np.full(len(word_counts), np.inf)
+    scaled = subsample * word_counts.sum()
+    ratio = np.divide(scaled, word_counts, out=unlimited, where=word_counts > 0)
+    return np.minimum(1.0, np.sqrt(ratio) + ratio)
+
+
+@dataclass(frozen=True)
+class Subsampling:
+    """Random choice of the tokens to keep, repeated `draws` times.
+
+    Whether a token is kept depends only on its word, the seed, the draw, the number of its document
+    and its position in that document.
+    """
+
+    subsample: float
+    seed: int
+    draws: int
+
+    def keep_limits(self, word_counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return how many of 2⁵³ equally likely outcomes keep each word."""
+        return (acceptance(word_counts, self.subsample) * 2.0**53).astype(np.uint64)
+
+    def key(self, draw: int) -> np.uint64:
+        """Return the key from which one draw's choices are derived."""
+        from qwem._internal.kernels import mix
+
+        with np.errstate(over="ignore"):
+            return np.uint64(mix(np.uint64(self.seed) + mix(np.uint64(draw))))
+
+
+def recorded_subsampling(
+    vocabulary: Vocabulary, sources: Sequence[dict[str, Any]]
+) -> tuple[float | None, NDArray[np.int64]]:
+    """Return the threshold of subsampling, or None, and the frequencies of words before it.
+
+    Both are derived from the counts of the words and the recorded `sources`.
+    """
+    subsampled = [source for source in sources if "subsample" in source]
+    if not subsampled:
+        return None, vocabulary.counts
+    before, words = _before_subsampling(vocabulary.counts, subsampled), subsampled[0]["words"]
+    # Words are subsampled by their probabilities in the whole text, including uncounted words.
+    frequencies = np.rint(before * words / before.sum()).astype(np.int64)
+    return subsampled[0]["subsample"], frequencies
+
+
+def original_vocabulary(counts: Cooccurrence) -> Vocabulary:
+    """Return the words of counts, with their frequencies before subsampling.
+
+    Each frequency is an estimate. Their sum is exact if the counts record the length of the texts.
+    """
+    subsampled = [source for source in counts.sources if "subsample" in source]
+    if not subsampled:
+        return counts.vocabulary
+    before = _before_subsampling(counts.word_counts, subsampled)
+    if all("length" in source for source in counts.sources):
+        length = sum(source.get("sign", 1) * source["length"] for source in counts.sources)
+        before *= length / before.sum()
+        before = np.rint(before)
+        before[0] += length - before.sum()
+    return Vocabulary(counts.vocabulary.words, np.rint(before).astype(np.int64))
+
+
+def _before_subsampling(
+    counts: NDArray[np.int64], subsampled: Sequence[dict[str, Any]]
+) -> NDArray[np.float64]:
+    """Estimate how often words occurred before subsampling.
+
+    Of n occurrences of a frequent word among N, √(tNn) + tN are kept on average.
+    """
+    draws = sum(source["draws"] for source in subsampled) / len(subsampled)
+    scaled = subsampled[0]["subsample"] * subsampled[0]["words"]
+    left = counts / draws
+    full = np.where(left > scaled, (left - scaled) ** 2 / scaled, left)
+    return np.maximum(full, left)
 
 
 KIND = "usage"
@@ -133,11 +356,10 @@ class Usage:
         words = np.full((size, 2, KEPT), -1, dtype=np.int32)
         ratios = np.zeros((size, 2, KEPT), dtype=np.float32)
         stored = np.sum([lengths_of(matrix.matrix) for matrix in matrices], axis=0)
-        ends = np.concatenate(([0], np.cumsum(stored)))
-        for first, last in cut_evenly(ends, -(-int(ends[-1]) // _BLOCK_ENTRIES) or 1):
-            part = _sum_of_rows(matrices, slice(first, last))
+        for first, last in cut_to_size(ends_of(stored), _BLOCK_ENTRIES):
+            rows = reduce(add, (Rows.of(each.matrix, first, last) for each in matrices)).tocsr(size)
             keep_best(
-                first, part.indptr, part.indices, part.data.astype(np.float64),
+                first, rows.indptr, rows.indices, rows.data.astype(np.float64),
                 left, right, max(float(left.sum()), 1.0), scores, words, ratios,
             )  # fmt: skip
         return cls(np.asarray(frequencies, np.int64), words, ratios, directed)
@@ -165,121 +387,3 @@ class Usage:
             return cls(**arrays, directed=saved.metadata["directed"])
 
         return artefact.load(path, KIND, build)
-
-
-def _sum_of_rows(matrices: tuple[PairCounts, ...], rows: slice) -> Any:
-    total: Any = None
-    for each in matrices:
-        part = sparse.csr_array(each.matrix[rows]).astype(np.uint64)
-        total = part if total is None else total + part
-    return total
-
-
-ROWS_KIND = "rows of counts"
-_ROWS = "rows.safetensors"
-
-
-class CountRows(NamedTuple):
-    """A block of rows of counts, for every kind of context."""
-
-    sides: tuple[sparse.csr_array[Any], ...]
-    word_counts: NDArray[np.int64]
-    slots: tuple[Slot, ...]
-
-    @property
-    def symmetric(self) -> sparse.csr_array[Any]:
-        """These rows of the symmetric counts: the sum over the kinds of context of the window."""
-        size, columns = self.sides[0].shape
-        rows = (Rows.of(self.sides[kind], 0, size) for kind in window_kinds(self.slots))
-        return reduce(add, rows).tocsr(columns)
-
-
-def save_rows(counts: Cooccurrence, output: str | os.PathLike[str]) -> None:
-    """Save all rows of counts."""
-    rows = CountRows(context_sides(counts), counts.word_counts, counts.slots)
-    _write(output, rows, 0, list(counts.sources))
-
-
-def add_rows(
-    paths: Sequence[str | os.PathLike[str]], first: int, last: int, output: str | os.PathLike[str]
-) -> None:
-    """Add saved rows, and save rows `first` to `last` of the sum."""
-    _write(output, saved_rows(paths, first, last), first, saved_sources(paths)[1])
-
-
-def saved_rows(paths: Sequence[str | os.PathLike[str]], first: int, last: int) -> CountRows:
-    """Return rows `first` to `last` of the sum of saved rows, reading only these."""
-    parts = [
-        artefact.load(path, ROWS_KIND, lambda saved: _read(saved, first, last)) for path in paths
-    ]
-    columns = parts[0].sides[0].shape[1]
-    sides = tuple(
-        reduce(add, (Rows.of(side, 0, last - first) for side in each)).tocsr(columns)
-        for each in zip(*(part.sides for part in parts), strict=True)
-    )
-    return CountRows(sides, np.sum([part.word_counts for part in parts], axis=0), parts[0].slots)
-
-
-def counts_of_rows(
-    parts: Sequence[CountRows],
-    words: Sequence[str],
-    slots: tuple[Slot, ...],
-    sources: Sequence[dict[str, Any]],
-) -> Cooccurrence:
-    """Return counts made of consecutive blocks of rows."""
-    occurrences = np.concatenate([part.word_counts for part in parts])
-    own = np.cumsum([0, *(slot.contexts for slot in slots)])[:-1]  # the sides of words after
-    return Cooccurrence(
-        Vocabulary(tuple(words), occurrences),
-        tuple(
-            PairCounts.from_exact(sparse.vstack([part.sides[side] for part in parts], "csr"))
-            for side in own
-        ),
-        slots,
-        tuple(sources),
-    )
-
-
-def saved_sources(
-    paths: Sequence[str | os.PathLike[str]],
-) -> tuple[tuple[Slot, ...], list[dict[str, Any]]]:
-    """Return the slots of saved rows, and all their sources."""
-    saved = [artefact.opened(path).metadata for path in paths]
-    return slots_from_json(saved[0]["slots"]), [
-        source for each in saved for source in each["sources"]
-    ]
-
-
-def _write(
-    output: str | os.PathLike[str], rows: CountRows, first: int, sources: list[dict[str, Any]]
-) -> None:
-    arrays = {"word_counts": rows.word_counts}
-    for number, side in enumerate(rows.sides):
-        arrays |= csr_arrays(side, str(number))
-    fields = {
-        "first": first,
-        "columns": rows.sides[0].shape[1],
-        "slots": slots_as_json(rows.slots),
-        "sources": sources,
-    }
-    with artefact.writing(output, ROWS_KIND) as directory:
-        artefact.write_arrays(directory / _ROWS, arrays)
-        artefact.write_metadata(directory, ROWS_KIND, fields)
-
-
-def _read(saved: artefact.Saved, first: int, last: int) -> CountRows:
-    """Return some of the rows in a file."""
-    arrays, metadata = saved.mapped_arrays(_ROWS), saved.metadata
-    columns, skipped = int(metadata["columns"]), int(metadata["first"])
-    rows, sides = slice(first - skipped, last - skipped), []
-    if not 0 <= rows.start <= rows.stop <= len(arrays["word_counts"]):
-        raise ValueError(f"it does not have the rows from {first} to {last}")
-    slots = slots_from_json(metadata["slots"])
-    for number in range(sum(slot.contexts for slot in slots)):
-        indptr, indices, data = (arrays[f"{number}.{part}"] for part in CSR)
-        ends = indptr[rows.start : rows.stop + 1]
-        stored = slice(int(ends[0]), int(ends[-1]))
-        parts = np.array(data[stored]), np.array(indices[stored]), row_ends(np.diff(ends))
-        check_csr(*parts, last - first, columns)
-        sides.append(sparse.csr_array(parts, shape=(last - first, columns)))
-    return CountRows(tuple(sides), np.array(arrays["word_counts"][rows]), slots)

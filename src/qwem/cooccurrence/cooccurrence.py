@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.results import listed
 from qwem.cooccurrence._rows import too_large
-from qwem.cooccurrence.pair_counts import PairCounts
-from qwem.cooccurrence.slots import (
+from qwem.cooccurrence.contexts import (
     Slot,
     slots_as_json,
     slots_from_json,
@@ -21,6 +21,7 @@ from qwem.cooccurrence.slots import (
     window_slots,
     window_weights,
 )
+from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.corpus.vocabulary import Vocabulary, frequency_order
 from qwem.errors import CountError, SettingError
 
@@ -120,7 +121,7 @@ class Cooccurrence:
         14
         """
         from qwem.cooccurrence._counting import count_pairs
-        from qwem.cooccurrence.slots import Subsampling
+        from qwem.cooccurrence.contexts import Subsampling
 
         counted = window_slots(window, weights, slots)
         subsampling = None
@@ -373,10 +374,9 @@ class Cooccurrence:
             occurrences = _sum_of_words([part.word_counts for part in counts])
             vocabulary = Vocabulary(first.vocabulary.words, occurrences)
         else:
-            often: dict[str, int] = {}
+            often: Counter[str] = Counter()
             for part in counts:
-                for word, count in zip(part.vocabulary, part.word_counts.tolist(), strict=True):
-                    often[word] = often.get(word, 0) + count
+                often.update(part.vocabulary.frequencies)
             if sum(often.values()) >= 2**63:
                 raise too_large()
             vocabulary = Vocabulary.from_counts(often)

@@ -110,15 +110,8 @@ def fill_margins(
 
 
 @njit(nogil=True, cache=True)
-def count_words(tokens: Any, start: Any, stop: Any, occurrences: Any) -> None:
-    """Count the words of a part of the text, including gaps."""
-    for t in range(start, stop):
-        occurrences[tokens[t]] += 1
-
-
-@njit(nogil=True, cache=True)
 def index_positions(stream: Any, start: Any, stop: Any, free: Any, positions: Any) -> None:
-    """Write each position of a part of the stream to the next free place of its word."""
+    """Write each position from `start` to `stop` to the next free place of its word."""
     words = len(free)
     for p in range(start, stop):
         word = stream[p]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import blocks, csr_arrays, csr_matrix, for_each, in_order
+from qwem._internal.arrays import blocks, csr_arrays, csr_matrix, ends_of, for_each, in_order
 from qwem._internal.resources import require_memory, thread_count
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence._rows import (
@@ -42,7 +42,7 @@ def row_blocks(matrix: Matrix) -> list[slice]:
     return blocks(*matrix.shape, most=_BLOCK_ENTRIES)
 
 
-class _Move(NamedTuple):
+class _Reordered(NamedTuple):
     """A matrix with its words reordered."""
 
     matrix: Matrix
@@ -52,7 +52,7 @@ class _Move(NamedTuple):
     """The old index of each new word, or −1 if it has none."""
 
     @classmethod
-    def of(cls, matrix: Matrix, places: NDArray[np.int64] | None, size: int) -> _Move:
+    def of(cls, matrix: Matrix, places: NDArray[np.int64] | None, size: int) -> _Reordered:
         own = np.arange(matrix.shape[0])
         if places is None or (len(own) == size and np.array_equal(places, own)):
             return cls(matrix, None, own)
@@ -76,9 +76,9 @@ class _Move(NamedTuple):
             block = compress(block)
         columns = self.places[block.indices]
         kept = columns >= 0
-        ends = np.concatenate(([0], np.cumsum(kept)))[block.indptr]
-        parts = block.data[kept], columns[kept].astype(np.int32), row_ends(np.diff(ends))
-        moved = sparse.csr_array(parts, shape=(len(known), len(self.places) or 1))
+        ends = ends_of(kept)[block.indptr]
+        stored = block.data[kept], columns[kept].astype(np.int32), row_ends(np.diff(ends))
+        moved = sparse.csr_array(stored, shape=(len(known), len(self.places) or 1))
         moved.has_sorted_indices = False
         moved.sort_indices()
         lengths = np.zeros(len(source), np.int64)
@@ -241,8 +241,8 @@ class PairCounts:
             for rows in row_blocks(self.matrix):
                 sums += self.matrix[rows].sum(axis=0, dtype=np.uint64)
             return sums
-        for part in blocks(self.matrix.nnz):
-            np.add.at(sums, self.matrix.indices[part], self.matrix.data[part].astype(np.uint64))
+        for some in blocks(self.matrix.nnz):
+            np.add.at(sums, self.matrix.indices[some], self.matrix.data[some].astype(np.uint64))
         return sums
 
     @cached_property
@@ -349,23 +349,23 @@ class PairCounts:
         size = parts[0].shape[0] if size is None else size
         if sum(part.total for part in parts) >= 2**63:
             raise too_large()
-        moves = [
-            _Move.of(part.matrix, place, size)
+        summands = [
+            _Reordered.of(part.matrix, place, size)
             for part, place in zip(parts, places or [None] * len(parts), strict=True)
         ]
 
         def rows_of(first: int, last: int) -> Rows:
-            return reduce(add, (move.rows(first, last) for move in moves))
+            return reduce(add, (each.rows(first, last) for each in summands))
 
         if not any(part.nnz >= DENSE_COUNTS_SHARE * size * size for part in parts) or not size:
-            lengths = np.sum([move.lengths for move in moves], axis=0)
+            lengths = np.sum([each.lengths for each in summands], axis=0)
             return cls.from_exact(join_rows(rows_of, lengths, size))
         small = sum(part._largest for part in parts) < 2**32
         total = np.zeros((size, size), np.uint32 if small else np.uint64)
 
         def work(rows: slice) -> None:
-            for move in moves:
-                move.add_to(total, rows)
+            for each in summands:
+                each.add_to(total, rows)
 
         for_each(work, row_blocks(total))
         return cls.from_exact(total)

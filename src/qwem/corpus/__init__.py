@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from qwem._internal.resources import lazy_names
 
 if TYPE_CHECKING:
-    from qwem.corpus._formats import read_columns
+    from qwem.corpus._tables import read_columns
     from qwem.corpus.corpus import Corpus
     from qwem.corpus.phrases import Phrases
     from qwem.corpus.vocabulary import Vocabulary
@@ -18,7 +18,7 @@ __all__ = ["Corpus", "Phrases", "Vocabulary", "read_columns"]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "_formats": ("read_columns",),
+        "_tables": ("read_columns",),
         "corpus": ("Corpus",),
         "phrases": ("Phrases",),
         "vocabulary": ("Vocabulary",),

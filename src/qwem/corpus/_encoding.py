@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from qwem._internal.arrays import id_dtype, in_order
-from qwem._internal.resources import progress, require_disk, thread_count
+from qwem._internal.files import DiskForecast
+from qwem._internal.resources import progress, thread_count
 from qwem.corpus import _word_table, kernels
-from qwem.corpus._batches import DocumentBatch, TextBatch, packed
+from qwem.corpus._text import DocumentBatch, TextBatch, packed
+from qwem.corpus.corpus import TOKENS_FILE, Corpus, map_tokens
 from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import EmptyCorpusError
 
@@ -30,32 +32,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus._batches import Source
-    from qwem.corpus.phrases import Phrases
+    from qwem.corpus._text import Source
     from qwem.corpus.reading import Reading
     from qwem.corpus.tokenizer import Tokenizer
 
-TOKENS_FILE = "tokens.bin"
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Lower case needs at most half as many bytes again (Ⱥ has two, ⱥ three).
 _GROWTH = 2
 _SLACK = 64  # words are read and written eight bytes at a time
 FIRST_WORDS = 1 << 15
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """An encoded corpus without its token ids, which are in the `TOKENS_FILE` of a folder."""
-
-    dtype: np.dtype[Any]
-    offsets: NDArray[np.int64]
-    vocabulary: Vocabulary
-    settings: dict[str, Any]
-    digest: Any
-    """The SHA-256 of the token ids so far."""
-    first_document: int = 0
-    phrases: Phrases | None = None
 
 
 def encode(
@@ -65,7 +51,7 @@ def encode(
     folder: Path,
     *,
     allow_empty: bool = False,
-) -> Encoded:
+) -> Corpus:
     """Encode text into a folder, with the given vocabulary or one chosen from the text."""
     threads = thread_count()
     masked = reading.oov == "mask"
@@ -75,7 +61,6 @@ def encode(
             folder.parent,
             source.size,
             "Encoding this text",
-            "free some space, or choose another disk (TMPDIR, for temporary files)",
             copies=2,  # one in the spool and, at the end, one in the corpus
         )
         spooled, text_bytes = spool_batches(source, spools, forecast)
@@ -104,7 +89,7 @@ def encode(
             return _renumber(batch, kept_documents, token_ids[batch.spool], dtype)
 
         tasks = zip(spooled, kept_of, strict=True)
-        offsets, digest = write_tokens(folder, in_order(renumber, tasks, threads))
+        written = write_tokens(folder, dtype, in_order(renumber, tasks, threads))
     finally:
         for spool in spools:
             spool.file.unlink()
@@ -122,24 +107,25 @@ def encode(
         "words_counted": int(lengths[kept].sum()),
         "words_kept": int(chosen.counts.sum()),
     }
-    return Encoded(dtype, offsets, chosen, settings, digest)
+    return Corpus.of_tokens(*written, chosen, settings)
 
 
 def write_tokens(
-    folder: Path, parts: Iterable[tuple[NDArray[Any], NDArray[np.int64]]]
-) -> tuple[NDArray[np.int64], Any]:
-    """Write token ids to a folder, part by part, each with the ends of its documents.
+    folder: Path, dtype: np.dtype[Any], chunks: Iterable[tuple[NDArray[Any], NDArray[np.int64]]]
+) -> tuple[NDArray[Any], NDArray[np.int64], Any]:
+    """Write chunks of token ids to a folder, each with the ends of its documents.
 
-    Returns the offsets of all documents, and the SHA-256 of the token ids.
+    Returns the memory map of the token ids, the offsets of all documents, and the SHA-256 of the
+    token ids.
     """
     offsets, digest, written = [np.zeros(1, dtype=np.int64)], hashlib.sha256(), 0
     with (folder / TOKENS_FILE).open("wb") as file:
-        for tokens, ends in parts:
+        for tokens, ends in chunks:
             file.write(tokens.data)
             digest.update(tokens.data)
             offsets.append(ends + written)
             written += tokens.size
-    return np.concatenate(offsets), digest
+    return map_tokens(folder / TOKENS_FILE, dtype, written), np.concatenate(offsets), digest
 
 
 def _check_documents(lengths: NDArray[np.int64], kept: NDArray[np.bool_], min_tokens: int) -> None:
@@ -204,34 +190,6 @@ class Spool:
         spooled = SpooledBatch(self, self._tokens, ids.size, token_ends)
         self._tokens += ids.size
         return spooled
-
-
-class DiskForecast:
-    """Forecast of the disk space needed, from what the input so far has taken."""
-
-    def __init__(
-        self, directory: Path, total: int | None, work: str, remedy: str, copies: int = 1
-    ) -> None:
-        self.total = total
-        self.needed = 0
-        """Bytes in total, for all `copies` of what is written."""
-        self._directory = directory
-        self._messages = work, remedy
-        self._copies = copies
-        self._written = self._read = 0
-
-    def add(self, written: int, read: int) -> bool:
-        """Record that `read` bytes of input became `written`; return whether `needed` is known.
-
-        Raises `DiskLimitError` if the rest will not fit.
-        """
-        self._written += written
-        self._read += read
-        if not self.total or 100 * self._read < self.total:
-            return False
-        self.needed = int(self._copies * self._written * max(1.0, self.total / max(1, self._read)))
-        require_disk(self.needed - self._written, self._directory, *self._messages)
-        return True
 
 
 def spool_batches(

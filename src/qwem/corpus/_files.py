@@ -12,12 +12,11 @@ import os
 import re
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from qwem._internal.arrays import even_cuts
 from qwem._internal.artefact import kind_of
 from qwem._internal.files import file_states, is_url, without_secrets
 from qwem._internal.results import one_line
@@ -92,9 +91,9 @@ class InputFile:
 
     path: Path | RemoteFile
     named: bool
-    part: tuple[int, int] | None = None
-    """The part to read: row groups of Parquet, bytes of plain text; None for all. In plain text
-    each line is a document, and belongs to the part in which it begins."""
+    shard: tuple[int, int] | None = None
+    """The row groups of Parquet, or the bytes of plain text, to read; None for all. In a shard of
+    plain text each line is a document, and belongs to the shard in which it begins."""
 
     @property
     def compressed(self) -> bool:
@@ -104,9 +103,9 @@ class InputFile:
     @property
     def size(self) -> int:
         """The number of bytes to read."""
-        if self.part is None or self.format == "parquet":
+        if self.shard is None or self.format == "parquet":
             return self.path.stat().st_size if isinstance(self.path, Path) else self.path.size
-        return self.part[1] - self.part[0]
+        return self.shard[1] - self.shard[0]
 
     @property
     def state(self) -> list[Any]:
@@ -169,17 +168,17 @@ def _require_name(path: str) -> None:
 
 @contextmanager
 def open_stream(
-    path: Path | RemoteFile, part: tuple[int, int] | None = None
+    path: Path | RemoteFile, shard: tuple[int, int] | None = None
 ) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
     """Yield a file's decompressed stream, and a function that returns how many bytes were read.
 
-    With a `part`, the stream has the lines that begin in it. A damaged or truncated compressed file
-    raises `CorpusError`.
+    With a `shard`, the stream has the lines that begin in it. A compressed file that is damaged or
+    truncated raises `CorpusError`.
     """
     try:
         with path.open("rb") if isinstance(path, Path) else path.open() as raw:
-            if part is not None:
-                first, last = (_start_of_line(raw, place) for place in part)
+            if shard is not None:
+                first, last = (_start_of_line(raw, place) for place in shard)
                 raw.seek(first)
                 yield cast("IO[bytes]", _Section(raw, last - first)), lambda: raw.tell() - first
                 return
@@ -209,49 +208,9 @@ def open_parquet(path: Path | RemoteFile) -> Iterator[Any]:
         raise _unreadable(path, " as Parquet", error) from _cause(path, error)
 
 
-def split_files(
-    paths: PathLike | Iterable[PathLike], reading: Reading, shard_bytes: int
-) -> list[InputFile]:
-    """Return the shards of files, each of about `shard_bytes` or less, in order.
-
-    Parquet is split between row groups, and plain text between lines. A file is one shard if it is
-    compressed, in another format or in UTF-16, or if its documents aren't lines.
-    """
-    return [shard for file in find_files(paths) for shard in _split(file, reading, shard_bytes)]
-
-
-def _split(file: InputFile, reading: Reading, shard_bytes: int) -> Iterator[InputFile]:
-    if not file.size and file.named:
-        raise CorpusError(f"{file.path} is empty: there is no text to read.")
-    count = -(-file.size // shard_bytes)
-    units = 0
-    if file.format == "parquet":
-        with open_parquet(file.path) as table:
-            units = table.num_row_groups
-    elif (
-        file.format == "text"
-        and count > 1
-        and not file.compressed
-        and _lines_are_bytes(file.path, reading.encoding)
-        and _documents_of(file, reading) == "line"
-    ):
-        units = file.size
-    if min(count, units) <= 1:
-        yield replace(file, named=False)
-        return
-    cuts = even_cuts(0, units, min(count, units)).tolist()
-    for first, last in pairwise(cuts):
-        yield replace(file, named=False, part=(first, last))
-
-
-def _documents_of(file: InputFile, reading: Reading) -> str:
-    with open_text(file.path, reading.encoding, "replace") as stream:
-        return documents_of(stream.head, file, reading)
-
-
 def documents_of(head: bytes, file: InputFile, reading: Reading) -> str:
     """Return what a document is in a file of plain text: "line", "paragraph" or "file"."""
-    if file.part is not None:
+    if file.shard is not None:
         return "line"
     if reading.documents != "auto":
         return reading.documents
@@ -379,16 +338,18 @@ def _expand(name: PathLike) -> Iterator[InputFile]:
 class TextStream(io.RawIOBase):
     """A stream of bytes whose beginning can be inspected before reading."""
 
-    def __init__(self, stream: Any, bytes_read: Callable[[], int]) -> None:
+    def __init__(self, stream: Any, bytes_read: Callable[[], int], encoding: str) -> None:
         self._stream = stream
         self.bytes_read = bytes_read
         """Returns how many bytes of the file were read."""
+        self.encoding = encoding
+        """The encoding of the file; the stream of `open_text` is always UTF-8."""
         head = b""
         while len(head) < _HEAD_BYTES and (data := stream.read(_HEAD_BYTES - len(head))):
             head += data
         self.head = head
         """The first bytes."""
-        self._waiting = self.head
+        self._waiting = head
 
     def readable(self) -> bool:
         """Return True."""
@@ -432,25 +393,21 @@ class _Decoder:
 
 
 @contextmanager
-def open_text(
-    path: Path | RemoteFile,
-    encoding: str,
-    errors: Errors = "strict",
-    part: tuple[int, int] | None = None,
-) -> Iterator[TextStream]:
+def open_text(file: InputFile, reading: Reading) -> Iterator[TextStream]:
     """Yield a file as UTF-8; refuse what is not text.
 
     A file that is in UTF-8 already is not checked. A byte order mark of UTF-16 or UTF-32 takes
-    precedence over `encoding`.
+    precedence over the `encoding` of `reading`.
     """
-    encoding = codec_name(encoding)
-    with open_stream(path, part) as (stream, bytes_read):
-        text = TextStream(stream, bytes_read)
-        if part is None or not part[0]:
-            encoding = _marked(text.head) or encoding
+    path, encoding = file.path, codec_name(reading.encoding)
+    with open_stream(path, file.shard) as (stream, bytes_read):
+        text = TextStream(stream, bytes_read, encoding)
+        if file.shard is None or not file.shard[0]:
+            encoding = text.encoding = _marked(text.head) or encoding
             _require_text(text.head, encoding, path)
         if encoding != "utf-8":
-            text = TextStream(_Decoder(text, encoding, errors, path), bytes_read)
+            decoder = _Decoder(text, encoding, reading.errors, path)
+            text = TextStream(decoder, bytes_read, encoding)
         yield text
 
 
@@ -464,13 +421,6 @@ def codec_name(encoding: str) -> str:
             f"`encoding` must be the name of an encoding, such as 'utf-8', 'latin-1', 'cp1252' or "
             f"'utf-16', not {encoding!r}."
         ) from error
-
-
-def _lines_are_bytes(path: Path | RemoteFile, encoding: str) -> bool:
-    r"""Return whether every byte ``\n`` of a file ends a line, unlike in UTF-16 and UTF-32."""
-    with open_stream(path) as (stream, _):
-        name = _marked(stream.read(4)) or codec_name(encoding)
-    return not name.startswith(("utf-16", "utf-32"))
 
 
 def _marked(head: bytes) -> str | None:

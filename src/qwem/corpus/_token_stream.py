@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.arrays import blocks, cut_evenly, id_dtype, in_order
-from qwem._internal.files import release
-from qwem._internal.resources import require_temporary_disk, thread_count
+from qwem._internal.arrays import cut_evenly, cut_to_size, ends_of, for_each, id_dtype, in_order
+from qwem._internal.files import release, require_disk
+from qwem._internal.resources import thread_count
 from qwem.corpus import kernels
-from qwem.corpus._batches import packed
-from qwem.corpus._encoding import TOKENS_FILE, Encoded, Interner, write_tokens
+from qwem.corpus._encoding import Interner, write_tokens
+from qwem.corpus._text import packed
+from qwem.corpus.corpus import Corpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus.corpus import Corpus
     from qwem.corpus.vocabulary import Vocabulary
 
 DELIMITER = "_"
@@ -49,11 +48,7 @@ def stream_of(corpus: Corpus) -> TokenStream:
     words = list(corpus.vocabulary.words)
     if corpus.mask_id is not None:
         words.append("")
-    counts = np.zeros(len(words), np.int64)
-    for block in blocks(corpus.tokens.size, most=_CHUNK_TOKENS):
-        kernels.count_words(corpus.tokens, block.start, block.stop, counts)
-        release(corpus.tokens[block])
-    return TokenStream(corpus.tokens, corpus.offsets, words, counts)
+    return TokenStream(corpus.tokens, corpus.offsets, words, corpus.token_counts()[: len(words)])
 
 
 def document_chunks(
@@ -64,8 +59,7 @@ def document_chunks(
     A chunk has about `_CHUNK_TOKENS` tokens, or is a single document that has more.
     """
     ends = offsets[first : None if last is None else last + 1]
-    runs = cut_evenly(ends - ends[0], -(-int(ends[-1] - ends[0]) // _CHUNK_TOKENS) or 1)
-    return [(first + start, first + stop) for start, stop in runs]
+    return [(first + start, first + stop) for start, stop in cut_to_size(ends, _CHUNK_TOKENS)]
 
 
 def renumbered(
@@ -74,26 +68,26 @@ def renumbered(
     numbers: NDArray[np.uint32],
     dtype: np.dtype[Any],
 ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-    """Yield the tokens of documents with new numbers, in parts, and where documents end in each.
+    """Yield chunks of tokens with new numbers, each with the ends of its documents.
 
     ``numbers[i]`` is the new number of word i, or `kernels.DROPPED`.
     """
 
-    def renumber(run: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        start, stop = offsets[list(run)]
-        part = tokens[start:stop]
-        ends = offsets[run[0] + 1 : run[1] + 1] - start
-        out, out_ends = np.empty(part.size + 1, dtype), np.empty_like(ends)
+    def renumber(documents: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        first, last = documents
+        chunk = tokens[offsets[first] : offsets[last]]
+        ends = offsets[first + 1 : last + 1] - offsets[first]
+        out, out_ends = np.empty(chunk.size + 1, dtype), np.empty_like(ends)
         kept = np.ones(ends.size + 1, np.bool_)
-        ids = np.asarray(part).astype(np.uint32, copy=False)
+        ids = np.asarray(chunk).astype(np.uint32, copy=False)
         written = kernels.renumber(ids, ends, kept, numbers, out, out_ends)
-        release(part)
+        release(chunk)
         return out[:written], out_ends
 
     return in_order(renumber, document_chunks(offsets), thread_count())
 
 
-def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: Path) -> Encoded:
+def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: Path) -> Corpus:
     """Concatenate corpora and encode them with another vocabulary, into a folder."""
     masked = oov == "mask"
     dtype = id_dtype(len(vocabulary) + masked)
@@ -101,37 +95,25 @@ def recode(corpora: Sequence[Corpus], vocabulary: Vocabulary, oov: str, folder: 
     known = Interner()
     known.intern(*packed(vocabulary.words), amount=0)
     most = sum(corpus.tokens.size for corpus in corpora)
-    require_temporary_disk(dtype.itemsize * most, "Encoding this text in other words")
+    require_disk(dtype.itemsize * most, "Encoding this text in other words")
 
-    def parts(corpus: Corpus) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+    def recoded(corpus: Corpus) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         numbers = known.look_up(*packed(corpus.vocabulary.words), other)
         numbers = np.append(numbers, np.uint32(other))  # for the mask id
         return renumbered(corpus.tokens, corpus.offsets, numbers, dtype)
 
-    offsets, digest = write_tokens(folder, chain.from_iterable(map(parts, corpora)))
-    first, kept = corpora[0], int(offsets[-1])
-    if masked:
-        kept = _count_below(folder / TOKENS_FILE, dtype, len(vocabulary))
-    settings = {
-        **first.settings,
-        "vocab_size": len(vocabulary),
-        "oov": oov,
-        "words_kept": kept,
-    }
-    return Encoded(
-        dtype, offsets, vocabulary, settings, digest, first.first_document, first.phrases
-    )
+    kept = 0
 
+    def count(chunk: tuple[NDArray[Any], NDArray[np.int64]]) -> tuple[Any, Any]:
+        nonlocal kept
+        kept += int(np.count_nonzero(chunk[0] < len(vocabulary)))
+        return chunk
 
-def _count_below(file: Path, dtype: np.dtype[Any], limit: int) -> int:
-    """Return how many tokens of a file are below a limit."""
-    if not file.stat().st_size:
-        return 0
-    tokens, found = np.memmap(file, dtype, "r"), 0
-    for chunk in blocks(tokens.size, most=_CHUNK_TOKENS):
-        found += int(np.count_nonzero(tokens[chunk] < limit))
-        release(tokens[chunk])
-    return found
+    chunks = map(count, chain.from_iterable(map(recoded, corpora)))
+    written, first = write_tokens(folder, dtype, chunks), corpora[0]
+    made = {"vocab_size": len(vocabulary), "oov": oov, "words_kept": kept}
+    settings = {**first.settings, **made}
+    return Corpus.of_tokens(*written, vocabulary, settings, first.first_document, first.phrases)
 
 
 def count_following(
@@ -140,65 +122,68 @@ def count_following(
     """Count pairs of adjacent words.
 
     Returns the pairs that occur at least `least` times, their counts, and the number of all
-    different pairs. The words that follow each word are gathered and counted, for about
-    `_GROUPED_TOKENS` tokens at a time, to bound memory.
+    different pairs. To bound memory, the pairs of some first words are counted at a time; these
+    words occur about `_GROUPED_TOKENS` times together.
     """
-    tokens, offsets, words, counts = stream
-    threads = thread_count()
+    found = [
+        _count_following(stream, low, high, least)
+        for low, high in cut_to_size(ends_of(stream.counts), _GROUPED_TOKENS)
+    ]
+    pairs = np.concatenate([pairs for pairs, _, _ in found] or [np.empty((0, 2), np.int64)])
+    numbers = np.concatenate([number for _, number, _ in found] or [np.empty(0, np.int64)])
+    spelled = np.array([bool(word) for word in stream.words])
+    real = spelled[pairs].all(axis=1)
+    return pairs[real], numbers[real], sum(different for _, _, different in found)
 
-    def chunks(part: tuple[int, int]) -> Iterator[tuple[int, int]]:
-        for first, last in document_chunks(offsets, *part):
+
+def _count_following(
+    stream: TokenStream, low: int, high: int, least: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Count the pairs whose first word is one of those from `low` up to `high`.
+
+    The words that follow each of them are gathered, and then counted.
+    """
+    tokens, offsets, words, _ = stream
+    documents = cut_evenly(offsets, thread_count())
+    threads = range(len(documents))
+    per_thread = np.zeros((len(documents), high - low), np.int64)
+
+    def chunks(thread: int) -> Iterator[tuple[int, int]]:
+        for first, last in document_chunks(offsets, *documents[thread]):
             yield first, last
             release(tokens[offsets[first] : offsets[last]])
 
-    ends = np.concatenate(([0], np.cumsum(counts)))
-    groups = cut_evenly(ends, -(-int(ends[-1]) // _GROUPED_TOKENS) or 1)
-    parts = cut_evenly(offsets, threads)
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    different = 0
-    with ThreadPoolExecutor(threads) as pool:
-        for low, high in groups:
-            per_part = np.zeros((len(parts), high - low), np.int64)
+    def count_firsts(thread: int) -> None:
+        for chunk in chunks(thread):
+            kernels.count_firsts(tokens, offsets, *chunk, low, high, per_thread[thread])
 
-            def count_firsts(
-                k: int, low: int = low, high: int = high, into: Any = per_part
-            ) -> None:
-                for chunk in chunks(parts[k]):
-                    kernels.count_firsts(tokens, offsets, *chunk, low, high, into[k])
+    for_each(count_firsts, threads)
+    starts = ends_of(per_thread.sum(axis=0))
+    free = starts[:-1] + np.cumsum(per_thread, axis=0) - per_thread
+    after = np.empty(starts[-1], np.uint32)
 
-            list(pool.map(count_firsts, range(len(parts))))
-            starts = np.concatenate(([0], np.cumsum(per_part.sum(axis=0))))
-            free = starts[:-1] + np.cumsum(per_part, axis=0) - per_part
-            after = np.empty(starts[-1], np.uint32)
+    def gather(thread: int) -> None:
+        for chunk in chunks(thread):
+            kernels.group_next(tokens, offsets, *chunk, low, high, free[thread], after)
 
-            def group(
-                k: int, low: int = low, high: int = high, at: Any = free, to: Any = after
-            ) -> None:
-                for chunk in chunks(parts[k]):
-                    kernels.group_next(tokens, offsets, *chunk, low, high, at[k], to)
+    for_each(gather, threads)
 
-            list(pool.map(group, range(len(parts))))
+    def count(block: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        room = int(starts[block[1]] - starts[block[0]]) // least + 1
+        first, second, number = np.empty((3, room), np.int64)
+        counter, touched = np.zeros(len(words), np.uint32), np.empty(len(words), np.uint32)
+        written, different = kernels.count_pairs(
+            after, starts, *block, least, counter, touched, first, second, number
+        )
+        pairs = np.stack([first[:written] + low, second[:written]], axis=1)
+        return pairs, number[:written].copy(), different
 
-            def count(
-                run: tuple[int, int], starts: Any = starts, after: Any = after, low: int = low
-            ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-                room = int(starts[run[1]] - starts[run[0]]) // least + 1
-                first, second, number = np.empty((3, room), np.int64)
-                counter, touched = np.zeros(len(words), np.uint32), np.empty(len(words), np.uint32)
-                written, all_pairs = kernels.count_pairs(
-                    after, starts, *run, least, counter, touched, first, second, number
-                )
-                pairs = np.stack([first[:written] + low, second[:written]], axis=1)
-                return pairs, number[:written].copy(), all_pairs
-
-            for pairs, number, all_pairs in pool.map(count, cut_evenly(starts, 8 * threads)):
-                found.append((pairs, number))
-                different += all_pairs
-    pairs = np.concatenate([pair for pair, _ in found] or [np.empty((0, 2), np.int64)])
-    numbers = np.concatenate([number for _, number in found] or [np.empty(0, np.int64)])
-    spelled = np.array([bool(word) for word in words])
-    real = spelled[pairs].all(axis=1)
-    return pairs[real], numbers[real], different
+    found = list(in_order(count, cut_evenly(starts, 8 * thread_count()), thread_count()))
+    return (
+        np.concatenate([pairs for pairs, _, _ in found]),
+        np.concatenate([number for _, number, _ in found]),
+        sum(different for _, _, different in found),
+    )
 
 
 def join_pairs(stream: TokenStream, pairs: NDArray[np.int64]) -> TokenStream:
@@ -216,23 +201,26 @@ def join_pairs(stream: TokenStream, pairs: NDArray[np.int64]) -> TokenStream:
     seconds, joined = pairs[order, 1], ids[order]
     indptr = np.searchsorted(pairs[order, 0], np.arange(len(words) + 1))
 
-    def join(run: tuple[int, int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        out = np.empty(offsets[run[1]] - offsets[run[0]], np.uint32)
-        ends = np.empty(run[1] - run[0], np.int64)
-        written = kernels.join_pairs(tokens, offsets, *run, indptr, seconds, joined, out, ends)
-        release(tokens[offsets[run[0]] : offsets[run[1]]])
+    def join(documents: tuple[int, int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        first, last = documents
+        out = np.empty(offsets[last] - offsets[first], np.uint32)
+        ends = np.empty(last - first, np.int64)
+        written = kernels.join_pairs(
+            tokens, offsets, first, last, indptr, seconds, joined, out, ends
+        )
+        release(tokens[offsets[first] : offsets[last]])
         return out[:written], ends
 
     counts = np.zeros(len(words), np.int64)
     all_ends = [np.zeros(1, np.int64)]
     written = 0
-    require_temporary_disk(4 * tokens.size, "Joining the phrases of this text")
+    require_disk(4 * tokens.size, "Joining the phrases of this text")
     with tempfile.TemporaryFile() as file:  # has no name, so it is always removed
-        for part, ends in in_order(join, document_chunks(offsets), thread_count()):
-            file.write(part.data)
-            kernels.count_words(part, 0, part.size, counts)
+        for chunk, ends in in_order(join, document_chunks(offsets), thread_count()):
+            file.write(chunk.data)
+            kernels.count_words(chunk, counts)
             all_ends.append(ends + written)
-            written += part.size
+            written += chunk.size
         file.flush()
         mapped: Any = (
             np.memmap(file, np.uint32, "r", shape=written) if written else np.empty(0, np.uint32)

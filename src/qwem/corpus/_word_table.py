@@ -321,8 +321,8 @@ def find(table, entries, arena, words, key, rest, length, amount):
     entries[words, END] = np.uint64(tail + length)
     if not rest & _LONG:
         for i in range(length):
-            part = key if i < 8 else rest
-            arena[tail + i] = np.uint8((part >> np.uint64(8 * (i & 7))) & np.uint64(0xFF))
+            eight = key if i < 8 else rest
+            arena[tail + i] = np.uint8((eight >> np.uint64(8 * (i & 7))) & np.uint64(0xFF))
     return words
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from qwem._internal import artefact
-from qwem._internal.arrays import blocks
+from qwem._internal.arrays import blocks, in_order
 from qwem._internal.files import release, temporary_directory
-from qwem._internal.resources import threads
+from qwem._internal.resources import thread_count
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary
-from qwem.errors import ArtefactError, SettingError
+from qwem.errors import ArtefactError, CountError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qwem.corpus._batches import Source
-    from qwem.corpus._encoding import Encoded
-    from qwem.corpus._files import InputFile, PathLike
+    from qwem.corpus._files import PathLike
+    from qwem.corpus._text import Source
     from qwem.corpus.phrases import Phrases
 
 KIND = "corpus"
-_TOKENS_FILE = "tokens.bin"
+TOKENS_FILE = "tokens.bin"
 _ARRAYS_FILE = "arrays.safetensors"
 _WORDS_FILE = "words.txt"
 _PHRASES = "phrases"
@@ -45,7 +45,7 @@ class Corpus:
     were left out, or (``settings["oov"] == "mask"``) have the id `mask_id`. A document that lost
     all its words remains as an empty document. `tokens` is usually a memory map and may be larger
     than memory. `settings` says how the corpus was made. `first_document` is the number of its
-    first document in the corpus of which it is a part; see `documents`.
+    first document in a larger corpus that it was taken from; see `documents`.
 
     >>> corpus = Corpus.from_documents(["the king", "The queen, the king"])
     >>> corpus.vocabulary.words, corpus.tokens.tolist(), corpus.offsets.tolist()
@@ -133,7 +133,7 @@ class Corpus:
         ('the', 'king')
         """
         from qwem.corpus._files import find_files
-        from qwem.corpus._formats import open_files
+        from qwem.corpus._text import open_files
 
         reading = Reading.of(**options)
         source = open_files(find_files(paths), reading)
@@ -199,21 +199,28 @@ class Corpus:
         )
 
     @classmethod
-    def write(cls, encode: Callable[[Path], Encoded], directory: PathLike | None = None) -> Corpus:
+    def write(cls, encode: Callable[[Path], Corpus], directory: PathLike | None = None) -> Corpus:
         """Return the corpus that an encoder writes to a folder; save it if `directory` is given."""
         with _destination(directory) as folder:
-            encoded = encode(folder)
-            corpus = cls(
-                _map_tokens(folder / _TOKENS_FILE, encoded.dtype, int(encoded.offsets[-1])),
-                encoded.offsets,
-                encoded.vocabulary,
-                encoded.settings,
-                encoded.first_document,
-                encoded.phrases,
-            )
-            corpus.__dict__["fingerprint"] = corpus._fingerprint(encoded.digest)
+            corpus = encode(folder)
             if directory is not None:
                 corpus._write_description(folder)
+        return corpus
+
+    @classmethod
+    def of_tokens(
+        cls,
+        tokens: NDArray[Any],
+        offsets: NDArray[np.int64],
+        digest: Any,
+        vocabulary: Vocabulary,
+        settings: Mapping[str, Any],
+        first_document: int = 0,
+        phrases: Phrases | None = None,
+    ) -> Corpus:
+        """Return the corpus of tokens whose SHA-256, `digest`, is known from writing them."""
+        corpus = cls(tokens, offsets, vocabulary, settings, first_document, phrases)
+        vars(corpus)["fingerprint"] = corpus._fingerprint(digest)
         return corpus
 
     @classmethod
@@ -240,12 +247,10 @@ class Corpus:
         if not corpora:
             raise SettingError("There is no corpus to concatenate.")
         if vocabulary is None:
-            counts: dict[str, int] = {}
+            often: Counter[str] = Counter()
             for corpus in corpora:
-                words = corpus.vocabulary
-                for word, count in zip(words, words.counts.tolist(), strict=True):
-                    counts[word] = counts.get(word, 0) + count
-            vocabulary = Vocabulary.from_counts(counts)
+                often.update(corpus.vocabulary.frequencies)
+            vocabulary = Vocabulary.from_counts(often)
         how = oov or ("drop" if corpora[0].mask_id is None else "mask")
         return cls.write(lambda folder: recode(corpora, vocabulary, how, folder))
 
@@ -355,6 +360,31 @@ class Corpus:
                 free = place + length
         return np.array(chosen, dtype=np.int64)
 
+    def token_counts(self) -> NDArray[np.int64]:
+        """Return how often each id occurs, with one more entry for the mask.
+
+        In a part of a corpus, `vocabulary` has the counts of the whole.
+        """
+        from qwem.corpus import kernels
+
+        words = len(self.vocabulary)
+
+        def count(chunk: slice) -> NDArray[np.int64]:
+            tokens, counts = self.tokens[chunk], np.zeros(words + 1, np.int64)
+            if tokens.max() > words:  # the kernels don't check
+                raise CountError(
+                    "The corpus has token ids outside its vocabulary; encode the text again."
+                )
+            kernels.count_words(tokens, counts)
+            release(tokens)
+            return counts
+
+        total = np.zeros(words + 1, np.int64)
+        chunks = blocks(self.tokens.size, most=_CHUNK_TOKENS)
+        for counts in in_order(count, chunks, thread_count()):
+            total += counts
+        return total
+
     def save(self, path: PathLike) -> None:
         """Save the corpus to a directory, whole or not at all.
 
@@ -362,7 +392,7 @@ class Corpus:
         >>> Corpus.from_documents(["the king"]).save(tempfile.mkdtemp() + "/corpus")
         """
         with artefact.writing(path, KIND) as directory:
-            with (directory / _TOKENS_FILE).open("wb") as file:
+            with (directory / TOKENS_FILE).open("wb") as file:
                 for chunk in self._token_chunks():
                     file.write(chunk.data)
             self._write_description(directory)
@@ -400,8 +430,8 @@ class Corpus:
             metadata, arrays = saved.metadata, saved.arrays(_ARRAYS_FILE)
             offsets, counts = arrays["offsets"], arrays["counts"]
             vocabulary = Vocabulary(saved.words(_WORDS_FILE), counts)
-            file, dtype = saved.mapped_path(_TOKENS_FILE), np.dtype(metadata["dtype"])
-            tokens = _map_tokens(file, dtype, int(offsets[-1]))
+            file, dtype = saved.mapped_path(TOKENS_FILE), np.dtype(metadata["dtype"])
+            tokens = map_tokens(file, dtype, int(offsets[-1]))
             phrases = None
             if saved.has(_PHRASES):
                 from qwem.corpus.phrases import Phrases
@@ -421,25 +451,6 @@ class Corpus:
         return artefact.load(path, KIND, build)
 
 
-def encode_shard(shard: InputFile, reading: Reading, directory: PathLike) -> Corpus:
-    """Encode a shard of files with all its words and save it, using one thread.
-
-    The `vocab_size`, `min_count` and `oov` of `reading` are ignored; its `Phrases` are joined. The
-    result may have no documents.
-    """
-    from qwem.corpus._formats import open_files
-
-    if isinstance(reading.phrases, int) and reading.phrases:
-        raise SettingError(
-            "Phrases are found in a whole text, not in its shards; find them with Phrases.learn in "
-            "a part of the text, and give these as phrases."
-        )
-    all_words = replace(reading, vocab_size=None, min_count=1, oov="drop")
-    with threads(1):
-        source = open_files([shard], all_words)
-        return Corpus.encode(source, all_words, directory=directory, allow_empty=True)
-
-
 @contextmanager
 def _destination(directory: PathLike | None) -> Iterator[Path]:
     """Yield the directory to write to; without one, a temporary directory that is removed after.
@@ -456,7 +467,7 @@ def _destination(directory: PathLike | None) -> Iterator[Path]:
             yield partial
 
 
-def _map_tokens(
+def map_tokens(
     file: Path, dtype: np.dtype[Any], size: int
 ) -> NDArray[np.uint16] | NDArray[np.uint32]:
     """Return the memory map of a token file, after checking its size."""

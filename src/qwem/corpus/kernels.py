@@ -208,9 +208,9 @@ def renumber(
 
 
 @njit(nogil=True, cache=True)
-def count_words(tokens: Array, start: int, stop: int, counts: Array) -> None:
-    """Add how often each word occurs in a part of the tokens."""
-    for t in range(start, stop):
+def count_words(tokens: Array, counts: Array) -> None:
+    """Add how often each word occurs among some tokens."""
+    for t in range(tokens.size):
         counts[tokens[t]] += 1
 
 
@@ -250,9 +250,9 @@ def count_pairs(
 ) -> tuple[int, int]:  # fmt: skip
     """Count the pairs whose first word is one of those from `start` up to `stop`.
 
-    `after` is what `group_next` wrote, and `starts` is where each word's part begins. `counter` is
-    zero for every word, before and after the call. Pairs that occur at least `least` times are
-    written. Returns how many were written, and how many different pairs there are.
+    `after` is what `group_next` wrote; the words that follow word w begin at ``starts[w]``.
+    `counter` is zero for every word, before and after the call. Pairs that occur at least `least`
+    times are written. Returns how many were written, and how many different pairs there are.
     """
     written, different = 0, 0
     for word in range(start, stop):

@@ -11,10 +11,11 @@ import numpy as np
 
 from qwem._internal import artefact
 from qwem._internal.arrays import id_dtype
-from qwem._internal.resources import progress, require_disk
+from qwem._internal.files import require_disk
+from qwem._internal.resources import progress
 from qwem._internal.settings import require_choice, require_whole
 from qwem.corpus import kernels
-from qwem.corpus._encoding import Encoded, write_tokens
+from qwem.corpus._encoding import write_tokens
 from qwem.corpus._token_stream import (
     DELIMITER,
     count_following,
@@ -22,6 +23,7 @@ from qwem.corpus._token_stream import (
     renumbered,
     stream_of,
 )
+from qwem.corpus.corpus import Corpus
 from qwem.corpus.reading import Reading
 from qwem.corpus.vocabulary import Vocabulary, choose_words
 from qwem.errors import SettingError
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
     from qwem.corpus._files import PathLike
     from qwem.corpus._token_stream import TokenStream
-    from qwem.corpus.corpus import Corpus
 
 Scoring = Literal["npmi", "pmi", "log_likelihood", "gensim"]
 THRESHOLDS: dict[str, float] = {"npmi": 0.5, "pmi": 7.0, "log_likelihood": 1000.0, "gensim": 10.0}
@@ -249,7 +250,7 @@ class Phrases:
 
 
 def learn(
-    corpus: Corpus, passes: int, *, scoring: Scoring = "npmi",
+    corpus: Corpus, passes: int | bool = True, *, scoring: Scoring = "npmi",
     threshold: float | None = None, min_count: int = 5,
 ) -> tuple[Phrases, TokenStream]:  # fmt: skip
     """Find the phrases of a corpus; see `Phrases.learn`.
@@ -257,6 +258,7 @@ def learn(
     Also returns its tokens, in which the phrases of all passes but the last are joined.
     """
     phrases = Phrases.empty(passes, scoring, threshold, min_count)
+    passes = phrases.settings["passes"]
     stream = stream_of(corpus)
     with progress("phrases", passes * stream.tokens.size, "word") as bar:
         for number in range(passes):
@@ -276,7 +278,7 @@ def encode_joined(
     reading: Reading,
     vocabulary: Vocabulary | None,
     folder: Path,
-) -> Encoded:
+) -> Corpus:
     """Join the phrases of a corpus of all words, choose the vocabulary, and encode into a folder.
 
     The phrases are those of `reading`, or are found in the corpus.
@@ -285,9 +287,8 @@ def encode_joined(
         phrases = reading.phrases
         stream = phrases.joined(stream_of(corpus))
     else:
-        passes = USUAL_PASSES if reading.phrases is True else int(reading.phrases)
-        phrases, stream = learn(corpus, passes)
-        stream = phrases.joined(stream, first_pass=passes - 1)
+        phrases, stream = learn(corpus, reading.phrases)
+        stream = phrases.joined(stream, first_pass=len(phrases.passes) - 1)
     spelling = stream.words
     found = stream.counts.copy()
     if corpus.mask_id is not None:
@@ -310,14 +311,10 @@ def encode_joined(
     vocabulary = Vocabulary(vocabulary.words, counts[:-1])
     dtype = id_dtype(len(vocabulary) + masked)
 
-    require_disk(
-        dtype.itemsize * stream.tokens.size,
-        folder.parent,
-        "Joining the phrases of this text",
-        "free some space, or choose another disk (TMPDIR, for temporary files)",
-    )
-    parts = renumbered(stream.tokens, stream.offsets, numbers, dtype)
-    offsets, digest = write_tokens(folder, parts)
+    size = dtype.itemsize * stream.tokens.size
+    require_disk(size, "Joining the phrases of this text", folder.parent)
+    chunks = renumbered(stream.tokens, stream.offsets, numbers, dtype)
+    written = write_tokens(folder, dtype, chunks)
     settings = {name: value for name, value in corpus.settings.items() if name != "min_count"}
     settings |= {
         "vocab_size": len(vocabulary),
@@ -326,4 +323,4 @@ def encode_joined(
         "phrases": {**phrases.settings, "found": len(phrases)},
         "words_kept": int(vocabulary.counts.sum()),
     }
-    return Encoded(dtype, offsets, vocabulary, settings, digest, corpus.first_document, phrases)
+    return Corpus.of_tokens(*written, vocabulary, settings, corpus.first_document, phrases)

@@ -115,7 +115,7 @@ def _jieba() -> Split:
 _SEGMENTERS = {"icu": _icu, "jieba": _jieba}
 """Tokenizers for text without spaces between words; each needs its package."""
 _BY_NAME = ("words", "letters", "ascii", *_SEGMENTERS)
-_NAMES = "'words', 'letters', 'ascii', 'icu', 'jieba'"
+_NAMES = ", ".join(map(repr, _BY_NAME))
 
 
 def _with_letters(words: Iterable[str]) -> list[str]:

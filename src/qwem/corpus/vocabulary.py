@@ -60,6 +60,14 @@ class Vocabulary:
         order = frequency_order(words, list(counts.values()))
         return cls(tuple(words[i] for i in order), np.array(list(counts.values()))[order])
 
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Vocabulary:
+        """Return words as a vocabulary, with counts of zero unless they are one already."""
+        if isinstance(words, Vocabulary):
+            return words
+        words = tuple(words)
+        return cls(words, np.zeros(len(words), np.int64))
+
     @cached_property
     def _index(self) -> dict[str, int]:
         return dict(zip(self.words, range(len(self.words)), strict=True))
@@ -83,6 +91,11 @@ class Vocabulary:
     def __repr__(self) -> str:
         first = " ".join(self.words[:5])
         return f"Vocabulary({len(self):,} words: {first}{' …' if len(self) > 5 else ''})"
+
+    @property
+    def frequencies(self) -> dict[str, int]:
+        """The count of each word."""
+        return dict(zip(self.words, self.counts.tolist(), strict=True))
 
     def get(self, word: str) -> int | None:
         """Return the index of `word`, or None if it is unknown."""

@@ -80,9 +80,7 @@ class Embedding(KeyedVectorsMethods):
         provenance: Mapping[str, Any] | None = None,
         spelling: Spelling | None = None,
     ) -> None:
-        if not isinstance(words, Vocabulary):
-            words = tuple(words)
-            words = Vocabulary(words, np.zeros(len(words), dtype=np.int64))
+        words = Vocabulary.of(words)
         with np.errstate(over="ignore"):  # numbers too large for float32 are refused below
             rows = np.asarray(vectors, dtype=np.float32).view()
         if rows.ndim != 2 or len(rows) != len(words) or rows.size == 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from qwem._internal.resources import Stopwatch, available_memory, blas_threads
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.contexts import Usage
+from qwem.cooccurrence.contexts import Usage, original_vocabulary
 from qwem.corpus import Corpus
 from qwem.corpus._files import are_paths
 from qwem.corpus.reading import AUTO_MIN_COUNT
@@ -19,7 +19,6 @@ from qwem.model.settings import (
     DIM,
     WINDOW,
     Settings,
-    original_vocabulary,
     reject_fixed_settings,
     resolve_auto,
     settings_of,
@@ -86,62 +85,35 @@ def fit(
     given = Settings.chosen(settings, preset, changes)
     reject_fixed_settings(source, changes)
     watch = Stopwatch()
+    corpus, found, whole = None, None, False
     if isinstance(source, Cooccurrence):
-        model = fit_counts(source, None, given, watch)
-        return _with_counts(model, source, None, None) if keep_counts else model
-    with watch.stage("read"):
-        corpus = source if isinstance(source, Corpus) else read(source, given)
-        resolved = resolve_auto(given, corpus.vocabulary)
-        found, least = len(corpus.vocabulary), None
-        if corpus is not source and given.vocab_size is None:
-            corpus = cut_to_memory(corpus, resolved)
-            if len(corpus.vocabulary) < found:
-                resolved = resolve_auto(given, corpus.vocabulary)
-            else:
-                least = corpus.settings.get("min_count")
-    require_enough(resolved, corpus.vocabulary)
-    with watch.stage("count"):
-        counts = count(corpus, resolved)
-        usage = Usage.of(counts, corpus.vocabulary.counts)
-    model = fit_counts(counts, corpus, resolved, watch, usage=usage, found=found)
-    model = replace(model, corpus={"fingerprint": corpus.fingerprint, **model.corpus})
-    return _with_counts(model, counts, corpus, least) if keep_counts else model
-
-
-def fit_counts(
-    counts: Cooccurrence,
-    corpus: Corpus | None,
-    settings: Settings,
-    watch: Stopwatch,
-    *,
-    usage: Usage | None = None,
-    found: int | None = None,
-) -> Model:
-    """Learn word embeddings from counts.
-
-    Parameters
-    ----------
-    counts
-        The pair counts.
-    corpus
-        The corpus they were counted from, if known. Only its words and settings are used, so it
-        need not have its tokens.
-    settings
-        The settings; those of reading and counting are ignored.
-    watch
-        Times the stages.
-    usage
-        How words are used; by default computed from the counts.
-    found
-        The size of the vocabulary before memory limited it.
-    """
-    # Subsampled counts have fewer words than the text that settings are chosen for.
-    vocabulary = original_vocabulary(counts) if corpus is None else corpus.vocabulary
-    resolved = resolve_auto(settings, vocabulary)
-    require_enough(resolved, vocabulary)
+        counts, vocabulary = source, original_vocabulary(source)
+        resolved = resolve_auto(given, vocabulary)
+        require_enough(resolved, vocabulary)
+        usage = Usage.of(counts, vocabulary.counts)
+    else:
+        with watch.stage("read"):
+            corpus = source if isinstance(source, Corpus) else read(source, given)
+            found = len(corpus.vocabulary)
+            if corpus is not source and given.vocab_size is None:
+                corpus = cut_to_memory(corpus, resolve_auto(given, corpus.vocabulary))
+                whole = len(corpus.vocabulary) == found
+            vocabulary = corpus.vocabulary
+            resolved = resolve_auto(given, vocabulary)
+        require_enough(resolved, vocabulary)
+        with watch.stage("count"):
+            counts = count(corpus, resolved)
+            usage = Usage.of(counts, vocabulary.counts)
     solution = learn(counts, resolved, watch)
-    usage = usage or Usage.of(counts, vocabulary.counts)
-    return assemble(solution, counts, corpus, resolved, watch, vocabulary, found, usage)
+    model = assemble(solution, counts, corpus, resolved, watch, vocabulary, found, usage)
+    if corpus is not None:
+        model = replace(model, corpus={"fingerprint": corpus.fingerprint, **model.corpus})
+    if keep_counts:
+        from qwem.model.updating import UpdateState
+
+        least = corpus.settings.get("min_count") if corpus is not None and whole else None
+        model = replace(model, update_state=UpdateState.of(counts, corpus, least))
+    return model
 
 
 def assemble(
@@ -154,20 +126,31 @@ def assemble(
     found: int | None = None,
     usage: Usage | None = None,
 ) -> Model:
-    """Build the model of a solution, with its description; see `fit_counts`.
+    """Build the model of a solution, with its description.
 
-    Without `usage` the model records how often words occur, but not what they occur with.
+    Parameters
+    ----------
+    solution, counts, resolved, watch
+        What was learned, from which counts, with which settings, and how long it took.
+    corpus
+        The corpus that was counted, if known. Only its words and settings are used, so it need not
+        have its tokens.
+    vocabulary
+        The words, with their frequencies in the text; those of subsampled counts are lower.
+    found
+        The size of the vocabulary before memory limited it.
+    usage
+        How words are used; by default only how often they occur is recorded.
     """
     known = {} if corpus is None else corpus.settings
     return Model(
         solution,
-        settings_of(corpus, counts, solution.spectrum, resolved),
-        {"counts": list(counts.sources), **known},
-        None if corpus is None else corpus.phrases,
-        None,
-        describe(resolved, vocabulary, corpus, found or len(vocabulary)),
-        watch.seconds,
-        usage or Usage.of(counts, vocabulary.counts, collocates=False),
+        settings=settings_of(corpus, counts, solution.spectrum, resolved),
+        corpus={"counts": list(counts.sources), **known},
+        phrases=None if corpus is None else corpus.phrases,
+        chosen=describe(resolved, vocabulary, corpus, found or len(vocabulary)),
+        seconds=watch.seconds,
+        usage=usage or Usage.of(counts, vocabulary.counts, collocates=False),
     )
 
 
@@ -181,15 +164,6 @@ def read(source: Any, settings: Settings) -> Corpus:
 def count(corpus: Corpus, settings: Settings) -> Cooccurrence:
     """Count the pairs of a corpus."""
     return Cooccurrence.count(corpus, **resolve_auto(settings, corpus.vocabulary).counting)
-
-
-def _with_counts(
-    model: Model, counts: Cooccurrence, corpus: Corpus | None, least: int | None
-) -> Model:
-    """Return the model with the state that updates need; see `UpdateState.of`."""
-    from qwem.model.updating import UpdateState
-
-    return replace(model, update_state=UpdateState.of(counts, corpus, least))
 
 
 def learn(
@@ -240,8 +214,7 @@ def learn(
 
 def build_target(counts: Cooccurrence, settings: ResolvedSettings) -> Target:
     """Build the target of counts."""
-    from qwem.target.building import build
-    from qwem.target.targets import formula_of
+    from qwem.target.building import build, formula_of
 
     made, reweighting = target_settings(counts, settings)
     return build(counts, formula_of(made), made, reweighting=reweighting)
@@ -304,7 +277,8 @@ def cut_to_memory(corpus: Corpus, settings: ResolvedSettings) -> Corpus:
     rough = min(float(words) ** 2, _PAIRS_PER_STEP * settings.window * length * growth)
     if _PAIR_BYTES * rough <= budget[-1]:
         return corpus
-    from qwem.cooccurrence.slots import Subsampling, sampled_pairs, window_slots
+    from qwem.cooccurrence._estimates import sampled_pairs
+    from qwem.cooccurrence.contexts import Subsampling, window_slots
 
     subsampling = None
     if settings.subsample is not None:

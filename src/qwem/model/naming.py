@@ -221,13 +221,13 @@ def same_features(ranks: list[int], before: Features, after: Features) -> dict[i
     if not shared or not ranks:
         return {}
     old, new = before.columns[:, [rank - 1 for rank in ranks]].astype(np.float64), after.columns
-    old_part = old[before.vocabulary.indices(shared)]
-    new_part = new[after.vocabulary.indices(shared)]
-    lengths = np.sqrt(np.outer(_squares(old_part), _squares(new_part)))
-    cosines = np.abs(old_part.T @ new_part)
+    old_shared = old[before.vocabulary.indices(shared)]
+    new_shared = new[after.vocabulary.indices(shared)]
+    lengths = np.sqrt(np.outer(_squares(old_shared), _squares(new_shared)))
+    cosines = np.abs(old_shared.T @ new_shared)
     cosines = np.divide(cosines, lengths, out=np.zeros_like(cosines), where=lengths > 0)
-    cosines[_squares(old_part) < SHARED_SQUARE * _squares(old)] = 0.0
-    cosines[:, _squares(new_part) < SHARED_SQUARE * _squares(new)] = 0.0
+    cosines[_squares(old_shared) < SHARED_SQUARE * _squares(old)] = 0.0
+    cosines[:, _squares(new_shared) < SHARED_SQUARE * _squares(new)] = 0.0
     found: dict[int, int] = {}
     for place in np.argsort(-cosines, axis=None)[: int(np.sum(cosines >= SAME_COSINE))]:
         which, match = divmod(int(place), cosines.shape[1])

@@ -11,10 +11,11 @@ from scipy import sparse
 
 from qwem._internal.results import Result, ShownTable, as_plain
 from qwem.cooccurrence import Cooccurrence, context_matrix
+from qwem.cooccurrence.contexts import recorded_subsampling
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, CountError, SettingError
 from qwem.model.model import ClosedForm
-from qwem.model.settings import SHRINKAGE, recorded_subsampling
+from qwem.model.settings import SHRINKAGE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -106,11 +107,11 @@ def embed(model: Model, word: str, contexts: Any, reading: Settings, draws: int)
     from qwem.model.fitting import read
 
     corpus = contexts if isinstance(contexts, Corpus) else read(contexts, reading)
-    parts = Corpus.from_documents([word], tokenizer=reading.tokenizer, min_count=1)
+    spelled = Corpus.from_documents([word], tokenizer=reading.tokenizer, min_count=1)
     if model.phrases is not None:
-        parts = model.phrases.join(parts)
+        spelled = model.phrases.join(spelled)
         corpus = corpus if corpus.phrases is not None else model.phrases.join(corpus)
-    pattern = [parts.vocabulary.words[token] for token in parts.tokens]
+    pattern = [spelled.vocabulary.words[token] for token in spelled.tokens]
     places = corpus.occurrences(pattern)
     if not places.size:
         raise CorpusError(

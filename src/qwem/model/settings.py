@@ -13,9 +13,6 @@ from qwem.errors import SettingError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus, Vocabulary
     from qwem.spectrum import Spectrum
@@ -173,7 +170,7 @@ class Settings(Reading):
     """Names that other programs have for these settings."""
 
     def __post_init__(self) -> None:
-        from qwem.cooccurrence.slots import window_weights
+        from qwem.cooccurrence.contexts import window_weights
 
         super().__post_init__()
         listed = 1 if isinstance(self.weights, str) else len(self.weights)
@@ -346,63 +343,10 @@ def _name_of_weights(weights: tuple[int, ...]) -> str | list[int]:
 
 
 def _name_of_slots(counts: Cooccurrence) -> str | list[dict[str, Any]]:
-    from qwem.cooccurrence.slots import LAYOUTS, slots_as_json, window_slots
+    from qwem.cooccurrence.contexts import LAYOUTS, slots_as_json, window_slots
 
     assert counts.weights is not None
     for name in LAYOUTS:
         if window_slots(len(counts.weights), counts.weights, name) == counts.slots:
             return name
     return slots_as_json(counts.slots)
-
-
-def recorded_subsampling(
-    vocabulary: Vocabulary, sources: Sequence[dict[str, Any]]
-) -> tuple[float | None, NDArray[np.int64]]:
-    """Return the threshold of subsampling, or None, and the frequencies of words before it.
-
-    Both are derived from the counts of the words and the recorded `sources`.
-    """
-    import numpy as np
-
-    subsampled = [source for source in sources if "subsample" in source]
-    if not subsampled:
-        return None, vocabulary.counts
-    before, words = _before(vocabulary.counts, subsampled), subsampled[0]["words"]
-    # Words are subsampled by their probabilities in the whole text, including uncounted words.
-    frequencies = np.rint(before * words / before.sum()).astype(np.int64)
-    return subsampled[0]["subsample"], frequencies
-
-
-def original_vocabulary(counts: Cooccurrence) -> Vocabulary:
-    """Return the words of counts, with their frequencies before subsampling.
-
-    Each frequency is an estimate. Their sum is exact if the counts record the length of the texts.
-    """
-    import numpy as np
-
-    from qwem.corpus import Vocabulary
-
-    subsampled = [source for source in counts.sources if "subsample" in source]
-    if not subsampled:
-        return counts.vocabulary
-    before = _before(counts.word_counts, subsampled)
-    if all("length" in source for source in counts.sources):
-        length = sum(source.get("sign", 1) * source["length"] for source in counts.sources)
-        before *= length / before.sum()
-        before = np.rint(before)
-        before[0] += length - before.sum()
-    return Vocabulary(counts.vocabulary.words, np.rint(before).astype(np.int64))
-
-
-def _before(counts: NDArray[np.int64], subsampled: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
-    """Estimate how often words occurred before subsampling.
-
-    Of n occurrences of a frequent word among N, √(tNn) + tN are kept on average.
-    """
-    import numpy as np
-
-    draws = sum(source["draws"] for source in subsampled) / len(subsampled)
-    scaled = subsampled[0]["subsample"] * subsampled[0]["words"]
-    left = counts / draws
-    full = np.where(left > scaled, (left - scaled) ** 2 / scaled, left)
-    return np.maximum(full, left)

@@ -13,16 +13,11 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.resources import Stopwatch
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.contexts import Usage
+from qwem.cooccurrence.contexts import Usage, original_vocabulary, recorded_subsampling
 from qwem.corpus import Corpus, Vocabulary
 from qwem.errors import CorpusError, SettingError
 from qwem.model.fitting import learn, read
-from qwem.model.settings import (
-    ResolvedSettings,
-    Settings,
-    original_vocabulary,
-    recorded_subsampling,
-)
+from qwem.model.settings import ResolvedSettings, Settings
 
 if TYPE_CHECKING:
     import os
@@ -204,10 +199,10 @@ def _frequencies(
     assert model.update_state is not None
     if model.usage is None or any(isinstance(source, Cooccurrence) for source, _ in changes):
         return original_vocabulary(counts).counts
-    often = Counter(_occurrences(model.update_state.waiting))
+    often = Counter(model.update_state.waiting.frequencies)
     often.update(dict(zip(model.vocabulary, model.usage.frequencies.tolist(), strict=True)))
     for source, sign in changes:
-        for word, count in _occurrences(source.vocabulary).items():
+        for word, count in source.vocabulary.frequencies.items():
             often[word] += sign * count
     return np.array([often[word] for word in counts.vocabulary], dtype=np.int64)
 
@@ -217,8 +212,8 @@ def _with(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
     own = state.counts.vocabulary
     if isinstance(source, Cooccurrence):
         return replace(state, counts=_sum(state.counts, source))
-    waiting = Counter(_occurrences(state.waiting))
-    waiting.update(_occurrences(source.vocabulary))
+    waiting = Counter(state.waiting.frequencies)
+    waiting.update(source.vocabulary.frequencies)
     known = {*state.words, *own}
     entering = [
         word for word, often in waiting.items() if often >= state.enters_at and word not in known
@@ -248,7 +243,7 @@ def _without(state: UpdateState, source: Corpus | Cooccurrence) -> UpdateState:
         return replace(state, counts=_occurring(state.counts - source))
     places = _places(state, source)
     counts, documents = state.counts, state.documents.copy()
-    waiting = Counter(_occurrences(state.waiting))
+    waiting = Counter(state.waiting.frequencies)
     documents[places] = REMOVED
     numbers = places + state.batches[0, 0]
     batch_of = np.searchsorted(state.batches[:, 0], numbers, side="right") - 1
@@ -283,14 +278,9 @@ def _count(state: UpdateState, corpus: Corpus, first_document: int) -> Cooccurre
     )
 
 
-def _occurrences(vocabulary: Vocabulary) -> dict[str, int]:
-    return dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
-
-
 def _occurring_words(corpus: Corpus) -> dict[str, int]:
     """Return how often each word occurs in a corpus that is part of another."""
-    numbers = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary)).tolist()
-    return dict(zip(corpus.vocabulary.words, numbers, strict=False))
+    return dict(zip(corpus.vocabulary.words, corpus.token_counts().tolist(), strict=False))
 
 
 def _places(state: UpdateState, corpus: Corpus) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from qwem.corpus._formats import read_texts
+from qwem.corpus._text import read_texts
 from qwem.corpus.reading import Reading
 
 if TYPE_CHECKING:

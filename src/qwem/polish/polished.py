@@ -10,7 +10,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.resources import blas_threads
 from qwem._internal.settings import require_whole
-from qwem.cooccurrence.slots import Slot, slots_from_json
+from qwem.cooccurrence.contexts import Slot, slots_from_json
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.polish.loss import Contexts, Statistics, Word2vecLoss, solve_row

@@ -10,7 +10,7 @@ from scipy.linalg import cholesky
 
 from qwem._internal.resources import blas_threads, progress, require_memory
 from qwem._internal.settings import require_whole
-from qwem.cooccurrence.slots import slots_as_json
+from qwem.cooccurrence.contexts import slots_as_json
 from qwem.embedding import Embedding
 from qwem.errors import CountError, SettingError
 from qwem.polish.loss import Contexts, Statistics, Word2vecLoss

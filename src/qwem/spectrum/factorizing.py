@@ -29,12 +29,12 @@ Method = Literal["auto", "lapack", "krylov"]
 
 _LOGGER = logging.getLogger(__name__)
 # Up to this size LAPACK is faster than products at the usual dimensions.
-_LAPACK_SIZE = 2_000
+LAPACK_SIZE = 2_000
 # LAPACK is also faster if more than this share of the spectrum is wanted, up to `_DENSE_SIZE` rows.
 _LAPACK_SHARE = 0.1
 _DENSE_SIZE = 20_000
 # Below this tolerance float32 products are too coarse.
-_SINGLE_TOL = 1e-4
+SINGLE_TOL = 1e-4
 
 
 def factorize(
@@ -153,15 +153,10 @@ def _check_settings(problem: Target, dim: int, tol: float, method: str) -> None:
         raise SettingError(f"tol must be between 0 and 1, not {tol}.")
     if method not in ("auto", "lapack", "krylov"):
         raise SettingError(f"method must be auto, lapack or krylov, not {method!r}.")
-    if problem.coupling is not None and np.ndim(problem.coupling) != 1:
-        raise SettingError(
-            "This target's coupling G is neither constant nor rank one: weighted factorization is "
-            "NP-hard and has no closed form; train it with the population trainer of qwem.training."
-        )
 
 
 def _lapack_wins(rows: int, dim: int) -> bool:
-    return rows <= _LAPACK_SIZE or (rows <= _DENSE_SIZE and dim > _LAPACK_SHARE * rows)
+    return rows <= LAPACK_SIZE or (rows <= _DENSE_SIZE and dim > _LAPACK_SHARE * rows)
 
 
 def _unseen_direction(problem: Target) -> NDArray[np.float64]:
@@ -182,7 +177,7 @@ def _solve_krylov(
     from qwem.spectrum import krylov
 
     rows = matrix.shape[0]
-    dtype = np.dtype(np.float32 if request.tol >= _SINGLE_TOL else np.float64)
+    dtype = np.dtype(np.float32 if request.tol >= SINGLE_TOL else np.float64)
     needed = krylov.smallest_basis(request.dim)
     basis = 12 * request.dim + 320 if max_basis is None else max_basis
     products = 100 * request.dim + 10_000 if max_products is None else max_products

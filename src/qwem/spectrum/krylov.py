@@ -42,14 +42,14 @@ class TallProducts:
 
     def inner_products(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
         """Return firstᵀ second."""
-        parts = np.empty((len(self.blocks), first.shape[1], second.shape[1]), second.dtype)
+        sums = np.empty((len(self.blocks), first.shape[1], second.shape[1]), second.dtype)
 
-        def work(part: int) -> None:
-            rows = self.blocks[part]
-            np.matmul(first[rows].T, second[rows], out=parts[part])
+        def work(block: int) -> None:
+            rows = self.blocks[block]
+            np.matmul(first[rows].T, second[rows], out=sums[block])
 
-        for_each(work, range(len(parts)))
-        return parts.sum(axis=0, dtype=np.float64)
+        for_each(work, range(len(sums)))
+        return sums.sum(axis=0, dtype=np.float64)
 
     def combined(self, columns: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
         """Return columns @ weights."""
@@ -235,7 +235,7 @@ _NOISE = 0.03
 # polynomial of high degree.
 _COARSE = 0.01
 # Random columns added to such a block.
-_BESIDE = 8
+_EXTRA_COLUMNS = 8
 
 
 def smallest_basis(dim: int) -> int:
@@ -275,7 +275,7 @@ def solve(
     width = BLOCK_WIDTH
     if start is not None and request.tol >= _COARSE:
         direction = request.direction[:, None].astype(dtype)
-        block = np.hstack([start, direction, _random(rng, rows, _BESIDE, dtype)])
+        block = np.hstack([start, direction, _random(rng, rows, _EXTRA_COLUMNS, dtype)])
     else:
         block = _random(rng, rows, width, dtype)
         if start is not None:

@@ -291,18 +291,18 @@ class Spectrum:
     def _embedding(self, dim: int | None, exponent: float, role: str) -> Embedding:
         from qwem.embedding import Embedding
 
-        part = self if dim is None else self.restrict(dim)
-        words, directions = part.vocabulary, part.eigenvectors
+        used = self if dim is None else self.restrict(dim)
+        words, directions = used.vocabulary, used.eigenvectors
         if role == "context":
-            words, directions = part.contexts or words, part.context_vectors
-        vectors = directions * np.abs(part.eigenvalues) ** exponent
-        if part.row_scale is not None:
-            vectors *= part.row_scale[:, None]
+            words, directions = used.contexts or words, used.context_vectors
+        vectors = directions * np.abs(used.eigenvalues) ** exponent
+        if used.row_scale is not None:
+            vectors *= used.row_scale[:, None]
         provenance = {
             "role": role,
             "exponent": exponent,
-            "signed": part.signed,
-            "target": dict(part.target_settings),
+            "signed": used.signed,
+            "target": dict(used.target_settings),
         }
         return Embedding(words, vectors, provenance=provenance)
 

@@ -9,15 +9,13 @@ import numpy as np
 from qwem.corpus import Vocabulary
 from qwem.errors import RankError, SettingError
 from qwem.spectrum import krylov
+from qwem.spectrum.factorizing import LAPACK_SIZE, SINGLE_TOL
 from qwem.spectrum.spectrum import Request, Spectrum, fix_signs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-_LAPACK_SIZE = 2_000
-_SINGLE_TOL = 1e-4
 
 
 def singular_triplets(
@@ -57,7 +55,7 @@ def singular_triplets(
     >>> found.eigenvalues, found.context_embedding().index_to_key
     (array([2., 1.]), ('x', 'y'))
     """
-    rows, columns = _vocabulary(words), _vocabulary(words if contexts is None else contexts)
+    rows, columns = map(Vocabulary.of, (words, words if contexts is None else contexts))
     if tuple(matrix.shape) != (len(rows), len(columns)):
         raise SettingError(
             f"{len(rows):,} words and {len(columns):,} contexts need a matrix of that shape, not "
@@ -70,7 +68,7 @@ def singular_triplets(
         )
     if not 0 < tol < 1:
         raise SettingError(f"tol must be between 0 and 1, not {tol}.")
-    if min(matrix.shape) <= _LAPACK_SIZE:
+    if min(matrix.shape) <= LAPACK_SIZE:
         dense = matrix @ np.eye(matrix.shape[1])
         left, values, right = np.linalg.svd(dense, full_matrices=False)
         left, values, right = left[:, :dim], values[:dim], right[:dim].T
@@ -88,18 +86,12 @@ def singular_triplets(
     )
 
 
-def _vocabulary(words: Sequence[str] | Vocabulary) -> Vocabulary:
-    if isinstance(words, Vocabulary):
-        return words
-    return Vocabulary(tuple(words), np.zeros(len(words), np.int64))
-
-
 def _by_krylov(
     matrix: Any, dim: int, tol: float, seed: int
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[Any]]:
     height, width = matrix.shape
     total = height + width
-    dtype = np.dtype(np.float32 if tol >= _SINGLE_TOL else np.float64)
+    dtype = np.dtype(np.float32 if tol >= SINGLE_TOL else np.float64)
 
     def multiply(block: NDArray[Any]) -> NDArray[Any]:
         upper, lower = np.ascontiguousarray(block[:height]), np.ascontiguousarray(block[height:])

@@ -1,9 +1,10 @@
-"""Building a `Target`: a formula applied to the counts of all pairs."""
+"""Building a `Target`: the formula of an entry, applied to the counts of all pairs."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from scipy import sparse
@@ -15,17 +16,120 @@ from qwem.target.reweighting import setting31
 from qwem.target.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import DTypeLike, NDArray
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.target.reweighting import Reweighting
-    from qwem.target.targets import Formula
 
     Array = NDArray[np.float64]
     Factors: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
     Pairs: TypeAlias = NDArray[Any] | sparse.csr_array[Any]
+
+
+class Derivatives(NamedTuple):
+    """The first and second derivative of one side of a loss, f⁺ or f⁻, at 0."""
+
+    first: float
+    second: float
+
+
+LOGISTIC_PLUS = Derivatives(-0.5, 0.25)
+"""The derivatives of word2vec's f⁺(x) = log(1 + e⁻ˣ)."""
+LOGISTIC_MINUS = Derivatives(0.5, 0.25)
+"""The derivatives of word2vec's f⁻(x) = log(1 + eˣ)."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The entry of a pair: ``finish((a C + b E) / (c C + d E + h))``.
+
+    C is the pair's count and E the count expected under independence.
+    """
+
+    coefficients: tuple[float, float, float, float, float]
+    """a, b, c, d and h."""
+    unseen: float | None
+    """The entry of pairs that never occur, if it is the same for all; otherwise None."""
+    curvature: tuple[float, float]
+    """The weights of C and E in the coupling: f⁺″(0) and f⁻″(0)."""
+    finish: Callable[[NDArray[Any]], None] | None = None
+    """Applied in place to the fraction, which must then be 0 for C = 0; None for no change."""
+
+    def unseen_entry(self, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the entries of pairs that never occur, given their expected counts."""
+        _, b, _, d, h = self.coefficients
+        return b * expected / (d * expected + h)
+
+
+def formula_of(settings: Mapping[str, Any]) -> Formula:
+    """Return the formula of `mstar`, `pmi` or `ppmi` with these settings."""
+    name = settings["target"]
+    if name == "mstar":
+        return expansion(LOGISTIC_PLUS, LOGISTIC_MINUS, settings["shrinkage"])
+    if name == "pmi":
+        return _pmi_formula(settings["floor"])
+    if name == "ppmi":
+        return _ppmi_formula(settings["shift"])
+    raise SettingError(f"The formula of the target {name!r} is not recorded with it.")
+
+
+def expansion(plus: Derivatives, minus: Derivatives, shrinkage: float = 0.0) -> Formula:
+    """Return the minimizer of a loss's quadratic expansion, entry by entry (paper, eq. mstar).
+
+    M* = −(C f⁺′ + E f⁻′) / (C f⁺″ + E f⁻″). `shrinkage` is added to E in the denominator only,
+    which amounts to a penalty on M*².
+    """
+    require_finite("shrinkage", shrinkage)
+    for derivative in (*plus, *minus):
+        require_finite("A loss's derivative at 0", derivative)
+    if shrinkage < 0:
+        raise SettingError(f"shrinkage must not be negative, and it is {shrinkage}.")
+    if plus.second < 0 or minus.second <= 0:
+        raise SettingError(
+            "The quadratic expansion of this loss has no minimum: it needs f⁺″(0) ≥ 0 and "
+            f"f⁻″(0) > 0, and they are {plus.second:g} and {minus.second:g}."
+        )
+    return Formula(
+        (-plus.first, -minus.first, plus.second, minus.second, shrinkage * minus.second),
+        unseen=-minus.first / minus.second if shrinkage == 0 else None,
+        curvature=(plus.second, minus.second),
+    )
+
+
+def function_of_ratio(finish: Callable[[NDArray[Any]], None], unseen: float) -> Formula:
+    """Return a function of P_ij / (P_i P_j), with the coupling of word2vec's own loss."""
+    curvature = (LOGISTIC_PLUS.second, LOGISTIC_MINUS.second)
+    return Formula((1.0, 0.0, 0.0, 1.0, 0.0), unseen, curvature, finish)
+
+
+def _pmi_formula(floor: float) -> Formula:
+    if not (math.isfinite(floor) and floor >= np.finfo(np.float32).tiny):
+        raise SettingError(f"floor must be a positive number, at least 1.2e-38, not {floor}.")
+
+    def logarithm(ratio: NDArray[Any]) -> None:
+        ratio += ratio.dtype.type(floor)
+        np.log(ratio, out=ratio)
+
+    return function_of_ratio(logarithm, unseen=math.log(floor))
+
+
+def _ppmi_formula(shift: float) -> Formula:
+    require_finite("shift", shift)
+
+    def positive_part(ratio: NDArray[Any]) -> None:
+        np.maximum(ratio, ratio.dtype.type(math.exp(shift)), out=ratio)
+        np.log(ratio, out=ratio)
+        ratio -= ratio.dtype.type(shift)
+
+    return function_of_ratio(positive_part, unseen=0.0)
+
+
+def require_finite(name: str, value: float) -> None:
+    """Raise `SettingError` unless a number is finite."""
+    if not math.isfinite(value):
+        raise SettingError(f"{name} must be a finite number, not {value}.")
 
 
 TOLERANCE = 1e-5

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from qwem.cooccurrence.slots import acceptance
+from qwem.cooccurrence.contexts import acceptance
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:

@@ -90,10 +90,7 @@ class Target:
             rest = np.array(matrix)
         if isinstance(rest, np.ndarray | sparse.csr_array):
             rest = rest if rest.dtype in (np.float32, np.float64) else rest.astype(np.float64)
-        if isinstance(words, Vocabulary):
-            vocabulary = words
-        else:
-            vocabulary = Vocabulary(tuple(words), np.zeros(len(words), np.int64))
+        vocabulary = Vocabulary.of(words)
         size = len(vocabulary)
         if rest.shape != (size, size):
             raise SettingError(
@@ -137,7 +134,8 @@ class Target:
             raise SettingError(
                 "This target's coupling G is neither constant nor rank one, so it has no closed "
                 "form (weighted factorization is NP-hard); train it by the population gradient, "
-                "or multiply its reweighting by setting31()."
+                "with the population trainer of qwem.training, or multiply its reweighting by "
+                "setting31()."
             )
         root = np.sqrt(self.coupling)
         scale = root if self.scale is None else self.scale * root

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from qwem import Cooccurrence, Corpus
-from qwem.cooccurrence import context_matrix
-from qwem.cooccurrence.contexts import (
+from qwem.cluster._saved_rows import (
     add_rows,
     counts_of_rows,
     save_rows,
     saved_rows,
     saved_sources,
 )
+from qwem.cooccurrence import context_matrix
 from qwem.errors import ArtefactError
 
 if TYPE_CHECKING:

@@ -1,14 +1,17 @@
-"""Batches of documents: valid UTF-8 or lists of words, as readers hand them to the encoder."""
+"""Text as batches of documents, which the encoder takes; plain-text files read into batches."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qwem._internal.resources import announce, require_memory
+from qwem._internal.results import with_article
+from qwem.corpus._files import documents_of, find_files, open_text
 from qwem.corpus.tokenizer import Tokenizer, resolve
 from qwem.errors import CorpusError
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from qwem.corpus._files import InputFile, PathLike, TextStream
     from qwem.corpus._remote import RemoteFile
     from qwem.corpus.reading import Errors, Reading
     from qwem.corpus.tokenizer import Split
@@ -31,6 +35,13 @@ _UNSPACED = re.compile(
 """Thai, Lao, Burmese, Khmer, kana and Chinese characters."""
 _UNSPACED_CHARACTERS, _WORD_CHARACTERS = 100, 5
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_COPIES = 6  # copies of a long line in memory, from its bytes to the parsed text
+_GAP = re.compile(rb"\n[ \t\r]*\n\s*")
+"""The empty lines between two paragraphs."""
+_LAST_GAP = re.compile(rb"(?s).*\n[ \t\r]*\n(?=\s*\S)")
+_LAST_SPACE = re.compile(rb"(?s).*\s(?=\S)")
+_NO_TEXT = np.empty(0, dtype=np.uint8)
+_END_HERE = np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -91,21 +102,6 @@ class Source:
         return cls(words, tokenizer, description, size)
 
 
-def from_arrow(array: Any, progress: int = 0) -> TextBatch:
-    """Return an Arrow array of text as a batch, without copying it; null is an empty document."""
-    import pyarrow as pa
-
-    if array.null_count:
-        array = array.fill_null("")
-    array = array.cast(pa.large_string())
-    _, offsets_buffer, text_buffer = array.buffers()
-    if not len(array):
-        return TextBatch(np.empty(0, np.uint8), np.empty(0, np.int64), progress)
-    offsets = np.frombuffer(offsets_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
-    text = np.frombuffer(text_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
-    return TextBatch(text, offsets[1:] - offsets[0], progress)
-
-
 def packed(texts: Sequence[str | None]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the UTF-8 of all texts in one array, and where each text ends; None is empty."""
     encoded = [text.encode("utf-8") if text else b"" for text in texts]
@@ -118,7 +114,8 @@ def from_texts(
 ) -> TextBatch:
     """Return texts as a batch; ``name(i)`` is what an error message calls text i."""
     try:
-        return TextBatch(*packed(texts))
+        text, ends = packed(texts)
+        return TextBatch(text, ends, text.size)
     except UnicodeEncodeError:
         if errors == "replace":
             return from_texts([text and valid_text(text) for text in texts], errors, name)
@@ -145,7 +142,7 @@ def from_words(documents: list[list[str]], errors: Errors, first: int) -> WordBa
     if np.isin(batch.text, [ord("\n"), ord("\r")]).any():
         broken = next(i for i, word in enumerate(words) if "\n" in word or "\r" in word)
         raise CorpusError(f"{name(broken)} has a line break in it; a word must fit on one line.")
-    return WordBatch(batch.text, batch.ends, ends, batch.text.size)
+    return WordBatch(batch.text, batch.ends, ends, batch.progress)
 
 
 def split_words(batches: Iterable[TextBatch], split: Split, errors: Errors) -> Iterator[WordBatch]:
@@ -157,12 +154,12 @@ def split_words(batches: Iterable[TextBatch], split: Split, errors: Errors) -> I
         ends = (batch.ends + len(rest)).tolist()
         starts = [0, *ends]
         documents = [
-            checked_words(split(_without_line_end(text[start:end].decode("utf-8"))), number)
+            checked_words(split(_line(text[start:end])), number)
             for number, (start, end) in enumerate(zip(starts, ends, strict=False), first_document)
         ]
         rest = text[starts[-1] :]
         words = from_words(documents, errors, first_document)
-        yield WordBatch(words.text, words.word_ends, words.ends, batch.progress)
+        yield replace(words, progress=batch.progress)
         first_document += len(documents)
 
 
@@ -173,7 +170,7 @@ def checked_words(words: Iterable[object], document: int) -> list[str]:
         if not isinstance(word, str):
             raise CorpusError(
                 f"Document {document} has {word!r} among its words, which is "
-                f"{kind_of_value(word)}, not text."
+                f"{with_article(type(word).__name__)}, not text."
             )
     return checked  # type: ignore[return-value]
 
@@ -234,35 +231,8 @@ def _joined(batches: list[TextBatch]) -> TextBatch:
     )
 
 
-def names_of(names: Iterable[object]) -> str:
-    """Return names in quotation marks, for a message."""
-    return ", ".join(map(repr, names)) or "none"
-
-
-def require_columns(place: str, known: Sequence[str], names: Iterable[str]) -> None:
-    """Raise `CorpusError` for the first name that is not a column of `place`."""
-    for name in names:
-        if name not in known:
-            raise CorpusError(
-                f"{place} has no column {name!r}; it has {names_of(known)}: name one of these, the "
-                "one with the text by `text`."
-            )
-
-
-def kind_of_value(value: object) -> str:
-    """Return the name of a value's type with its article: an int, a list."""
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-def without_nan(value: Any) -> Any:
-    """Return a value, or None for NaN (Python, NumPy) and NA (pandas)."""
-    missing = isinstance(value, float) and value != value
-    return None if missing or type(value).__name__ == "NAType" else value
-
-
-def _without_line_end(text: str) -> str:
-    return text.removesuffix("\n").removesuffix("\r")
+def _line(text: bytes) -> str:
+    return text.decode("utf-8").removesuffix("\n").removesuffix("\r")
 
 
 def valid_bytes(data: bytes, errors: Errors, path: Path | RemoteFile, position: int) -> bytes:
@@ -270,9 +240,9 @@ def valid_bytes(data: bytes, errors: Errors, path: Path | RemoteFile, position: 
 
     ``errors="replace"`` puts U+FFFD where `bytes.decode` would.
     """
-    if not _is_valid(data):
+    if not is_valid(data):
         if errors == "strict":
-            start = _first_error(data)
+            start = first_error(data)
             raise CorpusError(
                 f"{path} is not valid UTF-8 at byte {position + start} (0x{data[start]:02x}); "
                 "pass the `encoding` in which it was written, such as 'cp1252', or "
@@ -282,37 +252,12 @@ def valid_bytes(data: bytes, errors: Errors, path: Path | RemoteFile, position: 
     return data.removeprefix(_BYTE_ORDER_MARK) if position == 0 else data
 
 
-def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
-    """Return an Arrow array as valid text; its first entry is `row` of the column `place`."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    if kinds.is_null(array.type) or str(array.type) == "string_view":
-        array = array.cast(pa.large_string())
-    kind = array.type.value_type if kinds.is_dictionary(array.type) else array.type
-    if not (kinds.is_string(kind) or kinds.is_large_string(kind)):
-        raise CorpusError(f"The column {place} holds {kind}, not text.")
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid:
-        rows = [value.as_py() or b"" for value in array.cast(pa.large_binary())]
-        if errors == "replace":
-            return pa.array([text.decode("utf-8", "replace") for text in rows], pa.large_string())
-        bad = next(i for i, text in enumerate(rows) if not _is_valid(text))
-        raise CorpusError(
-            f"Row {row + bad} of {place} is not valid UTF-8 at its byte "
-            f"{_first_error(rows[bad])}; pass `errors='replace'` to put U+FFFD there, or for CSV "
-            "the `encoding` in which it was written."
-        ) from None
-    return array
-
-
 def valid_text(text: str) -> str:
     """Return `text` with "?" for each half of a surrogate pair, which UTF-8 can't hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _is_valid(data: bytes) -> bool:
+def is_valid(data: bytes) -> bool:
     """Return whether bytes are valid UTF-8; Arrow is faster than decoding and releases the GIL."""
     import pyarrow as pa
 
@@ -325,9 +270,131 @@ def _is_valid(data: bytes) -> bool:
     return True
 
 
-def _first_error(data: bytes) -> int:
+def first_error(data: bytes) -> int:
+    """Return the position of the first byte that is not valid UTF-8."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         return error.start
     raise AssertionError("valid UTF-8 has no error")
+
+
+def open_files(files: Sequence[InputFile], reading: Reading) -> Source:
+    """Return files as a source of text; see `Corpus.from_files`.
+
+    Its description says what the documents of plain text are once all files have been read.
+    """
+    description: dict[str, Any] = {"input": "files", "files": len(files)}
+    formats = {file.format for file in files}
+    if "text" in formats:
+        description["documents"] = reading.documents
+    if formats - {"text"}:
+        description["text"] = reading.text
+    if reading.encoding != "utf-8":
+        description["encoding"] = reading.encoding
+    if reading.query is not None:
+        description["query"] = reading.query
+    size = sum(file.size for file in files)
+    batches = gather(_read_files(files, reading, description))
+    return Source.of_text(batches, reading, description, size)
+
+
+def read_texts(paths: PathLike | Iterable[PathLike], reading: Reading) -> Iterator[str]:
+    """Yield the documents of files as text, not split into words."""
+    rest = b""
+    for batch in _read_files(find_files(paths), reading, {}):
+        data, start = batch.text.tobytes(), 0
+        for end in batch.ends.tolist():
+            yield (rest + data[start:end]).decode("utf-8")
+            rest, start = b"", end
+        rest += data[start:]
+
+
+def _read_files(
+    files: Sequence[InputFile], reading: Reading, description: dict[str, Any]
+) -> Iterator[TextBatch]:
+    """Yield the documents of all files in order; describe what documents of plain text were."""
+    from qwem.corpus._tables import read_table
+
+    units: set[str] = set()
+    for file in files:
+        plain = file.format == "text"
+        read = _read_text(file, reading, units) if plain else read_table(file, reading)
+        empty = True
+        before = 0
+        for batch in read:
+            empty = empty and not batch.text.size and not batch.ends.size
+            yield TextBatch(batch.text, batch.ends, batch.progress - before)
+            before = batch.progress
+        if empty and file.named:
+            raise CorpusError(f"{file.path} is empty: there is no text to read.")
+    if len(units) == 1:
+        description["documents"] = units.pop()
+
+
+def _read_text(file: InputFile, reading: Reading, units: set[str]) -> Iterator[TextBatch]:
+    """Yield lines, paragraphs or the whole file, and add to `units` which of these it was.
+
+    A long document is split over several batches if the tokenizer is compiled.
+    """
+    path = file.path
+    may_cut = resolve(reading.tokenizer).split is None
+    with open_text(file, reading) as stream:
+        unit = documents_of(stream.head, file, reading)
+        if unit == "paragraph" and reading.documents == "auto" and unit not in units:
+            announce(
+                f"{path} has lines that are wrapped at some width, so each of its paragraphs is a "
+                "document; documents='line' or 'file' (--documents) changes that."
+            )
+        units.add(unit)
+        is_open = False
+        for position, data in byte_batches(path, stream, unit, spaces=may_cut):
+            text = np.frombuffer(valid_bytes(data, reading.errors, path, position), np.uint8)
+            ends = _document_ends(text, unit)
+            if position == 0 and unit == "paragraph" and not text[: ends[0]].tobytes().strip():
+                ends = ends[1:]  # empty lines at the start are not a document
+            yield TextBatch(text, ends, stream.bytes_read())
+            is_open = not (ends.size and ends[-1] == text.size)
+        if is_open:
+            yield TextBatch(_NO_TEXT, _END_HERE, stream.bytes_read())
+
+
+def _document_ends(text: NDArray[np.uint8], unit: str) -> NDArray[np.int64]:
+    if unit == "line":
+        return np.flatnonzero(text == ord("\n")) + 1
+    if unit == "file":
+        return _END_HERE[:0]
+    return np.array([gap.end() for gap in _GAP.finditer(text.tobytes())], dtype=np.int64)
+
+
+def byte_batches(
+    path: Path | RemoteFile, stream: TextStream, unit: str, *, spaces: bool
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the bytes of a file in batches, with their positions, cut after a document.
+
+    A batch in which no document ends is cut after a space if `spaces` allows it, and otherwise
+    grows until one ends. It is an error if memory would not suffice: a few kilobytes of a
+    compressed file may be a line of many gigabytes.
+    """
+    position = 0
+    rest = b""
+    while block := stream.read(max(BATCH_BYTES, len(rest))):
+        data = rest + block
+        cut = data.rfind(b"\n") + 1 if unit == "line" else 0
+        if unit == "paragraph" and (found := _LAST_GAP.match(data)):
+            cut = found.end()
+        if not cut and spaces and (found := _LAST_SPACE.match(data)):
+            cut = found.end()
+        if cut:
+            yield position, data[:cut]
+        position += cut
+        rest = data[cut:]
+        if len(rest) > BATCH_BYTES:
+            require_memory(
+                _COPIES * 2 * len(rest),
+                f"A {unit if unit == 'line' else 'document'} of {path}, more than "
+                f"{len(rest) / 1e6:,.0f} MB long,",
+                "split it",
+            )
+    if rest:
+        yield position, rest

@@ -1,4 +1,4 @@
-"""File formats: read documents and columns from text, JSON lines, CSV, Parquet and SQLite."""
+"""Tables of documents: JSON lines, CSV, Parquet, SQLite, data frames and datasets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import json
 import re
 import sqlite3
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,138 +17,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qwem._internal.resources import announce, require_memory
-from qwem._internal.results import one_line
-from qwem.corpus import _batches
-from qwem.corpus._batches import (
-    Source,
+from qwem._internal.results import one_line, with_article
+from qwem.corpus import _text
+from qwem.corpus._files import are_paths, find_files, open_parquet, open_text
+from qwem.corpus._text import (
     TextBatch,
-    from_arrow,
+    byte_batches,
+    first_error,
     from_texts,
-    gather,
-    kind_of_value,
-    names_of,
-    require_columns,
-    valid_array,
+    is_valid,
     valid_bytes,
-    without_nan,
 )
-from qwem.corpus._documents import document_columns
-from qwem.corpus._files import are_paths, documents_of, find_files, open_parquet, open_text
 from qwem.corpus.reading import Reading
-from qwem.corpus.tokenizer import resolve
 from qwem.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from qwem.corpus._files import InputFile, PathLike, TextStream
     from qwem.corpus._remote import RemoteFile
+    from qwem.corpus.reading import Errors
 
-_COPIES = 6  # copies of a long line in memory, from its bytes to the parsed text
 _BLOCK_BATCHES = 8  # Arrow refuses a row of CSV that is longer than a block
 _NO_NUMBER = {"", "NA", "NaN", "nan", "null"}
 """How a table of numbers writes a missing value."""
 _WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")  # 007 is a name, not a number
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_SQLITE_ROWS = 1_000
-_GAP = re.compile(rb"\n[ \t\r]*\n\s*")
-"""The empty lines between two paragraphs."""
-_LAST_GAP = re.compile(rb"(?s).*\n[ \t\r]*\n(?=\s*\S)")
-_LAST_SPACE = re.compile(rb"(?s).*\s(?=\S)")
-_NO_TEXT = np.empty(0, dtype=np.uint8)
-_END_HERE = np.zeros(1, dtype=np.int64)
+_SQLITE_ROWS = _DATASET_ROWS = 1_000
 
 
-def open_files(files: Sequence[InputFile], reading: Reading) -> Source:
-    """Return files as a source of text; see `Corpus.from_files`.
-
-    Its description says what the documents of plain text are once all files have been read.
-    """
-    description: dict[str, Any] = {"input": "files", "files": len(files)}
-    formats = {file.format for file in files}
-    if "text" in formats:
-        description["documents"] = reading.documents
-    if formats - {"text"}:
-        description["text"] = reading.text
-    if reading.encoding != "utf-8":
-        description["encoding"] = reading.encoding
-    if reading.query is not None:
-        description["query"] = reading.query
-    size = sum(file.size for file in files)
-    batches = gather(_read_files(files, reading, description))
-    return Source.of_text(batches, reading, description, size)
-
-
-def read_texts(paths: PathLike | Iterable[PathLike], reading: Reading) -> Iterator[str]:
-    """Yield the documents of files as text, not split into words."""
-    rest = b""
-    for batch in _read_files(find_files(paths), reading, {}):
-        data, start = batch.text.tobytes(), 0
-        for end in batch.ends.tolist():
-            yield (rest + data[start:end]).decode("utf-8")
-            rest, start = b"", end
-        rest += data[start:]
-
-
-def _read_files(
-    files: Sequence[InputFile], reading: Reading, description: dict[str, Any]
-) -> Iterator[TextBatch]:
-    """Yield the documents of all files in order; describe what documents of plain text were."""
-    units: set[str] = set()
-    for file in files:
-        plain = file.format == "text"
-        read = _read_text(file, reading, units) if plain else _read_table(file, reading)
-        empty = True
-        before = 0
-        for batch in read:
-            empty = empty and not batch.text.size and not batch.ends.size
-            yield TextBatch(batch.text, batch.ends, batch.progress - before)
-            before = batch.progress
-        if empty and file.named:
-            raise CorpusError(f"{file.path} is empty: there is no text to read.")
-    if len(units) == 1:
-        description["documents"] = units.pop()
-
-
-def _read_text(file: InputFile, reading: Reading, units: set[str]) -> Iterator[TextBatch]:
-    """Yield lines, paragraphs or the whole file, and add to `units` which of these it was.
-
-    A long document is split over several batches if the tokenizer is compiled.
-    """
-    path = file.path
-    may_cut = resolve(reading.tokenizer).split is None
-    with open_text(path, reading.encoding, reading.errors, file.part) as stream:
-        unit = documents_of(stream.head, file, reading)
-        if unit == "paragraph" and reading.documents == "auto" and unit not in units:
-            announce(
-                f"{path} has lines that are wrapped at some width, so each of its paragraphs is a "
-                "document; documents='line' or 'file' (--documents) changes that."
-            )
-        units.add(unit)
-        is_open = False
-        for position, data in _byte_batches(path, stream, unit, spaces=may_cut):
-            text = np.frombuffer(valid_bytes(data, reading.errors, path, position), np.uint8)
-            ends = _document_ends(text, unit)
-            if position == 0 and unit == "paragraph" and not text[: ends[0]].tobytes().strip():
-                ends = ends[1:]  # empty lines at the start are not a document
-            yield TextBatch(text, ends, stream.bytes_read())
-            is_open = not (ends.size and ends[-1] == text.size)
-        if is_open:
-            yield TextBatch(_NO_TEXT, _END_HERE, stream.bytes_read())
-
-
-def _document_ends(text: NDArray[np.uint8], unit: str) -> NDArray[np.int64]:
-    if unit == "line":
-        return np.flatnonzero(text == ord("\n")) + 1
-    if unit == "file":
-        return _END_HERE[:0]
-    return np.array([gap.end() for gap in _GAP.finditer(text.tobytes())], dtype=np.int64)
-
-
-def _read_table(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
+def read_table(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
     """Yield the text column of a table."""
     path, column, errors, first = file.path, reading.text, reading.errors, 0
 
@@ -159,13 +57,13 @@ def _read_table(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
         if isinstance(texts, list):
             for index, text in enumerate(texts):
                 if not isinstance(text, str | None) and without_nan(text) is not None:
-                    kind = kind_of_value(text)
+                    kind = with_article(type(text).__name__)
                     raise CorpusError(f"{name(index)} has {kind} as its {column!r}, not text.")
             plain = [text if isinstance(text, str) else None for text in texts]
             yield replace(from_texts(plain, errors, name), progress=progress)
         else:
             array = valid_array(texts, errors, f"{column!r} of {path}", first)
-            rows = max(1, len(array) * _batches.BATCH_BYTES // max(1, array.nbytes))
+            rows = max(1, len(array) * _text.BATCH_BYTES // max(1, array.nbytes))
             for start in range(0, len(array), rows):
                 yield from_arrow(array.slice(start, rows), progress)
         first += len(texts)
@@ -179,8 +77,8 @@ def _json_columns(
     file: InputFile, names: list[str], reading: Reading, *, required: bool
 ) -> Columns:
     path, number = file.path, 0
-    with open_text(path, reading.encoding, reading.errors) as stream:
-        for position, data in _byte_batches(path, stream, "line", spaces=False):
+    with open_text(file, reading) as stream:
+        for position, data in byte_batches(path, stream, "line", spaces=False):
             rows = []
             for line in valid_bytes(data, reading.errors, path, position).split(b"\n"):
                 number += 1
@@ -210,7 +108,7 @@ def _parquet_columns(
 ) -> Columns:
     with open_parquet(file.path) as table:
         require_columns(str(file.path), table.schema_arrow.names, names)
-        groups = range(*(file.part or (0, table.num_row_groups)))
+        groups = range(*(file.shard or (0, table.num_row_groups)))
         rows = sum(table.metadata.row_group(group).num_rows for group in groups)
         row = 0
         for records in table.iter_batches(
@@ -221,7 +119,7 @@ def _parquet_columns(
 
 
 def _csv_columns(file: InputFile, names: list[str], reading: Reading, *, required: bool) -> Columns:
-    with open_text(file.path, reading.encoding, reading.errors) as stream:
+    with open_text(file, reading) as stream:
         for records in _csv_records(file, stream, names):
             yield records.columns, stream.bytes_read()
 
@@ -275,7 +173,7 @@ def _csv_records(file: InputFile, stream: TextStream, names: list[str]) -> Itera
         return
     delimiter, known = _csv_header(stream.head, file.format)
     require_columns(str(file.path), known, names)
-    block_bytes = _BLOCK_BATCHES * _batches.BATCH_BYTES
+    block_bytes = _BLOCK_BATCHES * _text.BATCH_BYTES
     try:
         with arrow_csv.open_csv(
             pa.PythonFile(stream, mode="r"),
@@ -319,40 +217,7 @@ def _batch_rows(table: Any, column: str) -> int:
         metadata.row_group(group).column(index).total_uncompressed_size
         for group in range(metadata.num_row_groups)
     )
-    return int(np.clip(_batches.BATCH_BYTES * metadata.num_rows // max(size, 1), 1, 1 << 16))
-
-
-def _byte_batches(
-    path: Path | RemoteFile, stream: TextStream, unit: str, *, spaces: bool
-) -> Iterator[tuple[int, bytes]]:
-    """Yield the bytes of a file in batches, with their positions, cut after a document.
-
-    A batch in which no document ends is cut after a space if `spaces` allows it, and otherwise
-    grows until one ends. It is an error if memory would not suffice: a few kilobytes of a
-    compressed file may be a line of many gigabytes.
-    """
-    position = 0
-    rest = b""
-    while block := stream.read(max(_batches.BATCH_BYTES, len(rest))):
-        data = rest + block
-        cut = data.rfind(b"\n") + 1 if unit == "line" else 0
-        if unit == "paragraph" and (found := _LAST_GAP.match(data)):
-            cut = found.end()
-        if not cut and spaces and (found := _LAST_SPACE.match(data)):
-            cut = found.end()
-        if cut:
-            yield position, data[:cut]
-        position += cut
-        rest = data[cut:]
-        if len(rest) > _batches.BATCH_BYTES:
-            require_memory(
-                _COPIES * 2 * len(rest),
-                f"A {unit if unit == 'line' else 'document'} of {path}, more than "
-                f"{len(rest) / 1e6:,.0f} MB long,",
-                "split it",
-            )
-    if rest:
-        yield position, rest
+    return int(np.clip(_text.BATCH_BYTES * metadata.num_rows // max(size, 1), 1, 1 << 16))
 
 
 def read_columns(
@@ -415,9 +280,9 @@ def _file_columns(
         if of_text:
             untyped.append(slice(before, len(found[names[0]])))
     for values in found.values():
-        read = iter(_values_of_csv([value for part in untyped for value in values[part]]))
-        for part in untyped:
-            values[part] = itertools.islice(read, part.stop - part.start)
+        read = iter(_values_of_csv([value for rows in untyped for value in values[rows]]))
+        for rows in untyped:
+            values[rows] = itertools.islice(read, rows.stop - rows.start)
     return found
 
 
@@ -428,3 +293,139 @@ def _values_of_csv(cells: list[str]) -> list[Any]:
         if filled and all(map(pattern.fullmatch, filled)):
             return [None if cell in _NO_NUMBER else kind(cell) for cell in cells]
     return [cell or None for cell in cells]
+
+
+def kind_of_table(documents: Any) -> str | None:
+    """Return "dataset" (Hugging Face), "table" (pandas, Polars, Arrow and similar), or None."""
+    library = type(documents).__module__.partition(".")[0]
+    if library == "datasets" and hasattr(documents, "with_format"):
+        return "dataset"
+    readable = hasattr(documents, "__arrow_c_stream__") or library == "pandas"
+    if readable and (hasattr(documents, "columns") or hasattr(documents, "schema")):
+        return "table"
+    return None
+
+
+def read_frame(table: Any, kind: str, reading: Reading) -> Iterator[TextBatch]:
+    """Yield the documents of a table in memory or a dataset, through Arrow."""
+    import pyarrow as pa
+
+    column, row = reading.text, 0
+    try:
+        for records in _records(table, kind, [column]):
+            array = records.column(0)
+            place = f"{column!r} of the {kind}"
+            batch = from_arrow(valid_array(array, reading.errors, place, row))
+            yield replace(batch, progress=batch.text.size)
+            row += len(array)
+    except pa.ArrowException as error:
+        reason = one_line(str(error))
+        raise CorpusError(f"The column {column!r} of the {kind} is not text: {reason}.") from error
+
+
+def _records(table: Any, kind: str, names: list[str]) -> Iterator[Any]:
+    """Yield columns of a table in memory or a dataset as Arrow record batches."""
+    import pyarrow as pa
+
+    if kind == "dataset":
+        if table.column_names is not None:
+            require_columns("The dataset", table.column_names, names)
+        columns = table.select_columns(names).with_format("arrow")
+        for batch in columns.iter(batch_size=_DATASET_ROWS):
+            yield from batch.select(names).to_batches()
+        return
+    schema = getattr(table, "schema", None)
+    known = schema.names if isinstance(schema, pa.Schema) else list(table.columns)
+    require_columns("The table", known, names)
+    if not isinstance(schema, pa.Schema):  # pandas or Polars: convert these columns only
+        table = table[names]
+    if hasattr(table, "__arrow_c_stream__"):
+        batches = pa.RecordBatchReader.from_stream(table)
+    else:  # pandas before 2.2
+        batches = pa.Table.from_pandas(table, preserve_index=False).to_reader()
+    yield from (records.select(names) for records in batches)
+
+
+def document_columns(documents: Any, names: list[str]) -> dict[str, list[Any]]:
+    """Return columns of a data frame, a dataset or a list of mappings; see `read_columns`."""
+    import pyarrow as pa
+
+    if (kind := kind_of_table(documents)) is not None:
+        found: dict[str, list[Any]] = {name: [] for name in names}
+        try:
+            for records in _records(documents, kind, names):
+                for name in names:
+                    found[name] += records.column(name).to_pylist()
+        except pa.ArrowException as error:
+            reason = one_line(str(error))
+            raise CorpusError(f"Columns of the {kind} can't be read: {reason}.") from error
+        return found
+    if not isinstance(documents, list | tuple) or not all(
+        isinstance(item, Mapping) for item in documents
+    ):
+        raise SettingError(
+            f"{names_of(names)} can't be read, since only tables, mappings and files of these have "
+            "columns; give a value for each document instead."
+        )
+    return {name: [without_nan(item.get(name)) for item in documents] for name in names}
+
+
+def from_arrow(array: Any, progress: int = 0) -> TextBatch:
+    """Return an Arrow array of text as a batch, without copying it; null is an empty document."""
+    import pyarrow as pa
+
+    if array.null_count:
+        array = array.fill_null("")
+    array = array.cast(pa.large_string())
+    _, offsets_buffer, text_buffer = array.buffers()
+    if not len(array):
+        return TextBatch(np.empty(0, np.uint8), np.empty(0, np.int64), progress)
+    offsets = np.frombuffer(offsets_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
+    text = np.frombuffer(text_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
+    return TextBatch(text, offsets[1:] - offsets[0], progress)
+
+
+def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
+    """Return an Arrow array as valid text; its first entry is `row` of the column `place`."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if kinds.is_null(array.type) or str(array.type) == "string_view":
+        array = array.cast(pa.large_string())
+    kind = array.type.value_type if kinds.is_dictionary(array.type) else array.type
+    if not (kinds.is_string(kind) or kinds.is_large_string(kind)):
+        raise CorpusError(f"The column {place} holds {kind}, not text.")
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        rows = [value.as_py() or b"" for value in array.cast(pa.large_binary())]
+        if errors == "replace":
+            return pa.array([text.decode("utf-8", "replace") for text in rows], pa.large_string())
+        bad = next(i for i, text in enumerate(rows) if not is_valid(text))
+        raise CorpusError(
+            f"Row {row + bad} of {place} is not valid UTF-8 at its byte "
+            f"{first_error(rows[bad])}; pass `errors='replace'` to put U+FFFD there, or for CSV "
+            "the `encoding` in which it was written."
+        ) from None
+    return array
+
+
+def names_of(names: Iterable[object]) -> str:
+    """Return names in quotation marks, for a message."""
+    return ", ".join(map(repr, names)) or "none"
+
+
+def require_columns(place: str, known: Sequence[str], names: Iterable[str]) -> None:
+    """Raise `CorpusError` for the first name that is not a column of `place`."""
+    for name in names:
+        if name not in known:
+            raise CorpusError(
+                f"{place} has no column {name!r}; it has {names_of(known)}: name one of these, the "
+                "one with the text by `text`."
+            )
+
+
+def without_nan(value: Any) -> Any:
+    """Return a value, or None for NaN (Python, NumPy) and NA (pandas)."""
+    missing = isinstance(value, float) and value != value
+    return None if missing or type(value).__name__ == "NAType" else value
