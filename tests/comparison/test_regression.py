@@ -189,27 +189,77 @@ def test_p_values_are_those_of_a_wild_cluster_bootstrap_corrected_for_skewness(
     assert fitted.p_value(2, 99, 0) == np.mean(np.array(expected) >= expected[0] * (1 - 1e-9))
 
 
+def covariance_of_steps(fitted: Any, noise: Any, covariate: int) -> tuple[Any, Any]:
+    """Return the covariance of what leaving out each cluster changes, and each cluster's part.
+
+    `noise` has the covariance of the scores of each cluster.
+    """
+    total, count = fitted.grams.sum(axis=0), fitted.clusters
+    covariance, parts = np.zeros((count, count)), np.zeros(count)
+    rows = [np.linalg.inv(total - gram)[covariate] for gram in fitted.grams]
+    for k in range(count):
+        effects = np.array(
+            [
+                (g == k) * rows[g] - rows[g] @ fitted.grams[g] @ np.linalg.inv(total)
+                for g in range(count)
+            ]
+        )
+        own = effects @ noise[k] @ effects.T
+        covariance, parts[k] = covariance + own, np.trace(own)
+    return covariance, parts
+
+
 @pytest.mark.parametrize("inside", [False, True])
-def test_degrees_of_freedom_are_those_of_the_covariance_of_all_clusters(inside: bool) -> None:
-    """Against the covariance of what each cluster does to each, with its own noise subtracted."""
-    x, y, labels = data(np.random.default_rng(3), 9, inside=inside)
-    fitted = fit_clusters(x, y, labels)
-    total = fitted.grams.sum(axis=0)
-    effects = np.zeros((2, 9, 9, 3))
-    for k in range(9):
-        score = fitted.moments[k] - fitted.grams[k] @ fitted.coefficients
-        without = total @ np.linalg.inv(total - fitted.grams[k]) @ score
-        for g in range(9):
-            row = np.linalg.inv(total - fitted.grams[g])[2]
-            each = (g == k) * row - row @ fitted.grams[g] @ np.linalg.inv(total)
-            effects[:, g, k] = each @ score, each @ without
-    covariance = np.einsum("gkc,hkc->gh", *effects)
-    covariance = (covariance + covariance.T) / 2
-    own = (effects[0] * effects[1]).sum(axis=(0, 2))
-    plain = np.trace(covariance) ** 2 / (covariance**2).sum()
-    excess = 2 / 3 * (own**2).sum()
-    least = (np.trace(covariance) ** 2 - excess) / ((covariance**2).sum() - excess)
-    assert min(plain, least) <= fitted.degrees_of_freedom(2) <= max(plain, least)
+def test_degrees_of_freedom_are_the_smaller_of_those_by_design_and_by_the_data(
+    inside: bool,
+) -> None:
+    """Against the covariance of all clusters; by the data, with the noise of chance subtracted."""
+    smaller = set()
+    for seed in range(12):
+        x, y, labels = data(np.random.default_rng(seed), 9, inside=inside)
+        fitted = fit_clusters(x, y, labels)
+        equal = np.array(
+            [x[labels == g].T @ x[labels == g] / np.sum(labels == g) ** 2 for g in range(9)]
+        )
+        covariance, _ = covariance_of_steps(fitted, equal, 2)
+        design = np.trace(covariance) ** 2 / (covariance**2).sum()
+        estimated = []
+        for gram, moment in zip(fitted.grams, fitted.moments, strict=True):
+            score = moment - gram @ fitted.coefficients
+            total = fitted.grams.sum(axis=0)
+            without = total @ np.linalg.inv(total - gram) @ score
+            estimated.append((score @ without.T + without @ score.T) / 2)
+        covariance, parts = covariance_of_steps(fitted, estimated, 2)
+        plain = np.trace(covariance) ** 2 / (covariance**2).sum()
+        excess = 2 / 3 * (parts**2).sum()
+        least = (np.trace(covariance) ** 2 - excess) / ((covariance**2).sum() - excess)
+        found = fitted.degrees_of_freedom(2)
+        low, high = min(plain, least), max(plain, least)
+        assert min(design, low) * (1 - 1e-9) <= found <= min(design, high) * (1 + 1e-9)
+        smaller.add("design" if np.isclose(found, design) else "data")
+    assert smaller == {"design", "data"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [([(3, 3), (9, 3)], 3.08), ([(4, 1), (8, 10)], 3.26), ([(5, 1), (5, 20)], 4.40)],
+)
+def test_degrees_of_freedom_by_design_are_those_of_welch(
+    groups: list[tuple[int, int]], expected: float
+) -> None:
+    """Two groups of n and m clusters have Σ 1/(s(n − 1)), squared, over Σ 1/(s²(n − 1)³).
+
+    Here s is the number of occurrences per cluster. The jackknife divides by n − 1, not by n.
+    """
+    variances = [1 / (size * (count - 1)) for count, size in groups]
+    squares = [
+        variance**2 / (count - 1) for variance, (count, _) in zip(variances, groups, strict=True)
+    ]
+    welch = sum(variances) ** 2 / sum(squares)
+    assert abs(welch - expected) < 0.01
+    rng = np.random.default_rng(6)
+    found = [fit_clusters(*nothing(rng, groups)).degrees_of_freedom(1) for _ in range(50)]
+    assert np.isclose(max(found), welch)
 
 
 @pytest.mark.parametrize(
