@@ -131,6 +131,10 @@ def test_several_words_have_q_values() -> None:
     text = AssociationTests(tests).methods()
     for said in ("single-category", "5 words tested have q-values", "a0, a1", "qwem", "(seed 0)"):
         assert said in text
+    assert " of x0, x1, x2, x3, x4, two-sided" in text
+    both = AssociationTests({word: sc_weat(SPACE, word, (A, B)) for word in ("a0", "x0")}).methods()
+    assert "Left out where compared with themselves: a0." in both
+    assert "The list attribute A is: a0, a1" in both
 
 
 def test_intervals_stay_where_values_can_be() -> None:

@@ -112,8 +112,17 @@ def test_paths_along_an_axis(compared: CorpusComparison) -> None:
     assert list(row) == ["word", "corpus", "cosine", "error", "low", "high"]
     assert row["low"] < row["cosine"] < row["high"]
     assert other["high"] < row["low"]
-    assert "jackknife" in path.methods()
+    for said in ("jackknife", "shared context vectors (Di Carlo", "5 dimensions"):
+        assert said in path.methods()
     assert path.to_dict()["provenance"]["settings"]["positive"] == list(ends[0])
+
+
+def test_words_of_an_axis_have_no_path_on_it(compared: CorpusComparison) -> None:
+    path = compared.path(["w01", "w03"], ["w01"], ["w02"])
+    assert list(path.places) == ["w03"]
+    assert path.to_text().startswith("Left out because they define the axis: w01.")
+    with pytest.raises(SettingError, match="made of the same words"):
+        compared.path(["w01"], ["w01"], ["w02"])
 
 
 def test_errors_of_paths_are_those_of_a_jackknife_over_the_folds_of_all_corpora() -> None:

@@ -440,7 +440,16 @@ def test_the_share_of_variance_has_no_unit_and_is_right_on_average() -> None:
 
 def test_a_result_says_what_was_done(regression: Any) -> None:
     text = regression.methods()
-    for said in ("80 occurrences of bank", "place, year", "199 random signs", "(seed 0)", "Miller"):
+    for said in (
+        "80 occurrences of bank",
+        "place, year",
+        "compared with place=country",
+        "80 clusters (documents)",
+        "in 6 dimensions",
+        "199 random signs",
+        "(seed 0)",
+        "Miller",
+    ):
         assert said in text
     assert regression.to_dict()["provenance"]["settings"]["covariates"] == ["place", "year"]
 
@@ -462,6 +471,28 @@ def test_a_p_value_that_rests_on_few_clusters_is_said_to_be_rough(regression: An
     found = context_regression(texts, "bank", few, dim=4, polish=False, permutations=99)
     assert found["place=town"].degrees_of_freedom < 4
     assert "The p-value of place=town is rough: its noise has 2." in found.heading()
+    assert "Tipton, E. (2015)" in found.methods()
+
+
+def test_a_small_p_value_from_few_clusters_is_said_to_need_noise_that_is_not_skewed(
+    regression: Any,
+) -> None:
+    assert not regression.cautions()
+    texts, covariates = planted()
+    some = {"place": covariates["place"][:20]}
+    found = context_regression(texts[:20], "bank", some, dim=4, polish=False, permutations=999)
+    assert found["place=town"].p_value < 0.005
+    assert "not strongly skewed where it comes from few clusters: place=town (1" in found.heading()
+    assert "Bahadur, R. R." in found.methods()
+
+
+def test_neighbours_say_that_their_errors_are_over_clusters(regression: Any) -> None:
+    near = regression.neighbours({"place": "town"}, 3).methods()
+    assert "The 3 words nearest to bank in documents with place=town" in near
+    assert "jackknife over 80 clusters" in near
+    assert "Rodriguez, P. L." in near
+    ratios = regression.neighbour_ratios({"place": "town"}, {"place": "country"}, 3).methods()
+    assert "divided by that in documents with place=country" in ratios
 
 
 def test_a_line_break_in_a_category_breaks_no_line() -> None:

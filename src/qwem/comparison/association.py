@@ -126,7 +126,9 @@ class AssociationTests(Result):
     def methods(self) -> str:
         """Return a method paragraph for a paper, with references."""
         tests = list(self.tests.values())
-        return _methods(tests, self.provenance or tests[0].provenance)
+        # The lists of a test lack its own word; those of another may have it.
+        whole = max(tests, key=lambda test: sum(test.groups.values()))
+        return _methods(tests, self.provenance or whole.provenance)
 
 
 def weat(
@@ -452,13 +454,27 @@ def _methods(tests: list[AssociationTest], provenance: Provenance | None) -> str
         "WEAT": "word embedding association test (WEAT; Caliskan, Bryson and Narayanan 2017)",
         "RND": "relative norm distance (Garg, Schiebinger, Jurafsky and Zou 2018)",
     }
-    name = names.get(kind, "single-category association test (Toney-Wails and Caliskan 2021)")
-    how = f"all {one.splits:,}" if one.exact else f"{one.splits:,} random"
+    single = "single-category association test (Caliskan, Bryson and Narayanan 2017; Toney-Wails "
+    name = names.get(kind, f"{single}and Caliskan 2021)")
+    tested = [each.name.partition(" of ")[2] for each in tests]
+    of = f" of {', '.join(tested)}" if all(tested) else ""
+    how = f"{one.splits:,} random splits"
+    if all(each.exact for each in tests):
+        how = "all splits" if len(tests) > 1 else f"all {one.splits:,} splits"
     sentences = [
-        f"We used the {name}, {one.alternative}, with p-values from {how} splits of words."
+        f"We used the {name}{of}, {one.alternative}, with p-values from {how} of words into lists "
+        "of the same sizes."
     ]
-    if one.missing:
-        sentences.append(f"Not in the vocabulary: {', '.join(one.missing)}.")
+    if one.effect_size is not None:
+        sentences.append(
+            "Effect sizes are differences of means, in standard deviations over both lists."
+        )
+    missing = dict.fromkeys(word for each in tests for word in each.missing)
+    if missing:
+        sentences.append(f"Not in the vocabulary: {', '.join(missing)}.")
+    left_out = dict.fromkeys(word for each in tests for word in each.left_out)
+    if left_out:
+        sentences.append(f"Left out where compared with themselves: {', '.join(left_out)}.")
     if len(tests) > 1:
         sentences.append(
             f"The {len(tests)} words tested have q-values (Benjamini and Hochberg 1995)."

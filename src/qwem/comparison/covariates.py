@@ -197,7 +197,7 @@ def _require_categories(name: str, values: Sequence[str]) -> None:
         advice = "make them numbers, or name it as one of the categories"
         raise SettingError(f"The covariate {name!r} has numbers as text: {example}; {advice}.")
     if len(levels) > MOST_LEVELS:
-        advice = "join some of them, or name it as one of the categories"
+        advice = "join some of them (of dates, give the year), or name it as one of the categories"
         raise SettingError(f"The covariate {name!r} has {example}; {advice}.")
 
 

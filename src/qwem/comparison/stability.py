@@ -150,7 +150,9 @@ class Stability:
             )
             return quotient(products, embedding.norms[first] * embedding.norms[second])
 
-        return self.estimate(cosines, [f"{a} {b}" for a, b in pairs], 1.0)
+        described = "We computed the cosines of pairs of word vectors."
+        found = self.estimate(cosines, [f"{a} {b}" for a, b in pairs], 1.0)
+        return replace(found, described=described)
 
     def neighbours(self, word: str, topn: int = 10) -> StableNeighbours:
         """Return the words nearest to a word, and how stable each is."""
@@ -229,7 +231,11 @@ class Stability:
             return _cosines(embedding, query(embedding))
 
         words = [self.embedding.index_to_key[row] for row in found]
-        near = self.estimate(lambda embedding: cosines(embedding)[found], words, 1.0)
+        near = replace(
+            self.estimate(lambda embedding: cosines(embedding)[found], words, 1.0),
+            described=f"We list the {len(words)} words with the largest cosine with {name}; errors "
+            "and intervals are those of words chosen beforehand.",
+        )
         ranks = np.empty((len(self.replicates), len(found)), dtype=np.int64)
         for place, each in enumerate(self.replicates):
             everything = cosines(each)
