@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -126,9 +126,15 @@ class AssociationTests(Result):
     def methods(self) -> str:
         """Return a method paragraph for a paper, with references."""
         tests = list(self.tests.values())
-        # The lists of a test lack its own word; those of another may have it.
-        whole = max(tests, key=lambda test: sum(test.groups.values()))
-        return _methods(tests, self.provenance or whole.provenance)
+        provenance = tests[0].provenance
+        if provenance is not None:
+            # The lists of a test lack its own word, and those of another may have it.
+            lists: dict[str, dict[str, None]] = {}
+            for each in (test.provenance for test in tests if test.provenance is not None):
+                for name, words in each.settings["lists"].items():
+                    lists.setdefault(name, {}).update(dict.fromkeys(words))
+            provenance = replace(provenance, settings={**provenance.settings, "lists": lists})
+        return _methods(tests, provenance)
 
 
 def weat(
@@ -277,14 +283,16 @@ def relative_norm_distance(
     observed = np.zeros((1, len(x) + len(y)), dtype=bool)
     observed[0, : len(x)] = True
 
-    def measure(embedding: Embedding) -> _Measured:
+    def differences(embedding: Embedding, inside: NDArray[np.bool_]) -> Array:
         group, other = directions(embedding, (*x, *y)), directions(embedding, m)
-        distances = _norm_differences(group, other, observed)[0]
-        return _Measured(float(distances.mean()), None, distances)
+        return _norm_differences(group, other, inside)
+
+    def measure(embedding: Embedding) -> _Measured:
+        values = differences(embedding, observed)[0]
+        return _Measured(float(values.mean()), None, values)
 
     vectors = _vectors(embedding)
-    group, other = directions(vectors, (*x, *y)), directions(vectors, m)
-    drawn = _norm_differences(group, other, inside).mean(axis=1)
+    drawn = differences(vectors, inside).mean(axis=1)
     p_value = p_value_of_splits(measure(vectors).statistic, drawn, alternative, exact)
     return _result("RND", embedding, measure, p_value, alternative, m, lists, (2,), seed)
 

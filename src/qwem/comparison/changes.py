@@ -322,7 +322,7 @@ class CorpusComparison(Result):
         units = "documents" if self.groups == self.documents else "groups of documents"
         first, last = self.between
         settings = {} if self.provenance is None else self.provenance.settings
-        alike = f", weighted to equal shares of {len(self.strata)} strata" if self.strata else ""
+        alike = f" (with equal shares of {len(self.strata)} strata)" if self.strata else ""
         sentences = [
             f"We compared the use of {len(self.changes):,} words, those that all have, in {sizes}. "
             f"Word vectors of {settings.get('dim')} dimensions (window {settings.get('window')}) "

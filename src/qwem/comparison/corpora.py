@@ -107,9 +107,7 @@ def compare_corpora(
     require_choice("alignment", alignment, ("compass", "procrustes"))
     require_whole("folds", folds, least=2, most=MOST_FOLDS)
     require_whole("permutations", permutations, least=0, most=MOST_PERMUTATIONS)
-    if settings is not None and preset is not None:
-        raise SettingError("Both settings and a preset were given; pass one of the two.")
-    chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
+    chosen = Settings.chosen(settings, preset, changes)
     chosen = chosen.changed(polish=chosen.polish is True, ngrams=False)
     if by is not None:
         reject_fixed_settings(corpora, changes)
@@ -291,8 +289,9 @@ def _ordered(
     p-values, then by the ordinary lower ends.
     """
     size = len(words)
-    for name in [name for name in ("p_value", "any_p", "trend_p") if name in columns]:
-        columns[name.replace("p_value", "q_value").replace("_p", "_q")] = q_values(columns[name])
+    for p, q in (("p_value", "q_value"), ("any_p", "any_q"), ("trend_p", "trend_q")):
+        if p in columns:
+            columns[q] = q_values(columns[p])
     least = np.full(size, np.nan)
     if "q_value" in columns:
         sure = columns["q_value"] <= SURE

@@ -89,23 +89,23 @@ class Design:
 
 def columns_of(covariates: Any, documents: int) -> dict[str, list[Any]]:
     """Return covariates as lists by name, one value for each document and None where missing."""
-    found = {str(name): column_of(name, covariates[name], documents) for name in covariates.keys()}  # noqa: SIM118
+    found = {}
+    for name in covariates.keys():  # noqa: SIM118
+        values = covariates[name]
+        if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+            raise SettingError(
+                f"The covariate {name!r} must be a list of values, one per document."
+            )
+        if len(values) != documents:
+            raise SettingError(
+                f"The covariate {name!r} has {len(values):,} values, and there are {documents:,} "
+                "documents; give one for each, and don't leave out documents by `min_tokens`."
+            )
+        plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        found[str(name)] = [None if _is_missing(value) else value for value in plain]
     if not found:
         raise SettingError("covariates has no column; give at least one.")
     return found
-
-
-def column_of(name: object, values: Any, documents: int) -> list[Any]:
-    """Return the values of a covariate as a list, None where missing."""
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise SettingError(f"The covariate {name!r} must be a list of values, one per document.")
-    if len(values) != documents:
-        raise SettingError(
-            f"The covariate {name!r} has {len(values):,} values, and there are {documents:,} "
-            "documents; give one for each, and don't leave out documents by `min_tokens`."
-        )
-    plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    return [None if _is_missing(value) else value for value in plain]
 
 
 def design_of(

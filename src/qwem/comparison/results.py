@@ -105,9 +105,9 @@ class Estimates(Result):
         """P-values of the hypothesis that a value is 0, by Student's test."""
         from scipy.stats import t as student
 
-        bounded = np.all(np.isfinite(self.limit))
-        errors = self._errors(self._artanh(self.replicates)) if bounded else self.errors
-        ratio = np.abs(self._artanh(self.values) if bounded else self.values) / errors
+        ratio = np.abs(self._unbounded(self.values)) / self._errors(
+            self._unbounded(self.replicates)
+        )
         return np.asarray(2 * student.sf(ratio, len(self.replicates) - 1))
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Estimates(Result):
         sentences = [
             self.described,
             f"Standard errors are those of {how}; 95 % intervals use Student's distribution"
-            + (", after Fisher's transformation." if np.all(np.isfinite(self.limit)) else "."),
+            + (", after Fisher's transformation." if self._limited else "."),
         ]
         if self.tested:
             sentences.append(
@@ -147,13 +147,19 @@ class Estimates(Result):
 
     def _interval(self, level: float, scale: float) -> Interval:
         width = scale * student_quantile(level, len(self.replicates) - 1)
-        if not np.all(np.isfinite(self.limit)):
-            return Interval(self.values - width * self.errors, self.values + width * self.errors)
-        middle = self._artanh(self.values)
-        reach = width * self._errors(self._artanh(self.replicates))
-        return Interval(self.limit * np.tanh(middle - reach), self.limit * np.tanh(middle + reach))
+        middle = self._unbounded(self.values)
+        reach = width * self._errors(self._unbounded(self.replicates))
+        ends = middle - reach, middle + reach
+        return Interval(*(self.limit * np.tanh(end) if self._limited else end for end in ends))
 
-    def _artanh(self, values: Array) -> Array:
+    @property
+    def _limited(self) -> bool:
+        return bool(np.all(np.isfinite(self.limit)))
+
+    def _unbounded(self, values: Array) -> Array:
+        """Return artanh(values / limit), Fisher's transformation, if there is a limit."""
+        if not self._limited:
+            return values
         return np.asarray(np.arctanh(np.clip(values / self.limit, -_NEAR_ONE, _NEAR_ONE)))
 
     def _errors(self, replicates: Array) -> Array:

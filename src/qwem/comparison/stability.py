@@ -228,7 +228,9 @@ class Stability:
         found = rows[0][rows[0] >= 0]
 
         def cosines(embedding: Embedding) -> NDArray[np.float64]:
-            return _cosines(embedding, query(embedding))
+            own = query(embedding)
+            products = embedding.vectors @ own.astype(np.float32)
+            return quotient(products, embedding.norms * float(np.linalg.norm(own)))
 
         words = [self.embedding.index_to_key[row] for row in found]
         near = replace(
@@ -315,10 +317,8 @@ def stability(
     require_choice("method", method, ("jackknife", "bootstrap"))
     require_whole("replicates", replicates, least=2, most=MOST_REPLICATES)
     require_whole("sweeps", sweeps, least=1)
-    if settings is not None and preset is not None:
-        raise SettingError("Both settings and a preset were given; pass one of the two.")
     reject_fixed_settings(source[0] if _are_counts(source) else source, changes)
-    chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
+    chosen = Settings.chosen(settings, preset, changes)
     if chosen.ngrams:
         raise SettingError("Replicates can't use the spelling of words; leave `ngrams` out.")
     if _are_counts(source):
@@ -371,9 +371,3 @@ def _poisson(rng: np.random.Generator, count: int) -> list[int]:
 
 def _numbers(values: ArrayLike) -> NDArray[np.float64]:
     return np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
-
-
-def _cosines(embedding: Embedding, query: NDArray[np.floating]) -> NDArray[np.float64]:
-    length = float(np.linalg.norm(query))
-    products = embedding.vectors @ query.astype(np.float32)
-    return quotient(products, embedding.norms * length)
