@@ -112,7 +112,7 @@ def test_paths_along_an_axis(compared: CorpusComparison) -> None:
     assert list(row) == ["word", "corpus", "cosine", "error", "low", "high"]
     assert row["low"] < row["cosine"] < row["high"]
     assert other["high"] < row["low"]
-    for said in ("jackknife", "shared context vectors (Di Carlo", "5 dimensions"):
+    for said in ("jackknife", "shared context vectors (Di Carlo", "in 5 dimensions"):
         assert said in path.methods()
     assert path.to_dict()["provenance"]["settings"]["positive"] == list(ends[0])
 

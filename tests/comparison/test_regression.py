@@ -445,7 +445,7 @@ def test_a_result_says_what_was_done(regression: Any) -> None:
         "place, year",
         "compared with place=country",
         "80 clusters (documents)",
-        "in 6 dimensions",
+        "words in 6 dimensions",
         "199 random signs",
         "(seed 0)",
         "Miller",

@@ -469,8 +469,9 @@ def _methods(tests: list[AssociationTest], provenance: Provenance | None) -> str
     how = f"{one.splits:,} random splits"
     if all(each.exact for each in tests):
         how = "all splits" if len(tests) > 1 else f"all {one.splits:,} splits"
+    sides = "two-sided" if one.alternative == "two-sided" else f"one-sided ({one.alternative})"
     sentences = [
-        f"We used the {name}{of}, {one.alternative}, with p-values from {how} of words into lists "
+        f"We used the {name}{of}, {sides}, with p-values from {how} of words into lists "
         "of the same sizes."
     ]
     if one.effect_size is not None:

@@ -124,15 +124,20 @@ class Axis:
             The share of them that may be missing.
         """
         known = known_words(self.embedding, list(words), "the words to project", max_missing)
+        kept, left_out = self.without_ends(known.words)
+        found = self._described(self.embedding.vocabulary.indices(kept), known.missing)
+        return replace(found, left_out=left_out)
+
+    def without_ends(self, words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+        """Return the words that don't define the axis, and those that do; raise if all do."""
         ends = {*self.positive, *self.negative}
-        kept = [word for word in known.words if word not in ends]
+        kept = [word for word in words if word not in ends]
         if not kept:
             raise SettingError(
-                f"{listed(known.words)} would be placed on an axis made of the same words; choose "
-                "other words."
+                f"{listed(words)} would be placed on an axis made of the same words; choose other "
+                "words."
             )
-        found = self._described(self.embedding.vocabulary.indices(kept), known.missing)
-        return replace(found, left_out=tuple(word for word in known.words if word in ends))
+        return kept, tuple(word for word in words if word in ends)
 
     def ends(self, topn: int = 10, *, most_frequent: int | None = 4000) -> Projections:
         """Return the `topn` words at each end, among the `most_frequent` ones (None for all)."""

@@ -15,7 +15,6 @@ from qwem.comparison.axes import axis
 from qwem.comparison.replicates import rotation
 from qwem.comparison.results import jackknife_variance, paragraph, student_quantile
 from qwem.embedding import Embedding
-from qwem.errors import SettingError
 from qwem.interpretation import overlaps
 
 if TYPE_CHECKING:
@@ -140,8 +139,8 @@ class AxisPath(Result):
             f"We placed words on the axis from {', '.join(settings.get('negative', ()))} to "
             f"{', '.join(settings.get('positive', ()))} by the cosine of their vectors with it "
             f"(Kozlowski, Taddy and Evans 2019), in {', '.join(self.corpora)}.",
-            f"Word vectors of {settings.get('dim')} dimensions are comparable "
-            f"{_comparable(settings)}, and the axis is the mean of those of all corpora.",
+            f"Vectors are comparable {_comparable(settings)}, and the axis is the mean of those of "
+            "all corpora.",
             "95 % intervals are from the jackknife over folds of documents (Tukey 1958), after "
             f"Fisher's transformation, with the {given} taken as given.",
         ]
@@ -215,13 +214,7 @@ class CorpusComparison(Result):
         """
         whole = next(iter(self.embeddings.values()))
         ends = axis(whole, positive, negative)
-        left_out = tuple(word for word in words if word in {*ends.positive, *ends.negative})
-        words = [word for word in words if word not in left_out]
-        if not words:
-            raise SettingError(
-                f"{listed(left_out)} would be placed on an axis made of the same words; choose "
-                "other words."
-            )
+        words, left_out = ends.without_ends(words)
         chosen = list(dict.fromkeys([*words, *ends.positive, *ends.negative]))
         rows = whole.vocabulary.indices(chosen)
         at = [chosen.index(word) for word in words]
@@ -325,8 +318,8 @@ class CorpusComparison(Result):
         alike = f" (with equal shares of {len(self.strata)} strata)" if self.strata else ""
         sentences = [
             f"We compared the use of {len(self.changes):,} words, those that all have, in {sizes}. "
-            f"Word vectors of {settings.get('dim')} dimensions (window {settings.get('window')}) "
-            f"are comparable {_comparable(settings)}.",
+            f"Their vectors (window {settings.get('window')}) are comparable "
+            f"{_comparable(settings)}.",
             f"Changes between {first} and {last}{alike} are 1 minus the correlation of a word's "
             "associations in the two, in products of different folds and less the bias of their "
             "ratio (Quenouille 1956), so that noise does not enlarge them; 95 % intervals are from "

@@ -266,8 +266,8 @@ class ContextRegression(Result):
             f"We regressed the vectors of {self.occurrences:,} occurrences of "
             f"{listed(self.words, most=50)} in {self.documents:,} documents on {covariates} by "
             "least squares (Rodriguez, Spirling and Stewart 2023); the vector of an occurrence is "
-            f"that of the words around it{window} by à la carte embedding (Khodak et al. 2018), in "
-            f"{self.embedding.vector_size} dimensions. Word vectors are taken as given.",
+            f"that of the words around it{window} by à la carte embedding (Khodak et al. 2018). "
+            "Word vectors are taken as given.",
             f"{self.left_out:,} occurrences without a covariate, or without a known word around "
             "them, were left out."
             if self.left_out
@@ -443,6 +443,7 @@ def context_regression(
                 "window": resolved.window,
                 "weights": list(weights),
                 "dim": embedding.vector_size,
+                "vocabulary": len(embedding),
             },
             resolved.seed,
             len(documents),

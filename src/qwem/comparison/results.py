@@ -245,7 +245,7 @@ REFERENCES = {
 
 
 def paragraph(sentences: Iterable[str], provenance: Provenance | None) -> str:
-    """Join sentences to a paragraph, with the lists of words, the software and the references.
+    """Join sentences to a paragraph, with lists of words, software, vectors and references.
 
     References are those of `REFERENCES` that the sentences name by their first author and year.
     """
@@ -256,11 +256,14 @@ def paragraph(sentences: Iterable[str], provenance: Provenance | None) -> str:
         lists = provenance.settings.get("lists", {})
         sentences = [
             *sentences,
-            *(f"The list {name} is: {', '.join(words)}." for name, words in lists.items()),
+            *(f"The list {name} is: {', '.join(words)}." for name, words in lists.items() if words),
         ]
         software += f" {provenance.version}"
         if provenance.seed is not None:
             software += f" (seed {provenance.seed})"
+        if {"vocabulary", "dim"} <= set(provenance.settings):
+            words, dim = provenance.settings["vocabulary"], provenance.settings["dim"]
+            software += f", with vectors of {words:,} words in {dim} dimensions"
     return "\n".join([" ".join([*sentences, f"{software}."]), "", *cited, ""])
 
 
