@@ -384,6 +384,18 @@ def test_one_text_is_divided_by_labels() -> None:
         compare_corpora(texts, by=list(range(300)), **settings)
 
 
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_groups_and_strata_of_a_divided_text_are_lists_or_arrays(kind: Any) -> None:
+    texts, labels = documents(1, 80), kind([1990, 2000] * 40)
+    settings: dict[str, Any] = {"dim": 3, "folds": 4, "permutations": 0, "min_count": 1}
+    authors, topics = kind(np.arange(80) // 4), kind(["a", "b", "b", "a"] * 20)
+    found = compare_corpora(texts, by=labels, groups=authors, strata=topics, **settings)
+    assert found.groups == {"1990": 20, "2000": 20}
+    assert found.strata == ("a", "b")
+    with pytest.raises(SettingError, match="strata needs one label for each of the 80 documents"):
+        compare_corpora(texts, by=labels, strata=topics[1:], **settings)
+
+
 def test_words_that_entered_or_left_are_listed() -> None:
     old = [[*text, "telegraph"] for text in documents(1, 60)]
     new = [[*text, "internet"] for text in documents(2, 60)]
