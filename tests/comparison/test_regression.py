@@ -481,7 +481,7 @@ def test_a_small_p_value_from_few_clusters_is_said_to_need_noise_that_is_not_ske
     texts, covariates = planted()
     some = {"place": covariates["place"][:20]}
     found = context_regression(texts[:20], "bank", some, dim=4, polish=False, permutations=999)
-    assert found["place=town"].p_value < 0.005
+    assert (found["place=town"].p_value or 1) < 0.005
     assert "not strongly skewed where it comes from few clusters: place=town (1" in found.heading()
     assert "Bahadur, R. R." in found.methods()
 

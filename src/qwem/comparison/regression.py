@@ -220,17 +220,17 @@ class ContextRegression(Result):
 
     def cautions(self) -> list[str]:
         """Return sentences about p-values that are rough, or need noise that isn't skewed."""
-        tested = [each for each in self.coefficients if each.p_value is not None]
+        tested = [(each, each.p_value) for each in self.coefficients if each.p_value is not None]
         found = [
             f"The p-value of {each.name} is rough: its noise has {each.degrees_of_freedom:.1f} "
             "degrees of freedom, because it comes from few clusters."
-            for each in tested
+            for each, _ in tested
             if each.degrees_of_freedom < FEWEST_DEGREES
         ]
         small = [
             f"{each.name} ({each.degrees_of_freedom:.0f} degrees of freedom)"
-            for each in tested
-            if each.p_value < SMALL_P and FEWEST_DEGREES <= each.degrees_of_freedom < ENOUGH_DEGREES
+            for each, p_value in tested
+            if p_value < SMALL_P and FEWEST_DEGREES <= each.degrees_of_freedom < ENOUGH_DEGREES
         ]
         if small:
             found.append(
