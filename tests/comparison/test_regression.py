@@ -486,6 +486,17 @@ def test_a_small_p_value_from_few_clusters_is_said_to_need_noise_that_is_not_ske
     assert "Bahadur, R. R." in found.methods()
 
 
+def test_a_result_says_whether_all_signs_were_tried() -> None:
+    texts, covariates = planted()
+    few = {"p": [place.replace("o", "o\n") for place in covariates["place"][:6]]}
+    found = context_regression(texts[:6], "bank", few, dim=3, polish=False, permutations=99)
+    heading, rough, *_ = found.to_text().splitlines()
+    assert "p-values from all 32 patterns of signs of clusters." in heading
+    assert "The p-value of p=to wn is rough" in rough
+    assert "bootstrap of all 32 patterns of signs with" in found.methods()
+    assert found["p=to\nwn"].p_value in np.arange(1, 33) / 32
+
+
 def test_neighbours_say_that_their_errors_are_over_clusters(regression: Any) -> None:
     near = regression.neighbours({"place": "town"}, 3).methods()
     assert "The 3 words nearest to bank in documents with place=town" in near

@@ -208,27 +208,38 @@ class ContextRegression(Result):
 
     def heading(self) -> str:
         """Return the size of the regression, its base levels, and what p-values depend on."""
-        signs = f"{self.permutations:,} random signs of clusters"
-        tested = f"; p-values from {signs}" if self.permutations else ""
+        tested = f"; p-values from {self._signs} of clusters" if self.permutations else ""
         text = (
             f"{listed(self.words)}: {self.occurrences:,} occurrences in {self.documents:,} "
             f"documents, {self.clusters:,} clusters{tested}."
         )
         if self.base:
-            text += f" Compared with {listed(f'{k}={as_cell(v)}' for k, v in self.base.items())}."
+            text += f" Compared with {self._bases}."
         return "".join(f"{line}\n" for line in [text, *self.cautions()])
+
+    @property
+    def _bases(self) -> str:
+        return listed(f"{name}={as_cell(level)}" for name, level in self.base.items())
+
+    @property
+    def _signs(self) -> str:
+        """How many patterns of signs `ClusteredFit.p_value` tries, in words."""
+        patterns = 2 ** (self.clusters - 1)
+        if patterns <= self.permutations + 1:
+            return f"all {patterns:,} patterns of signs"
+        return f"{self.permutations:,} random signs"
 
     def cautions(self) -> list[str]:
         """Return sentences about p-values that are rough, or need noise that isn't skewed."""
         tested = [(each, each.p_value) for each in self.coefficients if each.p_value is not None]
         found = [
-            f"The p-value of {each.name} is rough: its noise has {each.degrees_of_freedom:.1f} "
-            "degrees of freedom, because it comes from few clusters."
+            f"The p-value of {as_cell(each.name)} is rough: its noise has "
+            f"{each.degrees_of_freedom:.1f} degrees of freedom, because it comes from few clusters."
             for each, _ in tested
             if each.degrees_of_freedom < FEWEST_DEGREES
         ]
         small = [
-            f"{each.name} ({each.degrees_of_freedom:.0f} degrees of freedom)"
+            f"{as_cell(each.name)} ({each.degrees_of_freedom:.0f} degrees of freedom)"
             for each, p_value in tested
             if p_value < SMALL_P and FEWEST_DEGREES <= each.degrees_of_freedom < ENOUGH_DEGREES
         ]
@@ -259,8 +270,8 @@ class ContextRegression(Result):
             f"the interaction of {one} and {other}" for one, other in self.design.interactions
         )
         covariates = listed([*self.design.levels, *products], most=50)
-        bases = listed(f"{name}={as_cell(level)}" for name, level in self.base.items())
         made = {} if self.provenance is None else self.provenance.settings
+        by = made.get("clusters", "documents")
         window = f" (up to {made['window']} on either side)" if "window" in made else ""
         sentences = [
             f"We regressed the vectors of {self.occurrences:,} occurrences of "
@@ -272,22 +283,18 @@ class ContextRegression(Result):
             "them, were left out."
             if self.left_out
             else "",
-            f"Levels are compared with {bases}." if bases else "",
-            f"The {self.clusters:,} clusters ({made.get('clusters', 'documents')}) have equal "
-            "weight.",
+            f"Levels are compared with {self._bases}." if self.base else "",
+            f"The {self.clusters:,} clusters ({by}) have equal weight.",
             "Squared norms of coefficients are without the bias of noise (Green et al. 2025), with "
             "standard errors and 95 % intervals from the jackknife over clusters (Tukey 1958).",
         ]
         if self.permutations:
-            signs = f"{self.permutations:,} random signs"
-            if 2 ** (self.clusters - 1) <= self.permutations + 1:
-                signs = f"all {2 ** (self.clusters - 1):,} patterns of signs"
             sentences.append(
-                f"p-values are from a wild cluster bootstrap of {signs} with the null hypothesis "
-                "imposed (Cameron, Gelbach and Miller 2008) by minimum distance (Newey and "
-                "McFadden 1994), of the squared norm divided by its jackknife variance, with the "
-                "correction for skewness of Hall (1992); they are not corrected for the number of "
-                "coefficients."
+                f"p-values are from a wild cluster bootstrap of {self._signs} with the null "
+                "hypothesis imposed (Cameron, Gelbach and Miller 2008) by minimum distance (Newey "
+                "and McFadden 1994), of the squared norm divided by its jackknife variance, with "
+                "the correction for skewness of Hall (1992); they are not corrected for the number "
+                "of coefficients."
             )
             cautions = self.cautions()
             if cautions:
@@ -436,7 +443,7 @@ def context_regression(
                 "groups": design.sizes,
                 "clusters": groups
                 if isinstance(groups, str)
-                else "labels"
+                else "groups of documents"
                 if groups is not None
                 else "documents",
                 "interactions": [list(pair) for pair in interactions],
