@@ -1,6 +1,6 @@
 """Calibration: how often tests reject null hypotheses that are true.
 
-    python benchmarks/calibration.py [TEXT] [--runs 1000] [--splits 20]
+    python benchmarks/calibration.py [TEXT] [--runs 1000] [--splits 20] [--only "3 × 3"]
 
 Prints the table of docs/calibration.md: the share of p-values up to 0.05 and 0.001 where there is
 nothing to find. The regression is run on made-up vectors of occurrences whose groups differ in the
@@ -10,7 +10,7 @@ log-normal, or a word that is in one context of ten). Numbers vary between clust
 grows with them or doesn't, or within clusters. Some of these nulls were used to choose the test and
 others were not. Comparisons are of made-up documents about a few topics, and of random splits of
 TEXT if it is given. Occurrences of some words of TEXT, shuffled, have the clusters of real
-documents.
+documents. `--only` prints the rows of regressions whose name contains a text.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ OTHERS = [
     (((40, 1), (40, 10)), "log-normal"),
     (((12, 4), (12, 4)), "log-normal"),
     (((25, 1), (100, 5)), "rare"),
+    (((10, 1), (40, 5)), "rare"),
     (((6, 2), (6, 2), (12, 6)), "normal"),
     (((6, 6), (12, 2), (5, 1)), "normal"),
     (((30, 1), (30, 3), (15, 9)), "Laplace"),
@@ -160,8 +161,12 @@ def shuffled(
     return lambda rng: (covariates, rng.permutation(contexts.vectors), labels)
 
 
-def regress(name: str, runs: int, sample: Callable[[np.random.Generator], Sample]) -> None:
+def print_regression(
+    name: str, sample: Callable[[np.random.Generator], Sample], *, runs: int, only: str
+) -> None:
     """Print a row for p-values of a regression, and how many are said to be rough."""
+    if only not in name:
+        return
     rng = np.random.default_rng(1)
     p_values, rough = [], 0
     for _ in range(runs):
@@ -208,13 +213,14 @@ def main() -> None:
     parser.add_argument("text", nargs="?")
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--only", default="")
     options = parser.parse_args()
+    regress = partial(print_regression, runs=options.runs, only=options.only)
     print("| null hypothesis | p ≤ 0.05 | p ≤ 0.001 | runs |\n|---|---|---|---|")
-    runs = options.runs
     cases = [(groups, "normal") for groups in GROUPS]
     cases += [(groups, shape) for shape in ("heavy-tailed", "skewed") for groups in SHAPED]
     for groups, shape in [*cases, *OTHERS]:
-        regress(groups_name(groups, shape), runs, partial(groups_null, groups=groups, shape=shape))
+        regress(groups_name(groups, shape), partial(groups_null, groups=groups, shape=shape))
     numbers = [
         (count, "normal", 1, grows, "normal") for count in CLUSTERS for grows in (False, True)
     ]
@@ -223,13 +229,14 @@ def main() -> None:
         kind = {"normal": "number", "years": "years", "log-normal": "skewed number"}[law]
         regress(
             f"{kind} between {count} clusters given {others} others, {shape}{noise}",
-            runs,
             partial(
                 between_null, clusters=count, law=law, others=others, growing=grows, shape=shape
             ),
         )
     for count in CLUSTERS:
-        regress(f"number within {count} clusters", runs, partial(within_null, clusters=count))
+        regress(f"number within {count} clusters", partial(within_null, clusters=count))
+    if options.only:
+        return
     for sizes in ((165, 165), (110, 220), (60, 240), (30, 300)):
         rng = np.random.default_rng(1)
         made = (
@@ -244,8 +251,8 @@ def main() -> None:
             for by, name in (("length", "length of documents"), ("short", "short documents")):
                 regress(
                     f"{name} with *{word}*, occurrences shuffled",
-                    max(1, runs // 4),
                     shuffled(corpus, embedding, word, by),
+                    runs=max(1, options.runs // 4),
                 )
         for share in (2, 5, 11):
             rng = np.random.default_rng(1)

@@ -131,6 +131,11 @@ def test_several_words_have_q_values() -> None:
     text = AssociationTests(tests).methods()
     for said in ("single-category", "5 words tested have q-values", "a0, a1", "qwem", "(seed 0)"):
         assert said in text
+    assert " of x0, x1, x2, x3, x4, two-sided" in text
+    both = AssociationTests({word: sc_weat(SPACE, word, (A, B)) for word in ("a0", "b0")}).methods()
+    assert "Left out where compared with themselves: a0, b0." in both
+    assert "The list attribute A is: a1, a2, a3, a4, a0." in both
+    assert "The list attribute B is: b0, b1, b2, b3, b4." in both
 
 
 def test_intervals_stay_where_values_can_be() -> None:

@@ -119,5 +119,12 @@ def test_words_of_the_axis_are_not_placed_on_it() -> None:
     assert found.left_out == ("she",)
     assert "Left out because they define the axis: she." in found.to_text()
     assert "from he to she" in found.methods()
+    assert "it is the difference of the mean vectors of its ends." in found.methods()
+    paired = axis(plane, ["she"], ["he"], pairs=True).project(["it"])
+    assert "it is the mean difference of partners." in paired.methods()
+    wider = axis(plane, ["she"], ["he"], neighbours=1).project(["it"])
+    assert "extended by its 1 nearest words" in wider.methods()
+    assert "SemAxis: a lightweight framework" in wider.methods()
+    assert wider.to_dict()["neighbours"] == 1
     with pytest.raises(SettingError, match="made of the same words"):
         axis(plane, ["she"], ["he"]).project(["she", "he"])

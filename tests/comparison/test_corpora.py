@@ -112,8 +112,17 @@ def test_paths_along_an_axis(compared: CorpusComparison) -> None:
     assert list(row) == ["word", "corpus", "cosine", "error", "low", "high"]
     assert row["low"] < row["cosine"] < row["high"]
     assert other["high"] < row["low"]
-    assert "jackknife" in path.methods()
+    for said in ("jackknife", "shared context vectors (Di Carlo", "in 5 dimensions"):
+        assert said in path.methods()
     assert path.to_dict()["provenance"]["settings"]["positive"] == list(ends[0])
+
+
+def test_words_of_an_axis_have_no_path_on_it(compared: CorpusComparison) -> None:
+    path = compared.path(["w01", "w03"], ["w01"], ["w02"])
+    assert list(path.places) == ["w03"]
+    assert path.to_text().startswith("Left out because they define the axis: w01.")
+    with pytest.raises(SettingError, match="made of the same words"):
+        compared.path(["w01"], ["w01"], ["w02"])
 
 
 def test_errors_of_paths_are_those_of_a_jackknife_over_the_folds_of_all_corpora() -> None:
@@ -373,6 +382,18 @@ def test_one_text_is_divided_by_labels() -> None:
         compare_corpora(texts, by=labels[1:], **settings)
     with pytest.raises(SettingError, match="300 different labels"):
         compare_corpora(texts, by=list(range(300)), **settings)
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_groups_and_strata_of_a_divided_text_are_lists_or_arrays(kind: Any) -> None:
+    texts, labels = documents(1, 80), kind([1990, 2000] * 40)
+    settings: dict[str, Any] = {"dim": 3, "folds": 4, "permutations": 0, "min_count": 1}
+    authors, topics = kind(np.arange(80) // 4), kind(["a", "b", "b", "a"] * 20)
+    found = compare_corpora(texts, by=labels, groups=authors, strata=topics, **settings)
+    assert found.groups == {"1990": 20, "2000": 20}
+    assert found.strata == ("a", "b")
+    with pytest.raises(SettingError, match="strata needs one label for each of the 80 documents"):
+        compare_corpora(texts, by=labels, strata=topics[1:], **settings)
 
 
 def test_words_that_entered_or_left_are_listed() -> None:

@@ -53,7 +53,7 @@ def test_neighbours_are_drawn_as_estimates_are() -> None:
     assert np.array_equal(dots, values)
     assert np.allclose(bars.T, near.confidence())
     assert axes.get_title() == "king"
-    assert axes.get_xlabel().startswith("cosine")
+    assert axes.get_xlabel() == "cosine, with 95% intervals over documents"
 
 
 def test_coefficients_have_intervals_and_p_values() -> None:
@@ -71,6 +71,8 @@ def test_coefficients_have_intervals_and_p_values() -> None:
     assert others == ["party=I", "party=R"]
     shown = [text.get_text() for text in axes.texts]
     assert shown == [f"p = {each.p_value:.2g}" for each in found.coefficients]
+    (axes,) = found.neighbours(topn=2).plot().axes
+    assert axes.get_xlabel() == "cosine, with 95% intervals over clusters"
 
 
 def test_paths_go_from_corpus_to_corpus_with_intervals() -> None:

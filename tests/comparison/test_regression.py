@@ -189,27 +189,77 @@ def test_p_values_are_those_of_a_wild_cluster_bootstrap_corrected_for_skewness(
     assert fitted.p_value(2, 99, 0) == np.mean(np.array(expected) >= expected[0] * (1 - 1e-9))
 
 
+def covariance_of_steps(fitted: Any, noise: Any, covariate: int) -> tuple[Any, Any]:
+    """Return the covariance of what leaving out each cluster changes, and each cluster's part.
+
+    `noise` has the covariance of the scores of each cluster.
+    """
+    total, count = fitted.grams.sum(axis=0), fitted.clusters
+    covariance, parts = np.zeros((count, count)), np.zeros(count)
+    rows = [np.linalg.inv(total - gram)[covariate] for gram in fitted.grams]
+    for k in range(count):
+        effects = np.array(
+            [
+                (g == k) * rows[g] - rows[g] @ fitted.grams[g] @ np.linalg.inv(total)
+                for g in range(count)
+            ]
+        )
+        own = effects @ noise[k] @ effects.T
+        covariance, parts[k] = covariance + own, np.trace(own)
+    return covariance, parts
+
+
 @pytest.mark.parametrize("inside", [False, True])
-def test_degrees_of_freedom_are_those_of_the_covariance_of_all_clusters(inside: bool) -> None:
-    """Against the covariance of what each cluster does to each, with its own noise subtracted."""
-    x, y, labels = data(np.random.default_rng(3), 9, inside=inside)
-    fitted = fit_clusters(x, y, labels)
-    total = fitted.grams.sum(axis=0)
-    effects = np.zeros((2, 9, 9, 3))
-    for k in range(9):
-        score = fitted.moments[k] - fitted.grams[k] @ fitted.coefficients
-        without = total @ np.linalg.inv(total - fitted.grams[k]) @ score
-        for g in range(9):
-            row = np.linalg.inv(total - fitted.grams[g])[2]
-            each = (g == k) * row - row @ fitted.grams[g] @ np.linalg.inv(total)
-            effects[:, g, k] = each @ score, each @ without
-    covariance = np.einsum("gkc,hkc->gh", *effects)
-    covariance = (covariance + covariance.T) / 2
-    own = (effects[0] * effects[1]).sum(axis=(0, 2))
-    plain = np.trace(covariance) ** 2 / (covariance**2).sum()
-    excess = 2 / 3 * (own**2).sum()
-    least = (np.trace(covariance) ** 2 - excess) / ((covariance**2).sum() - excess)
-    assert min(plain, least) <= fitted.degrees_of_freedom(2) <= max(plain, least)
+def test_degrees_of_freedom_are_the_smaller_of_those_by_design_and_by_the_data(
+    inside: bool,
+) -> None:
+    """Against the covariance of all clusters; by the data, with the noise of chance subtracted."""
+    smaller = set()
+    for seed in range(12):
+        x, y, labels = data(np.random.default_rng(seed), 9, inside=inside)
+        fitted = fit_clusters(x, y, labels)
+        equal = np.array(
+            [x[labels == g].T @ x[labels == g] / np.sum(labels == g) ** 2 for g in range(9)]
+        )
+        covariance, _ = covariance_of_steps(fitted, equal, 2)
+        design = np.trace(covariance) ** 2 / (covariance**2).sum()
+        estimated = []
+        for gram, moment in zip(fitted.grams, fitted.moments, strict=True):
+            score = moment - gram @ fitted.coefficients
+            total = fitted.grams.sum(axis=0)
+            without = total @ np.linalg.inv(total - gram) @ score
+            estimated.append((score @ without.T + without @ score.T) / 2)
+        covariance, parts = covariance_of_steps(fitted, estimated, 2)
+        plain = np.trace(covariance) ** 2 / (covariance**2).sum()
+        excess = 2 / 3 * (parts**2).sum()
+        least = (np.trace(covariance) ** 2 - excess) / ((covariance**2).sum() - excess)
+        found = fitted.degrees_of_freedom(2)
+        low, high = min(plain, least), max(plain, least)
+        assert min(design, low) * (1 - 1e-9) <= found <= min(design, high) * (1 + 1e-9)
+        smaller.add("design" if np.isclose(found, design) else "data")
+    assert smaller == {"design", "data"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [([(3, 3), (9, 3)], 3.08), ([(4, 1), (8, 10)], 3.26), ([(5, 1), (5, 20)], 4.40)],
+)
+def test_degrees_of_freedom_by_design_are_those_of_welch(
+    groups: list[tuple[int, int]], expected: float
+) -> None:
+    """Two groups of n and m clusters have Σ 1/(s(n − 1)), squared, over Σ 1/(s²(n − 1)³).
+
+    Here s is the number of occurrences per cluster. The jackknife divides by n − 1, not by n.
+    """
+    variances = [1 / (size * (count - 1)) for count, size in groups]
+    squares = [
+        variance**2 / (count - 1) for variance, (count, _) in zip(variances, groups, strict=True)
+    ]
+    welch = sum(variances) ** 2 / sum(squares)
+    assert abs(welch - expected) < 0.01
+    rng = np.random.default_rng(6)
+    found = [fit_clusters(*nothing(rng, groups)).degrees_of_freedom(1) for _ in range(50)]
+    assert np.isclose(max(found), welch)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +440,16 @@ def test_the_share_of_variance_has_no_unit_and_is_right_on_average() -> None:
 
 def test_a_result_says_what_was_done(regression: Any) -> None:
     text = regression.methods()
-    for said in ("80 occurrences of bank", "place, year", "199 random signs", "(seed 0)", "Miller"):
+    for said in (
+        "80 occurrences of bank",
+        "place, year",
+        "compared with place=country",
+        "80 clusters (documents)",
+        "words in 6 dimensions",
+        "199 random signs",
+        "(seed 0)",
+        "Miller",
+    ):
         assert said in text
     assert regression.to_dict()["provenance"]["settings"]["covariates"] == ["place", "year"]
 
@@ -412,6 +471,39 @@ def test_a_p_value_that_rests_on_few_clusters_is_said_to_be_rough(regression: An
     found = context_regression(texts, "bank", few, dim=4, polish=False, permutations=99)
     assert found["place=town"].degrees_of_freedom < 4
     assert "The p-value of place=town is rough: its noise has 2." in found.heading()
+    assert "Tipton, E. (2015)" in found.methods()
+
+
+def test_a_small_p_value_from_few_clusters_is_said_to_need_noise_that_is_not_skewed(
+    regression: Any,
+) -> None:
+    assert not regression.cautions()
+    texts, covariates = planted()
+    some = {"place": covariates["place"][:20]}
+    found = context_regression(texts[:20], "bank", some, dim=4, polish=False, permutations=999)
+    assert (found["place=town"].p_value or 1) < 0.005
+    assert "not strongly skewed where it comes from few clusters: place=town (1" in found.heading()
+    assert "Bahadur, R. R." in found.methods()
+
+
+def test_a_result_says_whether_all_signs_were_tried() -> None:
+    texts, covariates = planted()
+    few = {"p": [place.replace("o", "o\n") for place in covariates["place"][:6]]}
+    found = context_regression(texts[:6], "bank", few, dim=3, polish=False, permutations=99)
+    heading, rough, *_ = found.to_text().splitlines()
+    assert "p-values from all 32 patterns of signs of clusters." in heading
+    assert "The p-value of p=to wn is rough" in rough
+    assert "bootstrap of all 32 patterns of signs with" in found.methods()
+    assert found["p=to\nwn"].p_value in np.arange(1, 33) / 32
+
+
+def test_neighbours_say_that_their_errors_are_over_clusters(regression: Any) -> None:
+    near = regression.neighbours({"place": "town"}, 3).methods()
+    assert "The 3 words nearest to bank in documents with place=town" in near
+    assert "jackknife over 80 clusters" in near
+    assert "Rodriguez, P. L." in near
+    ratios = regression.neighbour_ratios({"place": "town"}, {"place": "country"}, 3).methods()
+    assert "divided by that in documents with place=country" in ratios
 
 
 def test_a_line_break_in_a_category_breaks_no_line() -> None:

@@ -235,6 +235,14 @@ def test_places_on_an_axis_have_p_values_that_agree_with_their_intervals(stable:
     assert "The list negative is: w002." in found.methods()
     assert "We placed words on the axis from w002 to w001" in found.methods()
     assert "Kozlowski, A. C." in found.methods()
+    near = stable.neighbours("w001", topn=3)
+    assert "the 3 words with the largest cosine with w001" in near.methods()
+    assert "jackknife over 10 folds of documents" in near.methods()
+    counts = near.to_dict()["provenance"]["settings"]["counts"]
+    assert list(counts) == ["w001", *near.names]
+    assert all(count > 0 for count in counts.values())
+    pairs = stable.similarities([("w001", "w002"), ("w001", "w003")]).methods()
+    assert "The list words is: w001, w002, w003." in pairs
     some = stable.projections(["w001", "w007", "w008", "w009", "w010", "zebra"], ["w001"], ["w002"])
     assert "Left out because they define the axis: w001." in some.to_text()
     assert "Missing: zebra." in some.to_text()

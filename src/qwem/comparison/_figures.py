@@ -28,10 +28,11 @@ _GREY = "#7F7F7F"
 
 @styled
 def plot_estimates(result: Estimates, level: float) -> Figure:
-    """Draw values with their confidence intervals over documents, one row each."""
+    """Draw values with their confidence intervals over documents or clusters, one row each."""
     axes = _interval_axes(result.names, result.values, *result.confidence(level))
     kind = "cosine" if np.all(result.limit == 1) else "value"
-    axes.set_xlabel(f"{kind}, with {level:.0%} intervals over documents")
+    over = result.units.removeprefix("folds of ")
+    axes.set_xlabel(f"{kind}, with {level:.0%} intervals over {over}")
     axes.set_title(getattr(result, "query", ""))
     if np.min(result.values) < 0:
         _draw_zero(axes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -126,7 +126,15 @@ class AssociationTests(Result):
     def methods(self) -> str:
         """Return a method paragraph for a paper, with references."""
         tests = list(self.tests.values())
-        return _methods(tests, self.provenance or tests[0].provenance)
+        provenance = tests[0].provenance
+        if provenance is not None:
+            # The lists of a test lack its own word, and those of another may have it.
+            lists: dict[str, dict[str, None]] = {}
+            for each in (test.provenance for test in tests if test.provenance is not None):
+                for name, words in each.settings["lists"].items():
+                    lists.setdefault(name, {}).update(dict.fromkeys(words))
+            provenance = replace(provenance, settings={**provenance.settings, "lists": lists})
+        return _methods(tests, provenance)
 
 
 def weat(
@@ -275,14 +283,16 @@ def relative_norm_distance(
     observed = np.zeros((1, len(x) + len(y)), dtype=bool)
     observed[0, : len(x)] = True
 
-    def measure(embedding: Embedding) -> _Measured:
+    def differences(embedding: Embedding, inside: NDArray[np.bool_]) -> Array:
         group, other = directions(embedding, (*x, *y)), directions(embedding, m)
-        distances = _norm_differences(group, other, observed)[0]
-        return _Measured(float(distances.mean()), None, distances)
+        return _norm_differences(group, other, inside)
+
+    def measure(embedding: Embedding) -> _Measured:
+        values = differences(embedding, observed)[0]
+        return _Measured(float(values.mean()), None, values)
 
     vectors = _vectors(embedding)
-    group, other = directions(vectors, (*x, *y)), directions(vectors, m)
-    drawn = _norm_differences(group, other, inside).mean(axis=1)
+    drawn = differences(vectors, inside).mean(axis=1)
     p_value = p_value_of_splits(measure(vectors).statistic, drawn, alternative, exact)
     return _result("RND", embedding, measure, p_value, alternative, m, lists, (2,), seed)
 
@@ -452,13 +462,28 @@ def _methods(tests: list[AssociationTest], provenance: Provenance | None) -> str
         "WEAT": "word embedding association test (WEAT; Caliskan, Bryson and Narayanan 2017)",
         "RND": "relative norm distance (Garg, Schiebinger, Jurafsky and Zou 2018)",
     }
-    name = names.get(kind, "single-category association test (Toney-Wails and Caliskan 2021)")
-    how = f"all {one.splits:,}" if one.exact else f"{one.splits:,} random"
+    single = "single-category association test (Caliskan, Bryson and Narayanan 2017; Toney-Wails "
+    name = names.get(kind, f"{single}and Caliskan 2021)")
+    tested = [each.name.partition(" of ")[2] for each in tests]
+    of = f" of {', '.join(tested)}" if all(tested) else ""
+    how = f"{one.splits:,} random splits"
+    if all(each.exact for each in tests):
+        how = "all splits" if len(tests) > 1 else f"all {one.splits:,} splits"
+    sides = "two-sided" if one.alternative == "two-sided" else f"one-sided ({one.alternative})"
     sentences = [
-        f"We used the {name}, {one.alternative}, with p-values from {how} splits of words."
+        f"We used the {name}{of}, {sides}, with p-values from {how} of words into lists "
+        "of the same sizes."
     ]
-    if one.missing:
-        sentences.append(f"Not in the vocabulary: {', '.join(one.missing)}.")
+    if one.effect_size is not None:
+        sentences.append(
+            "Effect sizes are differences of means, in standard deviations over both lists."
+        )
+    missing = dict.fromkeys(word for each in tests for word in each.missing)
+    if missing:
+        sentences.append(f"Not in the vocabulary: {', '.join(missing)}.")
+    left_out = dict.fromkeys(word for each in tests for word in each.left_out)
+    if left_out:
+        sentences.append(f"Left out where compared with themselves: {', '.join(left_out)}.")
     if len(tests) > 1:
         sentences.append(
             f"The {len(tests)} words tested have q-values (Benjamini and Hochberg 1995)."

@@ -51,14 +51,26 @@ class Projections(Result):
     """Requested words that are not in the vocabulary."""
     left_out: tuple[str, ...] = ()
     """Requested words that are not placed because they define the axis."""
+    pairs: bool = False
+    """Whether the words of both ends are partners."""
+    neighbours: int = 0
+    """By how many of its nearest words each end is extended."""
 
     @property
     def described(self) -> str:
         """What was measured, as a sentence for a method paragraph."""
+        made = "the difference of the mean vectors of its ends"
+        if self.pairs:
+            made = "the mean difference of partners"
+        elif self.neighbours:
+            made += (
+                f", each extended by its {self.neighbours} nearest words (SemAxis; An, Kwak and "
+                "Ahn 2018)"
+            )
         return (
             f"We placed words on the axis from {', '.join(self.negative)} to "
             f"{', '.join(self.positive)} by the cosine of their vectors with it (Kozlowski, Taddy "
-            "and Evans 2019)."
+            f"and Evans 2019); it is {made}."
         )
 
     def __getitem__(self, word: str) -> float:
@@ -96,6 +108,10 @@ class Axis:
     vector: Array = field(repr=False)
     """The direction, a vector of length one."""
     embedding: Embedding = field(repr=False)
+    pairs: bool = False
+    """Whether the words of both ends are partners."""
+    neighbours: int = 0
+    """By how many of its nearest words each end is extended."""
 
     def project(self, words: Iterable[str], *, max_missing: float = MAX_MISSING) -> Projections:
         """Return the cosine of each word with the axis.
@@ -108,15 +124,20 @@ class Axis:
             The share of them that may be missing.
         """
         known = known_words(self.embedding, list(words), "the words to project", max_missing)
+        kept, left_out = self.without_ends(known.words)
+        found = self._described(self.embedding.vocabulary.indices(kept), known.missing)
+        return replace(found, left_out=left_out)
+
+    def without_ends(self, words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+        """Return the words that don't define the axis, and those that do; raise if all do."""
         ends = {*self.positive, *self.negative}
-        kept = [word for word in known.words if word not in ends]
+        kept = [word for word in words if word not in ends]
         if not kept:
             raise SettingError(
-                f"{listed(known.words)} would be placed on an axis made of the same words; choose "
-                "other words."
+                f"{listed(words)} would be placed on an axis made of the same words; choose other "
+                "words."
             )
-        found = self._described(self.embedding.vocabulary.indices(kept), known.missing)
-        return replace(found, left_out=tuple(word for word in known.words if word in ends))
+        return kept, tuple(word for word in words if word in ends)
 
     def ends(self, topn: int = 10, *, most_frequent: int | None = 4000) -> Projections:
         """Return the `topn` words at each end, among the `most_frequent` ones (None for all)."""
@@ -148,6 +169,8 @@ class Axis:
             positive=self.positive,
             negative=self.negative,
             missing=missing,
+            pairs=self.pairs,
+            neighbours=self.neighbours,
             provenance=lists_provenance(self.embedding, lists),
         )
 
@@ -209,7 +232,15 @@ def axis(
             "The two ends of the axis have the same mean vector, so it has no direction; "
             "choose words that differ."
         )
-    return Axis(*ends, missing, difference / length, embedding)
+    return Axis(
+        positive=ends[0],
+        negative=ends[1],
+        missing=missing,
+        vector=difference / length,
+        embedding=embedding,
+        pairs=pairs,
+        neighbours=neighbours,
+    )
 
 
 def _mean(embedding: Embedding, words: tuple[str, ...], neighbours: int) -> Array:

@@ -18,7 +18,7 @@ from qwem.embedding import Embedding
 from qwem.interpretation import overlaps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -98,6 +98,14 @@ class AxisPath(Result):
     """Their standard errors over documents."""
     intervals: dict[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
     """Their 95 % intervals."""
+    left_out: tuple[str, ...] = ()
+    """Requested words that are not placed because they define the axis."""
+
+    def heading(self) -> str:
+        """Return the words that are left out."""
+        if not self.left_out:
+            return ""
+        return f"Left out because they define the axis: {listed(self.left_out)}.\n"
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each word in each corpus."""
@@ -125,14 +133,16 @@ class AxisPath(Result):
 
     def methods(self) -> str:
         """Return a method paragraph for a paper, with references."""
-        lists = {} if self.provenance is None else self.provenance.settings
+        settings = {} if self.provenance is None else self.provenance.settings
+        given = "rotation" if settings.get("alignment") == "procrustes" else "contexts"
         sentences = [
-            f"We placed words on the axis from {', '.join(lists.get('negative', ()))} to "
-            f"{', '.join(lists.get('positive', ()))} by the cosine of their vectors with it "
+            f"We placed words on the axis from {', '.join(settings.get('negative', ()))} to "
+            f"{', '.join(settings.get('positive', ()))} by the cosine of their vectors with it "
             f"(Kozlowski, Taddy and Evans 2019), in {', '.join(self.corpora)}.",
-            "The axis is the mean of those of all corpora, whose vectors have the same contexts "
-            "(Di Carlo, Bianchi and Palmonari 2019); 95 % intervals are those of the jackknife "
-            "over folds of documents (Tukey 1958), with the contexts taken as given.",
+            f"Vectors are comparable {_comparable(settings)}, and the axis is the mean of those of "
+            "all corpora.",
+            "95 % intervals are from the jackknife over folds of documents (Tukey 1958), after "
+            f"Fisher's transformation, with the {given} taken as given.",
         ]
         return paragraph(sentences, self.provenance)
 
@@ -198,11 +208,13 @@ class CorpusComparison(Result):
     ) -> AxisPath:
         """Return where words lie in each corpus on an axis that all corpora share.
 
-        The axis is the mean of the axes of the corpora, see `qwem.comparison.axis`. Intervals are
-        those of the jackknife over folds, with the context vectors taken as given.
+        The axis is the mean of the axes of the corpora, see `qwem.comparison.axis`; words that
+        define it are left out. Intervals are those of the jackknife over folds, with the context
+        vectors taken as given.
         """
         whole = next(iter(self.embeddings.values()))
         ends = axis(whole, positive, negative)
+        words, left_out = ends.without_ends(words)
         chosen = list(dict.fromkeys([*words, *ends.positive, *ends.negative]))
         rows = whole.vocabulary.indices(chosen)
         at = [chosen.index(word) for word in words]
@@ -237,13 +249,14 @@ class CorpusComparison(Result):
         settings |= {"positive": list(ends.positive), "negative": list(ends.negative)}
         settings |= {"counts": {word: list(self[word].counts) for word in chosen}}
         return AxisPath(
-            tuple(self.embeddings),
-            {word: tuple(found[:, i].tolist()) for i, word in enumerate(words)},
-            {word: tuple(np.sqrt(variance[:, i]).tolist()) for i, word in enumerate(words)},
-            {
+            corpora=tuple(self.embeddings),
+            places={word: tuple(found[:, i].tolist()) for i, word in enumerate(words)},
+            errors={word: tuple(np.sqrt(variance[:, i]).tolist()) for i, word in enumerate(words)},
+            intervals={
                 word: tuple(zip(low[:, i].tolist(), high[:, i].tolist(), strict=True))
                 for i, word in enumerate(words)
             },
+            left_out=left_out,
             provenance=self.provenance and replace(self.provenance, settings=settings),
         )
 
@@ -302,17 +315,15 @@ class CorpusComparison(Result):
         units = "documents" if self.groups == self.documents else "groups of documents"
         first, last = self.between
         settings = {} if self.provenance is None else self.provenance.settings
-        how = (
-            "by orthogonal Procrustes (Hamilton, Leskovec and Jurafsky 2016)"
-            if settings.get("alignment") == "procrustes"
-            else "with shared context vectors (Di Carlo, Bianchi and Palmonari 2019)"
-        )
+        alike = f" (with equal shares of {len(self.strata)} strata)" if self.strata else ""
         sentences = [
-            f"We compared the use of {len(self.changes):,} words in {sizes}, in word vectors of "
-            f"{settings.get('dim')} dimensions that are comparable {how}.",
-            f"Changes between {first} and {last} are 1 minus the correlation of a word's "
-            "associations in the two, without the bias of noise; 95 % intervals are from the "
-            f"jackknife over folds of {units} (Tukey 1958).",
+            f"We compared the use of {len(self.changes):,} words, those that all have, in {sizes}. "
+            f"Their vectors (window {settings.get('window')}) are comparable "
+            f"{_comparable(settings)}.",
+            f"Changes between {first} and {last}{alike} are 1 minus the correlation of a word's "
+            "associations in the two, in products of different folds and less the bias of their "
+            "ratio (Quenouille 1956), so that noise does not enlarge them; 95 % intervals are from "
+            f"the jackknife over folds of {units} (Tukey 1958).",
         ]
         if self.permutations:
             within = f" within {len(self.strata)} strata" if self.strata else ""
@@ -330,6 +341,13 @@ class CorpusComparison(Result):
                     "one direction from the first to the last, was tested in the same way."
                 )
         return paragraph(sentences, self.provenance)
+
+
+def _comparable(settings: Mapping[str, Any]) -> str:
+    """Return how the vectors of corpora were made comparable, for a method paragraph."""
+    if settings.get("alignment") == "procrustes":
+        return "by orthogonal Procrustes (Hamilton, Leskovec and Jurafsky 2016)"
+    return "by shared context vectors (Di Carlo, Bianchi and Palmonari 2019)"
 
 
 def cosine_distances(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from qwem._internal.results import Provenance, listed
 from qwem._internal.settings import require_choice, require_whole
 from qwem.comparison.changes import SURE, CorpusComparison, WordChange, cosine_distances
 from qwem.comparison.contexts import fold_statistics
-from qwem.comparison.folds import LARGEST_TEST, arrange, labels_of, slices_of
+from qwem.comparison.folds import LARGEST_TEST, arrange, labels_of, require_labels, slices_of
 from qwem.comparison.permutation import assignments, pooled_p_values
 from qwem.comparison.replicates import aligned
 from qwem.comparison.results import q_values, student_quantile
@@ -107,15 +107,13 @@ def compare_corpora(
     require_choice("alignment", alignment, ("compass", "procrustes"))
     require_whole("folds", folds, least=2, most=MOST_FOLDS)
     require_whole("permutations", permutations, least=0, most=MOST_PERMUTATIONS)
-    if settings is not None and preset is not None:
-        raise SettingError("Both settings and a preset were given; pass one of the two.")
-    chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
+    chosen = Settings.chosen(settings, preset, changes)
     chosen = chosen.changed(polish=chosen.polish is True, ngrams=False)
     if by is not None:
         reject_fixed_settings(corpora, changes)
         by, groups, strata = (labels_of(corpora, each, chosen) for each in (by, groups, strata))
         corpus = corpora if isinstance(corpora, Corpus) else read(corpora, chosen)
-        corpora, (groups, strata) = _divided(corpus, by, groups, strata)
+        corpora, (groups, strata) = _divided(corpus, by, groups=groups, strata=strata)
     elif not hasattr(corpora, "keys"):
         raise SettingError(
             "corpora must be a mapping from names to texts, or one text with a label for each of "
@@ -214,13 +212,10 @@ def compare_corpora(
 
 
 def _divided(
-    corpus: Corpus, by: Sequence[Any], *labels: Any
+    corpus: Corpus, by: Sequence[Any], **labels: Any
 ) -> tuple[dict[str, Corpus], list[dict[str, list[Any]] | None]]:
     """Return the documents of a corpus, and other labels of them, divided by the labels `by`."""
-    if len(by) != len(corpus):
-        raise SettingError(
-            f"by needs one label for each of the {len(corpus):,} documents, and has {len(by):,}."
-        )
+    require_labels("by", by, len(corpus))
     names = sorted({each for each in by if each is not None})
     if len(names) > MOST_SLICES:
         raise SettingError(
@@ -231,16 +226,14 @@ def _divided(
     numbers = np.array([place.get(each, len(names)) for each in by])
     arranged = arrange(corpus, numbers, len(names) + 1)
     divided = {str(name): arranged.fold(number) for name, number in place.items()}
-    found = []
-    for each in labels:
-        if each is not None and len(each) != len(corpus):
-            raise SettingError(
-                f"With by, groups and strata need one label for each of the {len(corpus):,} "
-                f"documents, not {len(each):,}."
-            )
+    found: list[dict[str, list[Any]] | None] = []
+    for label, each in labels.items():
+        if each is None:
+            found.append(None)
+            continue
+        require_labels(label, each, len(corpus))
         found.append(
-            each
-            and {
+            {
                 str(name): [each[d] for d in np.flatnonzero(numbers == number)]
                 for name, number in place.items()
             }
@@ -291,8 +284,9 @@ def _ordered(
     p-values, then by the ordinary lower ends.
     """
     size = len(words)
-    for name in [name for name in ("p_value", "any_p", "trend_p") if name in columns]:
-        columns[name.replace("p_value", "q_value").replace("_p", "_q")] = q_values(columns[name])
+    for p, q in (("p_value", "q_value"), ("any_p", "any_q"), ("trend_p", "trend_q")):
+        if p in columns:
+            columns[q] = q_values(columns[p])
     least = np.full(size, np.nan)
     if "q_value" in columns:
         sure = columns["q_value"] <= SURE

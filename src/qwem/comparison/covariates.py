@@ -51,19 +51,9 @@ class Design:
     """The levels of each covariate, the base first; empty for a number."""
     means: dict[str, float] = field(default_factory=dict)
     """The mean of each number over observations."""
+    sizes: dict[str, dict[str, int]] = field(default_factory=dict)
+    """How many observations each level of each categorical covariate has."""
     interactions: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def sizes(self) -> dict[str, dict[str, int]]:
-        """How many observations each level of each categorical covariate has."""
-        found: dict[str, dict[str, int]] = {}
-        for name, levels in self.levels.items():
-            columns = [self.names.index(f"{name}={level}") for level in levels[1:]]
-            others = [int(number) for number in self.matrix[:, columns].sum(axis=0)]
-            if levels:
-                numbers = [len(self.matrix) - sum(others), *others]
-                found[name] = dict(zip(map(str, levels), numbers, strict=True))
-        return found
 
     def row(self, values: Mapping[str, Any]) -> Array:
         """Return the row of an observation with these values.
@@ -89,23 +79,23 @@ class Design:
 
 def columns_of(covariates: Any, documents: int) -> dict[str, list[Any]]:
     """Return covariates as lists by name, one value for each document and None where missing."""
-    found = {str(name): column_of(name, covariates[name], documents) for name in covariates.keys()}  # noqa: SIM118
+    found = {}
+    for name in covariates.keys():  # noqa: SIM118
+        values = covariates[name]
+        if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+            raise SettingError(
+                f"The covariate {name!r} must be a list of values, one per document."
+            )
+        if len(values) != documents:
+            raise SettingError(
+                f"The covariate {name!r} has {len(values):,} values, and there are {documents:,} "
+                "documents; give one for each, and don't leave out documents by `min_tokens`."
+            )
+        plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        found[str(name)] = [None if _is_missing(value) else value for value in plain]
     if not found:
         raise SettingError("covariates has no column; give at least one.")
     return found
-
-
-def column_of(name: object, values: Any, documents: int) -> list[Any]:
-    """Return the values of a covariate as a list, None where missing."""
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise SettingError(f"The covariate {name!r} must be a list of values, one per document.")
-    if len(values) != documents:
-        raise SettingError(
-            f"The covariate {name!r} has {len(values):,} values, and there are {documents:,} "
-            "documents; give one for each, and don't leave out documents by `min_tokens`."
-        )
-    plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    return [None if _is_missing(value) else value for value in plain]
 
 
 def design_of(
@@ -126,6 +116,7 @@ def design_of(
     parts: dict[str, Array] = {}
     all_levels: dict[str, tuple[Any, ...]] = {}
     means: dict[str, float] = {}
+    sizes: dict[str, dict[str, int]] = {}
     for name, values in columns.items():
         numeric = _are_numbers(name, values) and name not in categories
         if len(set(values)) < 2:
@@ -145,12 +136,21 @@ def design_of(
             place = {level: number for number, level in enumerate(levels)}
             numbers = np.array([place[value] for value in values])
             parts[name] = (numbers[:, None] == np.arange(1, len(levels))).astype(np.float64)
+            counts = np.bincount(numbers).tolist()
+            sizes[name] = dict(zip(map(str, levels), counts, strict=True))
     pairs = tuple((one, other) for one, other in interactions)
     names = [INTERCEPT, *(label for each in labels.values() for label in each)]
     names += [f"{x}:{y}" for a, b in pairs for x in labels[a] for y in labels[b]]
     matrix = _joined(parts, means, pairs)
     _require_independent(tuple(names), matrix)
-    return Design(tuple(names), matrix, all_levels, means, pairs)
+    return Design(
+        names=tuple(names),
+        matrix=matrix,
+        levels=all_levels,
+        means=means,
+        sizes=sizes,
+        interactions=pairs,
+    )
 
 
 def _joined(
@@ -197,7 +197,7 @@ def _require_categories(name: str, values: Sequence[str]) -> None:
         advice = "make them numbers, or name it as one of the categories"
         raise SettingError(f"The covariate {name!r} has numbers as text: {example}; {advice}.")
     if len(levels) > MOST_LEVELS:
-        advice = "join some of them, or name it as one of the categories"
+        advice = "join some of them (of dates, give the year), or name it as one of the categories"
         raise SettingError(f"The covariate {name!r} has {example}; {advice}.")
 
 

@@ -90,12 +90,17 @@ def group_numbers(name: str, labels: Sequence[Any] | None, documents: int) -> La
     """Return the label of each document as a number from 0; one without a label has its own."""
     if labels is None:
         return np.arange(documents)
+    require_labels(name, labels, documents)
+    return numbered([(None, i) if label is None else label for i, label in enumerate(labels)])
+
+
+def require_labels(name: str, labels: Sequence[Any], documents: int) -> None:
+    """Raise unless there is a label for each document."""
     if len(labels) != documents:
         raise SettingError(
             f"{name} needs one label for each of the {documents:,} documents, and has "
             f"{len(labels):,}."
         )
-    return numbered([(None, i) if label is None else label for i, label in enumerate(labels)])
 
 
 def labels_of(source: Any, labels: Any, settings: Settings) -> Any:
@@ -305,7 +310,7 @@ def slices_of(
         units[name] = group_numbers("groups", None if groups is None else groups[name], len(corpus))
         numbers[name] = np.zeros(len(corpus), dtype=np.int64)
         if strata is not None:
-            group_numbers(f"strata of {name}", strata[name], len(corpus))
+            require_labels(f"strata of {name}", strata[name], len(corpus))
             numbers[name] = np.array([labels.setdefault(x, len(labels)) for x in strata[name]])
     sizes = np.array(
         [

@@ -184,42 +184,30 @@ class ClusteredFit:
             yield quotient(squared, noise) * (1 + skewness / 2 + skewness**2 / 12) ** 2
 
     def degrees_of_freedom(self, covariate: int) -> float:
-        """Return the degrees of freedom of the noise of a coefficient.
+        """Return the degrees of freedom of the noise of a coefficient, by design or by the data.
 
         The jackknife's noise N = Σ_g ‖o_g‖² has the mean tr C and the variance 2 ‖C‖² / D over
         normal samples, where C is the covariance of the o_g, and D the effective number of
         dimensions. The degrees of freedom (tr C)² / ‖C‖² are Satterthwaite's (Bell and McCaffrey
         2002), one less than the number of clusters for a mean of clusters that are equally noisy.
-        The noise of a cluster is the product of its scores with those by the coefficients without
-        it, which is right on average if clusters are equally noisy, whatever their leverage. A
-        share 2/D of its square is chance, and is subtracted; D follows from how much the o_g differ
-        in direction.
+
+        By design, all observations are equally noisy, so that the scores of a cluster of n_g have
+        the covariance Q_g / n_g. By the data, it is the product of the cluster's scores with those
+        by the coefficients without it, which is right on average if clusters are equally noisy,
+        whatever their leverage. A share 2/D of its square is chance, and is subtracted; D follows
+        from how much the o_g differ in direction. The smaller number is returned: the data can
+        show that a few clusters are noisier than others, but few clusters show it by chance only.
         """
-        weights = self._inverses_without[:, covariate]
-        turned = np.einsum("gij,gj->gi", self.grams, weights)
+        parts, norm = self._noise_moments(covariate, self.grams / self.sizes[:, None, None])
+        design = float(parts.sum() ** 2 / norm)
         own = self._steps[:, covariate]
         directions = own.T @ own
         total = np.trace(directions)
         if total <= 0:
-            return float(self.clusters)
+            return design
         outside = self.grams.sum(axis=0) @ -self._steps
         noise = np.einsum("gic,gjc->gij", self._scores, outside)
-        noise = (noise + noise.transpose(0, 2, 1)) / 2
-        # C = diag(w_gᵀ noise_g w_g) + W M Wᵀ, by the effect of each cluster on all others.
-        crossed = np.einsum("gij,gj->gi", noise, weights)
-        lengths = (weights * crossed).sum(axis=1)
-        wide, eye = np.hstack([turned, crossed @ self.inverse]), np.eye(turned.shape[1])
-        spread = self.inverse @ noise.sum(axis=0) @ self.inverse
-        middle = np.block([[spread, -eye], [-eye, 0 * eye]])
-        product = middle @ wide.T @ wide
-        norm = (
-            (lengths**2).sum()
-            + 2 * lengths @ np.einsum("gi,ij,gj->g", wide, middle, wide)
-            + np.trace(product @ product)
-        )
-        leverage = self.inverse @ turned.T @ turned @ self.inverse
-        parts = lengths - 2 * (turned * wide[:, len(eye) :]).sum(axis=1)
-        parts += np.einsum("gij,ij->g", noise, leverage)
+        parts, norm = self._noise_moments(covariate, (noise + noise.transpose(0, 2, 1)) / 2)
         alike = float((directions**2).sum() / total**2)
         share, freedom = 0.0, 1.0
         for _ in range(5):
@@ -227,7 +215,28 @@ class ClusteredFit:
             freedom = float((parts.sum() ** 2 - excess) / (norm - excess))
             share = (alike - 1 / freedom) / (1 + (1 - 2 * alike) / freedom)
             share = float(np.clip(share, 1 / own.shape[1], 1))
-        return freedom
+        return min(design, freedom)
+
+    def _noise_moments(self, covariate: int, noise: Array) -> tuple[Array, float]:
+        """Return each cluster's part in tr C, and ‖C‖², for the covariances C of the o_g.
+
+        `noise` has the covariance V_g of each cluster's scores. A cluster k adds a_gᵀ V_k a_h to
+        C_gh with a_g = [g = k] w_g − Q⁻¹ Q_g w_g, so that C is diagonal but for a part of low rank.
+        """
+        weights = self._inverses_without[:, covariate]
+        turned = np.einsum("gij,gj->gi", self.grams, weights) @ self.inverse
+        crossed = np.einsum("gij,gj->gi", noise, weights)
+        lengths = (weights * crossed).sum(axis=1)
+        wide, eye = np.hstack([turned, crossed]), np.eye(turned.shape[1])
+        middle = np.block([[noise.sum(axis=0), -eye], [-eye, 0 * eye]])
+        product = middle @ wide.T @ wide
+        norm = (
+            (lengths**2).sum()
+            + 2 * lengths @ np.einsum("gi,ij,gj->g", wide, middle, wide)
+            + np.trace(product @ product)
+        )
+        parts = lengths - 2 * (turned * crossed).sum(axis=1)
+        return parts + np.einsum("gij,ij->g", noise, turned.T @ turned), float(norm)
 
     def changed(self, basis: Array) -> ClusteredFit:
         """Return the same regression with the coefficients `basis` @ B, to test sums of them."""

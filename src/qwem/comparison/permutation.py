@@ -76,17 +76,11 @@ def p_value_of_sum(
     slack = _ROUNDING * (float(np.abs(centred).sum()) or 1.0)
     if len(scores) <= EXACT_WORDS:
         splits = comb(len(scores), size)
-        above = count_sums_at_least(centred, size, observed - slack)
-        if alternative == "greater":
-            return PValue(above / splits, True, splits)
-        below = count_sums_at_least(-centred, size, -observed - slack)
-        if alternative == "less":
-            return PValue(below / splits, True, splits)
-        away = abs(observed) - slack
-        if away <= 0:
-            return PValue(1.0, True, splits)
-        extreme = sum(count_sums_at_least(sign * centred, size, away) for sign in (1, -1))
-        return PValue(extreme / splits, True, splits)
+        signs = {"greater": (1,), "less": (-1,), "two-sided": (1, -1)}[alternative]
+        least = max(sign * observed for sign in signs) - slack
+        extreme = sum(count_sums_at_least(sign * centred, size, least) for sign in signs)
+        # A sum near 0 is counted on both sides.
+        return PValue(min(1.0, extreme / splits), True, splits)
     drawn = _random_splits(len(scores), size, draws, seed) @ centred
     return p_value_of_splits(observed, drawn, alternative, exact=False, slack=slack)
 
@@ -105,12 +99,11 @@ def p_value_of_splits(
     """
     if slack is None:
         slack = _ROUNDING * (float(np.abs(drawn).max()) or 1.0)
-    if alternative == "greater":
-        extreme = drawn >= observed - slack
-    elif alternative == "less":
-        extreme = drawn <= observed + slack
-    else:
+    if alternative == "two-sided":
         extreme = np.abs(drawn) >= abs(observed) - slack
+    else:
+        sign = 1 if alternative == "greater" else -1
+        extreme = sign * drawn >= sign * observed - slack
     added = 0 if exact else 1
     splits = len(drawn) + added
     return PValue((added + int(np.count_nonzero(extreme))) / splits, exact, splits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -43,6 +43,10 @@ OCCURRENCES = "occurrences"
 FEWEST_DEGREES = 4.0
 """With fewer degrees of freedom the result warns that a p-value is rough (Tipton 2015)."""
 
+SMALL_P, ENOUGH_DEGREES = 0.005, 50.0
+"""A p-value below this, with fewer degrees of freedom, is said to need noise that is not strongly
+skewed: see docs/calibration.md."""
+
 
 @dataclass(frozen=True)
 class Coefficient:
@@ -66,7 +70,8 @@ class Coefficient:
     effect size without a unit, debiased, so that noise can make it negative."""
     degrees_of_freedom: float
     """The degrees of freedom of the noise: small if it comes from few clusters, because few have
-    the covariate or a few are much noisier than others. Below 4 the p-value is rough."""
+    the covariate, or few have few occurrences, or a few are much noisier than others. Below 4 the
+    p-value is rough."""
     p_value: float | None
     """The share of random signs of clusters whose squared norm, divided by its noise and corrected
     for skewness, is at least as large."""
@@ -129,10 +134,7 @@ class ContextRegression(Result):
             raise SettingError("The two groups of a contrast have the same covariates.")
         basis = np.eye(len(difference))
         basis[place] = difference
-        name = " − ".join(
-            ", ".join(f"{key}={value}" for key, value in group.items()) or "base"
-            for group in (first, second)
-        )
+        name = f"{_group(first)} − {_group(second)}"
         seed = 0 if self.provenance is None else self.provenance.seed or 0
         changed = self.fitted.changed(basis)
         return _coefficients(changed, [place], [name], np.ones(1), self.permutations, seed)[0]
@@ -143,7 +145,13 @@ class ContextRegression(Result):
         Their cosines have standard errors over clusters.
         """
         rows = self._nearest(values or {}, topn)
-        return self._estimates(rows, lambda cosines: cosines[0], [values or {}], limit=1.0)
+        found = self._estimates(rows, lambda cosines: cosines[0], [values or {}])
+        described = (
+            f"The {len(found)} words nearest to {listed(self.words, most=50)} in documents with "
+            f"{_group(values or {})} are those with the largest cosine with its vector there, in a "
+            "regression on contexts (Rodriguez, Spirling and Stewart 2023)."
+        )
+        return replace(found, limit=1.0, described=described)
 
     def neighbour_ratios(
         self, first: Mapping[str, Any], second: Mapping[str, Any], topn: int = 10
@@ -154,7 +162,13 @@ class ContextRegression(Result):
         cosines, the largest first, with standard errors over clusters (conText's `nns_ratio`).
         """
         rows = list(dict.fromkeys([*self._nearest(first, topn), *self._nearest(second, topn)]))
-        return self._estimates(rows, lambda cosines: cosines[0] / cosines[1], [first, second])
+        found = self._estimates(rows, lambda cosines: cosines[0] / cosines[1], [first, second])
+        described = (
+            f"The ratio of a word is its cosine with the vector of {listed(self.words, most=50)} "
+            f"in documents with {_group(first)}, divided by that in documents with "
+            f"{_group(second)}, in a regression on contexts (Rodriguez, Spirling and Stewart 2023)."
+        )
+        return replace(found, described=described)
 
     def _nearest(self, values: Mapping[str, Any], topn: int) -> list[int]:
         own = [self.embedding.vocabulary.get(word) for word in self.words]
@@ -167,7 +181,6 @@ class ContextRegression(Result):
         rows: list[int],
         value: Callable[[Array], Array],
         groups: Sequence[Mapping[str, Any]],
-        limit: float = np.inf,
     ) -> Estimates:
         """Return values of the cosines of words with the word's vectors in some groups, sorted."""
         units = unit_rows(self.embedding.vectors[rows])
@@ -184,7 +197,7 @@ class ContextRegression(Result):
             values[order],
             np.array([found(each)[order] for each in without]),
             "jackknife",
-            limit,
+            units="clusters",
             provenance=self.provenance,
         )
 
@@ -194,21 +207,48 @@ class ContextRegression(Result):
         return {name: levels[0] for name, levels in self.design.levels.items() if levels}
 
     def heading(self) -> str:
-        """Return the size of the regression, its base levels, and warnings of rough p-values."""
-        signs = f"{self.permutations:,} random signs of clusters"
-        tested = f"; p-values from {signs}" if self.permutations else ""
+        """Return the size of the regression, its base levels, and what p-values depend on."""
+        tested = f"; p-values from {self._signs} of clusters" if self.permutations else ""
         text = (
             f"{listed(self.words)}: {self.occurrences:,} occurrences in {self.documents:,} "
             f"documents, {self.clusters:,} clusters{tested}."
         )
         if self.base:
-            text += f" Compared with {listed(f'{k}={as_cell(v)}' for k, v in self.base.items())}."
-        return f"{text}\n" + "".join(
-            f"The p-value of {each.name} is rough: its noise has {each.degrees_of_freedom:.1f} "
-            "degrees of freedom, because it comes from few clusters.\n"
-            for each in self.coefficients
-            if self.permutations and each.degrees_of_freedom < FEWEST_DEGREES
-        )
+            text += f" Compared with {self._bases}."
+        return "".join(f"{line}\n" for line in [text, *self.cautions()])
+
+    @property
+    def _bases(self) -> str:
+        return listed(f"{name}={as_cell(level)}" for name, level in self.base.items())
+
+    @property
+    def _signs(self) -> str:
+        """How many patterns of signs `ClusteredFit.p_value` tries, in words."""
+        patterns = 2 ** (self.clusters - 1)
+        if patterns <= self.permutations + 1:
+            return f"all {patterns:,} patterns of signs"
+        return f"{self.permutations:,} random signs"
+
+    def cautions(self) -> list[str]:
+        """Return sentences about p-values that are rough, or need noise that isn't skewed."""
+        tested = [(each, each.p_value) for each in self.coefficients if each.p_value is not None]
+        found = [
+            f"The p-value of {as_cell(each.name)} is rough: its noise has "
+            f"{each.degrees_of_freedom:.1f} degrees of freedom, because it comes from few clusters."
+            for each, _ in tested
+            if each.degrees_of_freedom < FEWEST_DEGREES
+        ]
+        small = [
+            f"{as_cell(each.name)} ({each.degrees_of_freedom:.0f} degrees of freedom)"
+            for each, p_value in tested
+            if p_value < SMALL_P and FEWEST_DEGREES <= each.degrees_of_freedom < ENOUGH_DEGREES
+        ]
+        if small:
+            found.append(
+                f"A p-value below {SMALL_P} needs noise that is not strongly skewed where it comes "
+                f"from few clusters: {listed(small, most=50)}."
+            )
+        return found
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each coefficient."""
@@ -230,23 +270,40 @@ class ContextRegression(Result):
             f"the interaction of {one} and {other}" for one, other in self.design.interactions
         )
         covariates = listed([*self.design.levels, *products], most=50)
+        made = {} if self.provenance is None else self.provenance.settings
+        by = made.get("clusters", "documents")
+        window = f" (up to {made['window']} on either side)" if "window" in made else ""
         sentences = [
             f"We regressed the vectors of {self.occurrences:,} occurrences of "
-            f"{listed(self.words, most=50)} in {self.documents:,} documents on {covariates} "
-            "(Rodriguez, Spirling and Stewart 2023); the vector of an occurrence is that of the "
-            "words around it by à la carte embedding (Khodak et al. 2018).",
-            f"{self.left_out:,} occurrences were left out." if self.left_out else "",
-            f"Occurrences are clustered ({self.clusters:,} clusters of equal weight).",
+            f"{listed(self.words, most=50)} in {self.documents:,} documents on {covariates} by "
+            "least squares (Rodriguez, Spirling and Stewart 2023); the vector of an occurrence is "
+            f"that of the words around it{window} by à la carte embedding (Khodak et al. 2018). "
+            "Word vectors are taken as given.",
+            f"{self.left_out:,} occurrences without a covariate, or without a known word around "
+            "them, were left out."
+            if self.left_out
+            else "",
+            f"Levels are compared with {self._bases}." if self.base else "",
+            f"The {self.clusters:,} clusters ({by}) have equal weight.",
             "Squared norms of coefficients are without the bias of noise (Green et al. 2025), with "
-            "jackknife standard errors over clusters (Tukey 1958).",
+            "standard errors and 95 % intervals from the jackknife over clusters (Tukey 1958).",
         ]
         if self.permutations:
             sentences.append(
-                f"p-values are from a wild cluster bootstrap of {self.permutations:,} random signs "
-                "with the null hypothesis imposed (Cameron, Gelbach and Miller 2008), of the "
-                "squared norm divided by its jackknife variance, with the correction for skewness "
-                "of Hall (1992)."
+                f"p-values are from a wild cluster bootstrap of {self._signs} with the null "
+                "hypothesis imposed (Cameron, Gelbach and Miller 2008) by minimum distance (Newey "
+                "and McFadden 1994), of the squared norm divided by its jackknife variance, with "
+                "the correction for skewness of Hall (1992); they are not corrected for the number "
+                "of coefficients."
             )
+            cautions = self.cautions()
+            if cautions:
+                cautions.append(
+                    "Degrees of freedom are Satterthwaite's, by the design or by the data, "
+                    "whichever are fewer (Bell and McCaffrey 2002; Tipton 2015); no test of means "
+                    "holds for every skewed distribution (Bahadur and Savage 1956)."
+                )
+            sentences += cautions
         return paragraph(sentences, self.provenance)
 
 
@@ -386,13 +443,14 @@ def context_regression(
                 "groups": design.sizes,
                 "clusters": groups
                 if isinstance(groups, str)
-                else "labels"
+                else "groups of documents"
                 if groups is not None
                 else "documents",
                 "interactions": [list(pair) for pair in interactions],
                 "window": resolved.window,
                 "weights": list(weights),
                 "dim": embedding.vector_size,
+                "vocabulary": len(embedding),
             },
             resolved.seed,
             len(documents),
@@ -407,7 +465,11 @@ def _norms(
     _, without = fitted.left_out
     own = list(places)
     return Estimates(
-        tuple(names), fitted.debiased[own] * lengths, without[:, own] * lengths, "jackknife"
+        tuple(names),
+        fitted.debiased[own] * lengths,
+        without[:, own] * lengths,
+        "jackknife",
+        units="clusters",
     )
 
 
@@ -510,6 +572,11 @@ def _require_clusters(fitted: ClusteredFit, design: Design) -> None:
             f"All that is known about {names} comes from a single cluster, so its noise is "
             "unknown; join categories, or leave it out."
         )
+
+
+def _group(values: Mapping[str, Any]) -> str:
+    """Return the name of the group of documents with these covariates."""
+    return ", ".join(f"{key}={value}" for key, value in values.items()) or "base"
 
 
 def _never(words: Sequence[str]) -> str:

@@ -53,6 +53,8 @@ class Estimates(Result):
     """The text above the table."""
     described: str = field(default="", repr=False)
     """What was measured, as a sentence for a method paragraph."""
+    units: str = field(default="folds of documents", repr=False)
+    """What a replicate leaves out one of, or weighs."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -103,9 +105,9 @@ class Estimates(Result):
         """P-values of the hypothesis that a value is 0, by Student's test."""
         from scipy.stats import t as student
 
-        bounded = np.all(np.isfinite(self.limit))
-        errors = self._errors(self._artanh(self.replicates)) if bounded else self.errors
-        ratio = np.abs(self._artanh(self.values) if bounded else self.values) / errors
+        ratio = np.abs(self._unbounded(self.values)) / self._errors(
+            self._unbounded(self.replicates)
+        )
         return np.asarray(2 * student.sf(ratio, len(self.replicates) - 1))
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,15 +122,15 @@ class Estimates(Result):
     def methods(self) -> str:
         """Return a method paragraph for a paper, with references."""
         how = (
-            f"the delete-a-group jackknife over {len(self.replicates)} folds of documents (Tukey "
-            "1958; Kott 2001)"
+            f"the delete-a-group jackknife over {len(self.replicates)} {self.units} (Tukey 1958; "
+            "Kott 2001)"
             if self.method == "jackknife"
-            else f"{len(self.replicates)} bootstrap replicates over folds of documents"
+            else f"{len(self.replicates)} bootstrap replicates over {self.units}"
         )
         sentences = [
             self.described,
             f"Standard errors are those of {how}; 95 % intervals use Student's distribution"
-            + (", after Fisher's transformation." if np.all(np.isfinite(self.limit)) else "."),
+            + (", after Fisher's transformation." if self._limited else "."),
         ]
         if self.tested:
             sentences.append(
@@ -145,13 +147,19 @@ class Estimates(Result):
 
     def _interval(self, level: float, scale: float) -> Interval:
         width = scale * student_quantile(level, len(self.replicates) - 1)
-        if not np.all(np.isfinite(self.limit)):
-            return Interval(self.values - width * self.errors, self.values + width * self.errors)
-        middle = self._artanh(self.values)
-        reach = width * self._errors(self._artanh(self.replicates))
-        return Interval(self.limit * np.tanh(middle - reach), self.limit * np.tanh(middle + reach))
+        middle = self._unbounded(self.values)
+        reach = width * self._errors(self._unbounded(self.replicates))
+        ends = middle - reach, middle + reach
+        return Interval(*(self.limit * np.tanh(end) if self._limited else end for end in ends))
 
-    def _artanh(self, values: Array) -> Array:
+    @property
+    def _limited(self) -> bool:
+        return bool(np.all(np.isfinite(self.limit)))
+
+    def _unbounded(self, values: Array) -> Array:
+        """Return artanh(values / limit), Fisher's transformation, if there is a limit."""
+        if not self._limited:
+            return values
         return np.asarray(np.arctanh(np.clip(values / self.limit, -_NEAR_ONE, _NEAR_ONE)))
 
     def _errors(self, replicates: Array) -> Array:
@@ -183,8 +191,16 @@ def q_values(p_values: ArrayLike) -> Array:
 
 
 REFERENCES = {
+    "An, Kwak and Ahn 2018": "An, J., Kwak, H. and Ahn, Y.-Y. (2018). SemAxis: a lightweight "
+    "framework to characterize domain-specific word semantics beyond sentiment. ACL, 2450-2461.",
     "Anderson 2001": "Anderson, M. J. (2001). A new method for non-parametric multivariate "
     "analysis of variance. Austral Ecology 26, 32-46.",
+    "Bahadur and Savage 1956": "Bahadur, R. R. and Savage, L. J. (1956). The nonexistence of "
+    "certain statistical procedures in nonparametric problems. Annals of Mathematical Statistics "
+    "27, 1115-1122.",
+    "Bell and McCaffrey 2002": "Bell, R. M. and McCaffrey, D. F. (2002). Bias reduction in "
+    "standard errors for linear regression with multi-stage samples. Survey Methodology 28, "
+    "169-181.",
     "Benjamini and Hochberg 1995": "Benjamini, Y. and Hochberg, Y. (1995). Controlling the false "
     "discovery rate. Journal of the Royal Statistical Society B 57, 289-300.",
     "Benjamini and Yekutieli 2005": "Benjamini, Y. and Yekutieli, D. (2005). False discovery "
@@ -199,8 +215,9 @@ REFERENCES = {
     "word embeddings with a compass. AAAI 33, 6326-6334.",
     "Garg et al. 2018": "Garg, N., Schiebinger, L., Jurafsky, D. and Zou, J. (2018). Word "
     "embeddings quantify 100 years of gender and ethnic stereotypes. PNAS 115, E3635-E3644.",
-    "Green et al. 2025": "Green et al. (2025). Measuring distances in high dimensional spaces. "
-    "Political Analysis 33.",
+    "Green et al. 2025": "Green, B., Hobbs, W., Avila, S., Rodriguez, P. L., Spirling, A. and "
+    "Stewart, B. M. (2025). Measuring distances in high dimensional spaces: why average group "
+    "vector comparisons exhibit bias, and what to do about it. Political Analysis 33.",
     "Hall 1992": "Hall, P. (1992). On the removal of skewness by transformation. Journal of the "
     "Royal Statistical Society B 54, 221-228.",
     "Hamilton et al. 2016": "Hamilton, W. L., Leskovec, J. and Jurafsky, D. (2016). Diachronic "
@@ -211,9 +228,15 @@ REFERENCES = {
     "17, 521-526.",
     "Kozlowski et al. 2019": "Kozlowski, A. C., Taddy, M. and Evans, J. A. (2019). The geometry of "
     "culture. American Sociological Review 84, 905-949.",
+    "Newey and McFadden 1994": "Newey, W. K. and McFadden, D. (1994). Large sample estimation and "
+    "hypothesis testing. Handbook of Econometrics 4, 2111-2245.",
+    "Quenouille 1956": "Quenouille, M. H. (1956). Notes on bias in estimation. Biometrika 43, "
+    "353-360.",
     "Rodriguez et al. 2023": "Rodriguez, P. L., Spirling, A. and Stewart, B. M. (2023). Embedding "
     "regression: models for context-specific description and inference. American Political Science "
     "Review 117, 1255-1274.",
+    "Tipton 2015": "Tipton, E. (2015). Small sample adjustments for robust variance estimation "
+    "with meta-regression. Psychological Methods 20, 375-393.",
     "Toney-Wails and Caliskan 2021": "Toney-Wails, A. and Caliskan, A. (2021). ValNorm quantifies "
     "semantics to reveal consistent valence biases across languages and over centuries. EMNLP.",
     "Tukey 1958": "Tukey, J. W. (1958). Bias and confidence in not-quite large samples. Annals of "
@@ -222,7 +245,7 @@ REFERENCES = {
 
 
 def paragraph(sentences: Iterable[str], provenance: Provenance | None) -> str:
-    """Join sentences to a paragraph, with the lists of words, the software and the references.
+    """Join sentences to a paragraph, with lists of words, software, vectors and references.
 
     References are those of `REFERENCES` that the sentences name by their first author and year.
     """
@@ -233,11 +256,14 @@ def paragraph(sentences: Iterable[str], provenance: Provenance | None) -> str:
         lists = provenance.settings.get("lists", {})
         sentences = [
             *sentences,
-            *(f"The list {name} is: {', '.join(words)}." for name, words in lists.items()),
+            *(f"The list {name} is: {', '.join(words)}." for name, words in lists.items() if words),
         ]
         software += f" {provenance.version}"
         if provenance.seed is not None:
             software += f" (seed {provenance.seed})"
+        if {"vocabulary", "dim"} <= set(provenance.settings):
+            words, dim = provenance.settings["vocabulary"], provenance.settings["dim"]
+            software += f", with vectors of {words:,} words in {dim} dimensions"
     return "\n".join([" ".join([*sentences, f"{software}."]), "", *cited, ""])
 
 

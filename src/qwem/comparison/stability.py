@@ -15,7 +15,7 @@ from qwem._internal.arrays import quotient
 from qwem._internal.resources import progress
 from qwem._internal.results import Provenance
 from qwem._internal.settings import require_choice, require_whole
-from qwem.comparison.axes import axis
+from qwem.comparison.axes import axis, lists_provenance
 from qwem.comparison.folds import FoldCounts, deal, labels_of
 from qwem.comparison.replicates import Replicates
 from qwem.comparison.results import Estimates, Method
@@ -29,7 +29,7 @@ from qwem.model.settings import reject_fixed_settings, resolve_auto
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -137,6 +137,11 @@ class Stability:
         settings |= {"dim": self.embedding.vector_size, "vocabulary": len(self.embedding)}
         return Provenance(settings, self.model.settings.get("seed"), len(self.replicates))
 
+    def _provenance_of(self, lists: Mapping[str, Sequence[str]]) -> Provenance:
+        """Return the provenance of a result about lists of words, with their counts."""
+        words = lists_provenance(self.embedding, lists).settings
+        return replace(self._provenance, settings={**self._provenance.settings, **words})
+
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> Estimates:
         """Return the cosine of each pair of words."""
         rows = self.embedding.vocabulary.indices([word for pair in pairs for word in pair])
@@ -150,7 +155,10 @@ class Stability:
             )
             return quotient(products, embedding.norms[first] * embedding.norms[second])
 
-        return self.estimate(cosines, [f"{a} {b}" for a, b in pairs], 1.0)
+        described = "We computed the cosines of pairs of word vectors."
+        found = self.estimate(cosines, [f"{a} {b}" for a, b in pairs], 1.0)
+        words = list(dict.fromkeys(word for pair in pairs for word in pair))
+        return replace(found, described=described, provenance=self._provenance_of({"words": words}))
 
     def neighbours(self, word: str, topn: int = 10) -> StableNeighbours:
         """Return the words nearest to a word, and how stable each is."""
@@ -203,15 +211,13 @@ class Stability:
             found = axis(embedding, positive, negative, **options).project(names)
             return [found[name] for name in names]
 
-        made = self._provenance.settings
-        if known.provenance is not None:
-            made = {**made, **known.provenance.settings}
+        lists = {"positive": known.positive, "negative": known.negative, "words": names}
         return replace(
             self.estimate(place, names, 1.0),
             tested=True,
             note=known.heading(),
             described=known.described,
-            provenance=replace(self._provenance, settings=made),
+            provenance=self._provenance_of(lists),
         )
 
     def _nearest(
@@ -226,10 +232,19 @@ class Stability:
         found = rows[0][rows[0] >= 0]
 
         def cosines(embedding: Embedding) -> NDArray[np.float64]:
-            return _cosines(embedding, query(embedding))
+            own = query(embedding)
+            products = embedding.vectors @ own.astype(np.float32)
+            return quotient(products, embedding.norms * float(np.linalg.norm(own)))
 
         words = [self.embedding.index_to_key[row] for row in found]
-        near = self.estimate(lambda embedding: cosines(embedding)[found], words, 1.0)
+        near = replace(
+            self.estimate(lambda embedding: cosines(embedding)[found], words, 1.0),
+            described=f"We list the {len(words)} words with the largest cosine with {name}; errors "
+            "and intervals are those of words chosen beforehand.",
+            provenance=self._provenance_of(
+                {"query": [self.embedding.index_to_key[row] for row in exclude], "nearest": words}
+            ),
+        )
         ranks = np.empty((len(self.replicates), len(found)), dtype=np.int64)
         for place, each in enumerate(self.replicates):
             everything = cosines(each)
@@ -309,10 +324,8 @@ def stability(
     require_choice("method", method, ("jackknife", "bootstrap"))
     require_whole("replicates", replicates, least=2, most=MOST_REPLICATES)
     require_whole("sweeps", sweeps, least=1)
-    if settings is not None and preset is not None:
-        raise SettingError("Both settings and a preset were given; pass one of the two.")
     reject_fixed_settings(source[0] if _are_counts(source) else source, changes)
-    chosen = Settings.of(preset, **changes) if settings is None else settings.changed(**changes)
+    chosen = Settings.chosen(settings, preset, changes)
     if chosen.ngrams:
         raise SettingError("Replicates can't use the spelling of words; leave `ngrams` out.")
     if _are_counts(source):
@@ -365,9 +378,3 @@ def _poisson(rng: np.random.Generator, count: int) -> list[int]:
 
 def _numbers(values: ArrayLike) -> NDArray[np.float64]:
     return np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
-
-
-def _cosines(embedding: Embedding, query: NDArray[np.floating]) -> NDArray[np.float64]:
-    length = float(np.linalg.norm(query))
-    products = embedding.vectors @ query.astype(np.float32)
-    return quotient(products, embedding.norms * length)
