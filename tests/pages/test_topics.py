@@ -25,9 +25,7 @@ def grouped() -> tuple[Space, Any]:
     rng = np.random.default_rng(0)
     groups = np.arange(300) % 5
     vectors = np.eye(5)[groups] + 0.12 * rng.normal(size=(300, 5))
-    return Space.of_embedding(
-        Embedding([f"w{i}" for i in range(300)], vectors), "given", "x"
-    ), groups
+    return Space.of_embedding(Embedding([f"w{i}" for i in range(300)], vectors), "given"), groups
 
 
 def nearest(places: Any, row: int, count: int) -> Any:
@@ -94,7 +92,7 @@ def test_function_words_are_frequent_and_of_no_topic_or_their_own() -> None:
     vectors[:10] = rng.normal(size=(10, 32))  # frequent words that are close to no group
     vectors[10:110] = np.eye(32)[7] + 0.5 * rng.normal(size=(100, 32))  # a loose group
     words = [f"{'abcdefgh'[i % 8] * 4}{i}" for i in range(400)]
-    space = Space.of_embedding(Embedding(words, vectors), "given", "x")
+    space = Space.of_embedding(Embedding(words, vectors), "given")
     found = find_topics(space, np.r_[np.full(12, 25_000), np.arange(900, 512, -1)])
     frequent_without_topic = np.flatnonzero(found.labels == NO_TOPIC)
     assert len(frequent_without_topic) >= 8

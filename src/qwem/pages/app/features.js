@@ -2,7 +2,18 @@
 
 import { drawChart, spectrumChart } from "./charts.js";
 import { ask } from "./data.js";
-import { button, complaint, intro, labelled, make, note, percent, signed, whole, wordButton } from "./dom.js";
+import {
+  button,
+  filler,
+  formatCount,
+  intro,
+  labelled,
+  make,
+  note,
+  percent,
+  signed,
+  wordButton,
+} from "./dom.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const CARDS = 24;
@@ -141,7 +152,7 @@ export function featureCard(app, feature) {
     `feature ${rank}`,
     `${percent(feature.share, 1)} of the spectrum`,
     `λ = ${signed(eigenvalue, Math.abs(eigenvalue) < 100 ? 2 : 1)}`,
-    `carried by ${whole(feature.participation)} words`,
+    `carried by ${formatCount(feature.participation)} words`,
     time === null ? "" : `learned at t = ${Number(learned.toPrecision(3))}, which is ${time.toFixed(2)} τ₁`,
   ].filter(Boolean);
   const end = (side) => {
@@ -169,22 +180,21 @@ export function featureCard(app, feature) {
     placeholder: "give it a name",
     "aria-label": `Name of feature ${rank}`,
   });
-  const keep = async (event) => {
+  const fill = filler(said);
+  const keep = (event) => {
     event.preventDefault();
-    try {
-      feature.name = (await ask("name", { model: model.number, rank, name: field.value.trim() })).name;
+    return fill(ask("name", { model: model.number, rank, name: field.value.trim() }), ({ name }) => {
+      feature.name = name;
       heading.textContent = featureTitle(model, rank);
-      said.replaceChildren(feature.name ? "Name kept with the model." : "Name removed.");
-    } catch (error) {
-      said.replaceChildren(complaint(error));
-    }
+      return [name ? "Name kept with the model." : "Name removed."];
+    });
   };
   const other = rank === 1 ? Math.min(2, model.featureSpace.dim) : 1;
   return make(
     "article.card",
     { "data-rank": String(rank) },
     heading,
-    make("p.facts", facts.join(" · ")),
+    make("p.facts", ...facts.flatMap((fact, i) => [i ? " · " : "", make("span.item", fact)])),
     make("div.ends", ...sides.map(end)),
     make(
       "div.save",
