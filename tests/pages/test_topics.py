@@ -63,6 +63,21 @@ def test_topics_are_groups_named_by_their_own_frequent_words(grouped: tuple[Spac
     assert shares == sorted(shares, reverse=True)
 
 
+def test_a_topic_of_very_frequent_words_comes_last() -> None:
+    """However much of the text it is: pronouns say nothing about a text."""
+    rng = np.random.default_rng(2)
+    groups = np.r_[np.zeros(15, int), 1 + np.arange(345) % 23]
+    vectors = np.eye(24)[groups] + 0.02 * rng.normal(size=(360, 24))
+    words = [f"{'abcdefgh'[i % 8] * 4}{i}" for i in range(360)]
+    space = Space.of_embedding(Embedding(words, vectors), "given")
+    found = find_topics(space, np.r_[np.full(15, 10_000), np.arange(400, 55, -1)])
+    *others, last = found.topics
+    assert last["general"]
+    assert set(last["words"]) <= set(words[:15])
+    assert last["share"] > max(topic["share"] for topic in others)
+    assert not any(topic["general"] for topic in others)
+
+
 def test_topics_are_kept_with_the_model(polished: Model, tmp_path: Path) -> None:
     polished.save(tmp_path / "model")
     (made,) = load_models([tmp_path / "model"])
