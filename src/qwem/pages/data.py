@@ -266,7 +266,7 @@ class PageData:
 
     def _scores(self, model: PageModel) -> list[Json]:
         found = evaluate_available(model.embedding(), *self._benchmarks)
-        return [] if found is None or not found.rows() else results_data({"": found})
+        return results_data({"": found}) if found else []
 
     def _trace(self, model: PageModel) -> Json:
         trace, unit = model.trace, model.spaces["closed"].unit

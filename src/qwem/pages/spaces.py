@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Column = NDArray[np.float32]
 
-# Rows within this cosine of the last result are compared again in float64; the error of a
-# float32 sum is far smaller.
 SLACK = 1e-5
+"""Words whose float32 cosine is at most this much below the last result's are compared again in
+float64; the rounding error is far smaller."""
 
 _BLOCK_NUMBERS = 1 << 20
 _TIMES = 60

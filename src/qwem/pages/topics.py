@@ -113,7 +113,7 @@ def frequent_words(frequencies: NDArray[np.integer[Any]]) -> int:
 def neighbour_map(
     space: Space, *, seed: int = 0, words: int | None = None, landmarks: int = LANDMARKS
 ) -> NDArray[np.float32]:
-    """Return a place in the plane for each word, with words close that are near in the space.
+    """Return a place in the plane for each word; similar words are close together.
 
     The most frequent words are laid out by attraction between neighbours and repulsion between
     random words, starting from the first two features. Each other word is placed beside the one
@@ -191,9 +191,10 @@ def _links(
 
 
 def _clusters(space: Space, frequent: int, seed: int) -> tuple[NDArray[np.uint8], Array, Array]:
-    """Return the cluster of each word, its cosine with the centre, and how far others are behind.
+    """Return the cluster of each word, its cosine with the centre, and its margin.
 
-    The clusters are those of k-means among the most frequent words after the first `frequent`.
+    The margin is how much smaller the cosine with the next centre is. The clusters are those of
+    k-means among the most frequent words after the first `frequent`.
     """
     from scipy.cluster.vq import kmeans2
 

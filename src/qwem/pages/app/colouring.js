@@ -90,10 +90,13 @@ function byTopic(model, pick) {
   return { colours, legend, key: { title: `Topics. ${paleDots(model)}`, groups } };
 }
 
-// What the pale dots of a map are.
+// What the dots of a map without a colour are.
 export function paleDots(model) {
   const some = model.words.filter((_, row) => !model.topicOf(row)).slice(0, 3);
-  return some.length ? `Pale dots are function words, such as “${some.join("”, “")}”.` : "";
+  return [
+    some.length ? `Pale dots are function words, such as “${some.join("”, “")}”.` : "",
+    model.topics.some(({ general }) => general) ? "Grey dots are words that say little about the text." : "",
+  ].join(" ");
 }
 
 // The value below which a part of all numbers are.

@@ -151,8 +151,8 @@ export function signed(value, digits = 2) {
 export const formatCount = (value) => Math.round(value).toLocaleString("en");
 export const percent = (value, digits = 0) => `${(100 * value).toFixed(digits)}%`;
 
-// A function that fills a box with the children that `show` makes of an answer, or with a complaint. Of
-// several answers only the last one counts; `waiting` is a sentence in the meantime.
+// A function that fills a box once an answer has come: with the children that `show` makes of it, or with what
+// went wrong. If it is called again meanwhile, only the last answer counts. `waiting` is shown until then.
 export function filler(box, follow) {
   let asked = 0;
   return async (answer, show, waiting) => {

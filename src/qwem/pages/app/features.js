@@ -1,6 +1,6 @@
 // Features: cards titled by words, which can be named and shown on the map, and the spectrum.
 
-import { drawChart, spectrumChart } from "./charts.js";
+import { drawChart } from "./charts.js";
 import { ask } from "./data.js";
 import {
   button,
@@ -66,7 +66,20 @@ export function drawSpectrum(element, model, height) {
       : "";
     return `Feature ${rank}, ${featureTitle(model, rank)}: |λ| = ${size}${when}${ends}`;
   };
-  return drawChart(element, spectrumChart(eigenvalues, nameOf, height));
+  const sizes = eigenvalues.map(Math.abs);
+  const dots = (negative) => {
+    const ranks = [...sizes.keys()].filter((k) => eigenvalues[k] < 0 === negative).map((k) => k + 1);
+    const y = ranks.map((rank) => sizes[rank - 1]);
+    return { kind: "dots", x: ranks, y, colour: negative ? "warm" : "cool", names: ranks.map(nameOf) };
+  };
+  const [low, high] = [0.85 * Math.min(...sizes), 1.15 * Math.max(...sizes)];
+  return drawChart(element, {
+    label: "Eigenvalues of all features, the largest first",
+    height,
+    x: { title: "feature, in order of its eigenvalue", low: 0.9, high: 1.1 * sizes.length, log: true },
+    y: { title: "eigenvalue |λ|", low, high, log: true },
+    layers: [dots(false), dots(true)],
+  });
 }
 
 export const SPECTRUM_NOTE =

@@ -99,7 +99,7 @@ export function overviewView(element, app) {
       "topics",
       "The topics of the text",
       prose(
-        `Each dot is a word, and similar words are close together. Colours are topics, named by their most typical words. ${paleDots(model)} Shares are of the text without them.`,
+        `Each dot is a word, and similar words are close together. Colours are topics, named by their most typical words. ${paleDots(model)} Shares are of the text without function words.`,
       ),
       make("figure", stage.element),
       make(

@@ -1,6 +1,6 @@
 // Training replayed: words move through two features as the closed form says, at any time and dimension.
 
-import { drawChart, drawMarks, strengthLines, strengthMarks } from "./charts.js";
+import { drawChart, drawMarks } from "./charts.js";
 import { addressState, intro, labelled, make, menu, note, range, wordField } from "./dom.js";
 import { axisTitle, featureChoices, featureTitle } from "./features.js";
 import { boundsOf } from "./layers.js";
@@ -11,7 +11,7 @@ import { mapStage } from "./wordmap.js";
 const CURVES = 16; // features whose growth is drawn
 const RUN_SECONDS = 16; // how long the whole run plays
 const MOVING = 20_000; // words that move
-const GRID = 160;
+const GRID = 160; // moments at which curves are computed
 
 // Make a button play and pause a run from 0 to `end`. It keeps the time itself, because a slider
 // rounds it; from the end it begins anew.
@@ -175,7 +175,6 @@ export function trainingView(element, app) {
   const run = replay(app, changed);
   const { space, state, end, learning } = run;
   const curves = Math.min(CURVES, space.dim);
-  const strength = (k, t) => space.weight(k, t);
   const dim = range(1, space.dim, 1, (d) => run.set({ d }));
   const dimension = make("output", { role: "status" });
   run.element.children[1].append(labelled("Dimension d", dim), dimension);
@@ -203,7 +202,7 @@ export function trainingView(element, app) {
         ["feature", "eigenvalue", "learned at t/τ₁", `strength at t/τ₁ = ${state.t.toFixed(3)}`],
         ...learning
           .slice(0, state.d)
-          .map((when, k) => [k + 1, space.eigenvalues[k], when, strength(k, state.t)]),
+          .map((when, k) => [k + 1, space.eigenvalues[k], when, space.weight(k, state.t)]),
       ],
     }),
   );
@@ -221,15 +220,23 @@ export function trainingView(element, app) {
     drawn = `${state.d} ${state.x} ${state.y}`;
     const across = { title: "training time, t/τ₁", low: 0, high: end };
     const count = Math.min(curves, state.d);
+    const grid = Array.from({ length: GRID + 1 }, (_, i) => (end * i) / GRID);
     const chosen = (k) => (k + 1 === state.x ? "cool" : k + 1 === state.y ? "warm" : null);
-    const lines = strengthLines(count, end, strength, chosen, (k) => featureTitle(model, k + 1));
+    const line = (_, k) => ({
+      kind: "line",
+      x: grid,
+      y: grid.map((t) => space.weight(k, t)),
+      colour: chosen(k) ?? "faint",
+      width: chosen(k) ? 3 : 1.3,
+      name: featureTitle(model, k + 1),
+    });
+    const lines = Array.from({ length: count }, line).reverse(); // the strongest on top
     const dots = (y) => ({ kind: "dots", x: trace.times, y, colour: "ink", size: 1.8 });
     if (trace?.times) {
       const traced = Math.min(count, trace.singular_values[0]?.length ?? 0);
       for (let k = 0; k < traced; k++) lines.push(dots(trace.singular_values.map((row) => row[k])));
     }
     const top = 1.06 * Math.sqrt(Math.max(...space.eigenvalues.slice(0, curves).map(Math.abs)));
-    const grid = Array.from({ length: GRID + 1 }, (_, i) => (end * i) / GRID);
     const values = grid.map((t) => space.loss(t, state.d));
     const fall = [{ kind: "line", x: grid, y: values, colour: "cool", width: 2.5, name: "closed form" }];
     if (trace?.times) fall.push(dots(trace.losses));
@@ -254,8 +261,12 @@ export function trainingView(element, app) {
   }
 
   function mark() {
-    drawMarks(charts[0], strengthMarks(Math.min(curves, state.d), state.t, strength));
-    drawMarks(charts[1], [{ kind: "rule", x: state.t, colour: "muted" }]);
+    const { t } = state;
+    const rule = { kind: "rule", x: t, colour: "muted" };
+    const reached = Array.from({ length: Math.min(curves, state.d) }, (_, k) => space.weight(k, t));
+    const dots = { kind: "dots", x: reached.map(() => t), y: reached, colour: "ink", size: 2.5 };
+    drawMarks(charts[0], [rule, dots]);
+    drawMarks(charts[1], [rule]);
   }
 
   return {
