@@ -46,10 +46,14 @@ def kill_workers(client: Any, most: int = sys.maxsize) -> None:
     """Kill the processes of workers of a local cluster, of those that are there just now.
 
     Their nannies are asked: a worker that was just killed would be asked in vain for half a minute.
-    A nanny whose worker is killed while it starts gives up.
+    A nanny whose worker is killed while it starts gives up, so only those that run are killed.
     """
     present = client.nthreads()
-    nannies = [each for each in client.cluster.workers.values() if each.worker_address in present]
+    nannies = [
+        each
+        for each in client.cluster.workers.values()
+        if each.worker_address in present and each.status.name == "running"
+    ]
     for nanny in nannies[:most]:
         if nanny.pid is not None:
             with suppress(ProcessLookupError):

@@ -95,7 +95,7 @@ def test_epsilon_decides_between_words_opposite_to_a(root: float, answer: str) -
     cosine = 2 * root**2 - 1
     y = [cosine, np.sqrt(1 - cosine**2)]
     space = Embedding(["a", "b", "c", "x", "y"], [[1, 0], [0, 1], [0, 2], [-1, 0], y])
-    (found,) = answer_questions(space, np.array([[0, 1, 2]])).by_product
+    _, (found,) = answer_questions(space, np.array([[0, 1, 2]]))
     assert space.index_to_key[found] == answer
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from qwem.pages import load_models, write_page
 from qwem.pages.concordance import Concordance
 from qwem.pages.data import PageData
 from qwem.pages.models import page_model
-from qwem.pages.server import build_app, listen, server_of
+from qwem.pages.server import build_app, listen, make_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,22 +130,29 @@ def opened(
     return found
 
 
-@pytest.fixture(scope="session")
-def address(opened: list[PageModel]) -> Iterator[str]:
-    """The address of a running server, with its token."""
+@contextmanager
+def running(models: list[PageModel]) -> Iterator[int]:
+    """Yield the port of a server in a thread of this process."""
     with listen() as listening:
         port = int(listening.getsockname()[1])
-        data = PageData(opened, title="Words", tasks=None)
-        server = server_of(build_app(data, token=TOKEN, port=port))
+        data = PageData(models, title="Words", tasks=None)
+        server = make_server(build_app(data, token=TOKEN, port=port))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
             while not server.started:
                 time.sleep(0.01)
-            yield f"http://127.0.0.1:{port}/?token={TOKEN}"
+            yield port
         finally:
             server.should_exit = True
             thread.join()
+
+
+@pytest.fixture(scope="session")
+def address(opened: list[PageModel]) -> Iterator[str]:
+    """The address of a running server, with its token."""
+    with running(opened) as port:
+        yield f"http://127.0.0.1:{port}/?token={TOKEN}"
 
 
 @pytest.fixture(scope="session")

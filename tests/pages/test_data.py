@@ -183,7 +183,7 @@ def test_vectors_of_other_programs_have_axes_and_no_time(closed: Model, tmp_path
     Embedding(words, closed.wv.vectors).save_word2vec_format(tmp_path / "vectors.txt")
     (model,) = load_models([tmp_path / "vectors.txt"])
     (facts,) = json.loads(PageData([model]).get("page"))["models"]
-    assert facts["kind"] == "vectors"
+    assert [space["name"] for space in facts["spaces"]] == ["given"]
     assert facts["featured"] == "given"
     assert facts["spaces"][0]["run"] is None
     assert facts["paragraphs"] == []

@@ -15,7 +15,7 @@ from qwem.cli import main
 from qwem.errors import SettingError
 from qwem.pages import write_page
 from qwem.pages.data import PageData
-from qwem.pages.writing import _checksum, assembled
+from qwem.pages.writing import _checksum, assemble_page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def data(models: list[PageModel]) -> PageData:
 
 @pytest.fixture(scope="module")
 def page(data: PageData) -> str:
-    return assembled(data)
+    return assemble_page(data)
 
 
 def test_every_part_is_inside(page: str, data: PageData) -> None:
@@ -67,7 +67,7 @@ def test_nothing_is_loaded_from_elsewhere(page: str) -> None:
 
 
 def test_the_same_model_gives_the_same_page(page: str, models: list[PageModel]) -> None:
-    assert assembled(PageData(models, words=90, tasks=None)) == page
+    assert assemble_page(PageData(models, words=90, tasks=None)) == page
 
 
 def test_the_command_writes_the_page(

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import qwem
-from pages.conftest import TOKEN
+from pages.conftest import TOKEN, running
 from qwem.pages import security
-from qwem.pages.data import PageData
 from qwem.pages.security import MOST_HEADER_BYTES
-from qwem.pages.server import HOST, build_app, listen, server_of
+from qwem.pages.server import HOST, listen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,23 +49,6 @@ def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Any, str]]
             yield process, address, parse_qs(address.query)["token"][0]
         finally:
             process.kill()
-
-
-@contextmanager
-def running(models: list[PageModel]) -> Iterator[int]:
-    """Yield the port of a server in a thread of this process."""
-    with listen() as listening:
-        port = int(listening.getsockname()[1])
-        server = server_of(build_app(PageData(models, tasks=None), token=TOKEN, port=port))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            while not server.started:
-                time.sleep(0.01)
-            yield port
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 def ask_for_relations(port: int, token: str) -> None:

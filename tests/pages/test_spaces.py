@@ -58,7 +58,7 @@ def test_other_vectors_are_turned_to_their_principal_axes(polished: Model) -> No
 
 def test_a_zero_vector_has_no_neighbours() -> None:
     embedding = Embedding(["a", "b", "c"], [[1.0, 0.0], [0.0, 0.0], [0.5, 1.0]])
-    space = Space.of_embedding(embedding, "given", "Given vectors")
+    space = Space.of_embedding(embedding, "given")
     assert space.nearest(np.zeros(2), 2) == []
     found = space.nearest(space.vectors(np.array([0]))[0], 3)
     assert [index for index, _ in found] == [0, 2]

@@ -25,9 +25,7 @@ def grouped() -> tuple[Space, Any]:
     rng = np.random.default_rng(0)
     groups = np.arange(300) % 5
     vectors = np.eye(5)[groups] + 0.12 * rng.normal(size=(300, 5))
-    return Space.of_embedding(
-        Embedding([f"w{i}" for i in range(300)], vectors), "given", "x"
-    ), groups
+    return Space.of_embedding(Embedding([f"w{i}" for i in range(300)], vectors), "given"), groups
 
 
 def nearest(places: Any, row: int, count: int) -> Any:
@@ -65,6 +63,21 @@ def test_topics_are_groups_named_by_their_own_frequent_words(grouped: tuple[Spac
     assert shares == sorted(shares, reverse=True)
 
 
+def test_a_topic_of_very_frequent_words_comes_last() -> None:
+    """However much of the text it is: pronouns say nothing about a text."""
+    rng = np.random.default_rng(2)
+    groups = np.r_[np.zeros(15, int), 1 + np.arange(345) % 23]
+    vectors = np.eye(24)[groups] + 0.02 * rng.normal(size=(360, 24))
+    words = [f"{'abcdefgh'[i % 8] * 4}{i}" for i in range(360)]
+    space = Space.of_embedding(Embedding(words, vectors), "given")
+    found = find_topics(space, np.r_[np.full(15, 10_000), np.arange(400, 55, -1)])
+    *others, last = found.topics
+    assert last["general"]
+    assert set(last["words"]) <= set(words[:15])
+    assert last["share"] > max(topic["share"] for topic in others)
+    assert not any(topic["general"] for topic in others)
+
+
 def test_topics_are_kept_with_the_model(polished: Model, tmp_path: Path) -> None:
     polished.save(tmp_path / "model")
     (made,) = load_models([tmp_path / "model"])
@@ -94,7 +107,7 @@ def test_function_words_are_frequent_and_of_no_topic_or_their_own() -> None:
     vectors[:10] = rng.normal(size=(10, 32))  # frequent words that are close to no group
     vectors[10:110] = np.eye(32)[7] + 0.5 * rng.normal(size=(100, 32))  # a loose group
     words = [f"{'abcdefgh'[i % 8] * 4}{i}" for i in range(400)]
-    space = Space.of_embedding(Embedding(words, vectors), "given", "x")
+    space = Space.of_embedding(Embedding(words, vectors), "given")
     found = find_topics(space, np.r_[np.full(12, 25_000), np.arange(900, 512, -1)])
     frequent_without_topic = np.flatnonzero(found.labels == NO_TOPIC)
     assert len(frequent_without_topic) >= 8

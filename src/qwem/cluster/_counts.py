@@ -187,7 +187,7 @@ class ClusterCounts:
     def target(self, plan: TargetPlan) -> Target:
         """Return the target of a plan; workers compute the entries from their rows."""
         rows = self.rows.extended(
-            partial(_enter, formula=plan.formula, dtype=plan.dtype, dense=plan.dense),
+            partial(_target_entries, formula=plan.formula, dtype=plan.dtype, dense=plan.dense),
             {"left": plan.expected[0], "right": plan.expected[1]},
         )
         return plan.target(RowMatrix(rows, plan.dtype))
@@ -304,7 +304,7 @@ def _row_sums(matrix: sparse.csr_array[Any]) -> NDArray[np.uint64]:
     return matrix.sum(axis=1, dtype=np.uint64)
 
 
-def _enter(
+def _target_entries(
     block: Block, sent: Arrays, *, formula: Formula, dtype: np.dtype[Any], dense: bool
 ) -> Arrays:
     """Return the entries of a target for the rows of a block."""

@@ -71,7 +71,7 @@ class RowBlocks:
         """
         place = self._new_folder("call")
         try:
-            self._answer(work, sent, place, done)
+            self._run_on_all(work, sent, place, done)
             for number, run in enumerate(self.runs):
                 yield slice(*run), _read(place / _block(number))
         finally:
@@ -80,7 +80,7 @@ class RowBlocks:
     def extended(self, work: Callable[[Block, Arrays], Arrays], sent: Arrays) -> RowBlocks:
         """Return the same blocks with further arrays, which `work` returns for each."""
         more = self._new_folder("more")
-        self._answer(work, sent, more, lambda _: None)
+        self._run_on_all(work, sent, more, lambda _: None)
         return RowBlocks(self._client, self._folder, self.runs, [*self._folders, more])
 
     def arrays(self, name: str) -> Iterator[NDArray[Any]]:
@@ -88,7 +88,7 @@ class RowBlocks:
         for number in range(len(self.runs)):
             yield _read_all(self._places(number))[name]
 
-    def _answer(
+    def _run_on_all(
         self,
         work: Callable[[Block, Arrays], Arrays],
         sent: Arrays,
@@ -100,7 +100,7 @@ class RowBlocks:
             (work, self._places(number), run, place / _SENT, place / _block(number))
             for number, run in enumerate(self.runs)
         ]
-        run_each(self._client, _answer, tasks, lambda number: done(slice(*self.runs[number])))
+        run_each(self._client, _run_on_block, tasks, lambda number: done(slice(*self.runs[number])))
         shutil.rmtree(place / _SENT, ignore_errors=True)
 
     def _places(self, number: int) -> tuple[Path, ...]:
@@ -162,7 +162,7 @@ def _gather(work: Callable[..., Arrays], task: tuple[Any, ...], output: Path) ->
     write_arrays(output, work(*task))
 
 
-def _answer(
+def _run_on_block(
     work: Callable[[Block, Arrays], Arrays],
     block: tuple[Path, ...],
     run: tuple[int, int],
@@ -171,12 +171,12 @@ def _answer(
 ) -> None:
     """Do the work of one block on a worker, and write the result to `output`."""
     with blas_threads(1):  # other threads of the worker have tasks of their own
-        result = work(Block(slice(*run), _remembered(block)), _read(sent))
+        result = work(Block(slice(*run), _cached_arrays(block)), _read(sent))
     write_arrays(output, result)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _remembered(places: tuple[Path, ...]) -> Arrays:
+def _cached_arrays(places: tuple[Path, ...]) -> Arrays:
     return _read_all(places)
 
 

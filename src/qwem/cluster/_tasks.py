@@ -59,17 +59,16 @@ def run_all(
     def submit(number: int) -> Any:
         return client.submit(work, *tasks[number], pure=False)
 
-    def take(number: int, future: Any) -> None:
-        results[number] = future.result(POLL_SECONDS)
-        bar.update()
-        done(number)
-
     with (
         logging_time(description, len(tasks)),
         cluster_errors(client),
         progress(description, len(tasks), "task") as bar,
     ):
-        _run(client, submit, len(tasks), TASKS_PER_THREAD * thread_total(client), take)
+        at_once = TASKS_PER_THREAD * thread_total(client)
+        for number, result in _finished(client, submit, len(tasks), at_once):
+            results[number] = result
+            bar.update()
+            done(number)
     return results
 
 
@@ -98,52 +97,54 @@ def run_each(
         workers = [worker for worker in sorted(threads) for _ in range(threads[worker])]
         if workers:
             homes |= {number: workers[number % len(workers)] for number in range(len(tasks))}
-        _run(client, submit, len(tasks), len(tasks), lambda number, _: done(number))
+        for number, _ in _finished(client, submit, len(tasks), len(tasks), fetch=False):
+            done(number)
 
 
-def _run(
-    client: Any,
-    submit: Callable[[int], Any],
-    count: int,
-    at_once: int,
-    take: Callable[[int, Any], object],
-) -> None:
-    """Run the tasks numbered below `count`, `at_once` of them at a time.
+def _finished(
+    client: Any, submit: Callable[[int], Any], count: int, at_once: int, *, fetch: bool = True
+) -> Iterator[tuple[int, Any]]:
+    """Run the tasks numbered below `count`; yield the number and result of each that finishes.
 
-    ``submit(number)`` returns the future of a task, and ``take(number, future)`` handles a finished
-    one. A task is submitted again if `take` can't get its result in time, since its worker may be
-    lost, or if no worker has it (see `_OrphanedTasks`).
+    ``submit(number)`` returns the future of a task. At most `at_once` tasks are in flight. A task
+    is submitted again if its result does not arrive in time, since its worker may be lost, or if no
+    worker has it (see `_OrphanedTasks`). Each time its result has twice as long to arrive, so that
+    a slow machine is not taken for a lost one for ever. Without `fetch`, results are None.
     """
     from distributed import wait
 
     waiting = deque(range(count))
     running: dict[Any, int] = {}
+    timeouts = [POLL_SECONDS] * count
     orphaned = _OrphanedTasks(client)
-    with client.as_current():
-        while waiting or running:
-            while waiting and len(running) < at_once:
-                number = waiting.popleft()
-                running[submit(number)] = number
-            lost = []
-            try:
+    while waiting or running:
+        while waiting and len(running) < at_once:
+            number = waiting.popleft()
+            running[submit(number)] = number
+        lost = []
+        try:
+            with client.as_current():
                 ended = wait(list(running), POLL_SECONDS, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            lost = orphaned.find(running)
+            ended = ()
+        for future in ended:
+            if future.status == "error":
+                _raise_error(future)
+            if future.status != "finished":  # its worker was lost meanwhile
+                continue
+            number = running[future]
+            try:
+                result = future.result(timeouts[number]) if fetch else None
             except TimeoutError:
-                lost = orphaned.find(running)
-                ended = ()
-            for future in ended:
-                if future.status == "error":
-                    _raise_error(future)
-                if future.status != "finished":  # its worker was lost meanwhile
-                    continue
-                try:
-                    take(running[future], future)
-                except TimeoutError:
-                    lost.append(future)
-                else:
-                    del running[future]
-            if lost:
-                waiting.extendleft(running.pop(future) for future in lost)
-                client.cancel(lost)
+                timeouts[number] *= 2
+                lost.append(future)
+                continue
+            del running[future]
+            yield number, result
+        if lost:
+            waiting.extendleft(running.pop(future) for future in lost)
+            client.cancel(lost)
 
 
 class _OrphanedTasks:

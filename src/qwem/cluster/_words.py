@@ -74,22 +74,9 @@ def merge_words(paths: Sequence[Path], output: Path) -> None:
                 complete.append(head.slice(0, size.as_py()))
                 rest = head.slice(size.as_py())
                 heads[number] = rest if rest.num_rows else next(lists[number], None)
-            write(_sum(complete))
-
-
-def _sum(tables: Sequence[Any]) -> Any:
-    """Return the sum of sorted lists of words."""
-    import pyarrow as pa
-
-    from qwem.cluster._kernels import add_sorted
-
-    words = pa.concat_arrays([chunk for table in tables for chunk in table["word"].chunks])
-    counts = np.concatenate([table["count"].to_numpy() for table in tables])
-    lists = np.cumsum([0, *(table.num_rows for table in tables)])
-    places, sums = np.empty((2, counts.size), np.int64)
-    found = add_sorted(*_packed(words), counts, lists, places, sums)
-    columns = [words.take(pa.array(places[:found])), pa.array(sums[:found])]
-    return pa.table(columns, schema=_schema())
+            groups = pa.concat_tables(complete).group_by("word", use_threads=False)
+            total = groups.aggregate([("count", "sum")]).rename_columns(["word", "count"])
+            write(total.sort_by("word"))
 
 
 def words_of(path: Path, least: int) -> tuple[list[str], NDArray[np.int64]]:
@@ -163,17 +150,6 @@ def _schema() -> Any:
     import pyarrow as pa
 
     return pa.schema([("word", pa.large_string()), ("count", pa.int64())])
-
-
-def _packed(words: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the words of an Arrow array as contiguous UTF-8, and the end of each."""
-    _, offsets, text = words.buffers()
-    if not len(words):
-        return np.empty(0, np.uint8), np.empty(0, np.int64)
-    first, stop = words.offset, words.offset + len(words) + 1
-    bounds = np.frombuffer(offsets, np.int64, stop)[first:]
-    data = np.empty(0, np.uint8) if text is None else np.frombuffer(text, np.uint8)
-    return data[bounds[0] : bounds[-1]], bounds[1:] - bounds[0]
 
 
 _BETWEEN = "\n"

@@ -25,11 +25,15 @@ LOG_DELAY = 2.0
 """Delay in seconds before logging what we wait for."""
 WORKER_TIMEOUT = 120.0
 """Seconds without a sign of life after which a local worker is given up."""
+RESTART_TIMEOUT = 120.0
+"""Seconds within which a local worker that ended must be back, or it is given up for good."""
 ALLOWED_FAILURES = 10
 """How often a worker may be lost during the same task."""
 _WORKER_TTL = "distributed.scheduler.worker-ttl"
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
+    # With Dask's own 15 seconds, a busy machine would lose one worker after the other.
+    "distributed.deploy.lost-worker-timeout": f"{RESTART_TIMEOUT:.0f}s",
     # Dask makes workers return freed memory at once. That also keeps glibc from adapting to the
     # size of arrays, so each array would be fresh memory. None leaves glibc to its own rule.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,

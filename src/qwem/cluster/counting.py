@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from qwem.model.settings import ResolvedSettings
     from qwem.target import Target
 
+    Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
 _LOGGER = logging.getLogger(__name__)
 
 SHARD_BYTES = 1 << 28
@@ -68,7 +70,7 @@ _ADDED = ("text_bytes", "documents_read", "documents_kept", "words_read", "words
 
 def count_files(
     client: Any,
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    paths: Paths,
     directory: str | os.PathLike[str],
     settings: Settings | None = None,
     *,
@@ -106,7 +108,7 @@ def count_files(
 
 def fit_files(
     client: Any,
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    paths: Paths,
     directory: str | os.PathLike[str],
     settings: Settings | None = None,
     *,
@@ -144,7 +146,7 @@ def _build_target(counts: Any, settings: ResolvedSettings) -> Target:
 
 def count_text(
     client: Any,
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    paths: Paths,
     directory: str | os.PathLike[str],
     settings: Settings,
     shard_bytes: int,
@@ -238,7 +240,7 @@ def _description(
 
 def _encode_all(
     client: Any,
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    paths: Paths,
     place: Path,
     reading: Reading,
     shard_bytes: int,

@@ -198,9 +198,7 @@ class KeyedVectorsMethods:
         """Return the cosine between the mean vectors of two sets of words."""
         if not len(first) or not len(second):
             raise SettingError("n_similarity needs two sets of words, but one of them is empty.")
-        means = np.stack([self[list(side)].mean(axis=0) for side in (first, second)])
-        directions = unit_rows(means)
-        return float(np.clip(directions[0] @ directions[1], -1.0, 1.0))
+        return cosine(self[list(first)].mean(axis=0), self[list(second)].mean(axis=0))
 
     def doesnt_match(self: Embedding, words: Sequence[str]) -> str:
         """Return the word whose direction differs most from the mean direction of all of `words`.
@@ -386,6 +384,12 @@ class KeyedVectorsMethods:
 
     def _vector_of(self: Embedding, key: Key) -> NDArray[np.floating]:
         return self.get_vector(key) if isinstance(key, str) else np.asarray(key, dtype=np.float64)
+
+
+def cosine(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
+    """Return the cosine between two vectors; 0 if one of them is zero."""
+    product = unit_rows(first[None])[0] @ unit_rows(second[None])[0]
+    return float(np.clip(product, -1.0, 1.0))
 
 
 def weighted_keys(keys: Key | Sequence[Term] | None, sign: float) -> Iterator[tuple[Key, float]]:

@@ -12,7 +12,7 @@ from qwem._internal import artefact
 from qwem._internal.arrays import LONGEST, nearest_rows, row_norms, unit_rows
 from qwem._internal.resources import is_encodable
 from qwem.corpus import Vocabulary
-from qwem.embedding._keyed_vectors import KeyedVectorsMethods, weighted_keys
+from qwem.embedding._keyed_vectors import KeyedVectorsMethods, cosine, weighted_keys
 from qwem.errors import SettingError
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class Embedding(KeyedVectorsMethods):
         >>> round(Embedding(["a", "b"], [[1, 1], [1, 0]]).similarity("a", "b"), 4)
         0.7071
         """
-        return _cosine(self.get_vector(first), self.get_vector(second))
+        return cosine(self.get_vector(first), self.get_vector(second))
 
     def most_similar(
         self,
@@ -407,11 +407,6 @@ class Embedding(KeyedVectorsMethods):
             [(words[row], cosine) for row, cosine in zip(*found, strict=True) if row >= 0]
             for found in zip(rows.tolist(), cosines.tolist(), strict=True)
         ]
-
-
-def _cosine(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
-    product = unit_rows(first[None])[0] @ unit_rows(second[None])[0]
-    return float(np.clip(product, -1.0, 1.0))
 
 
 def stored_vectors(

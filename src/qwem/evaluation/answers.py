@@ -6,7 +6,7 @@ together, and each question combines three rows of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,20 +21,15 @@ EPSILON = 1e-3
 """ε of 3CosMul, the value of Levy and Goldberg (2014)."""
 
 
-class Answers(NamedTuple):
-    """The rows of the answers to some questions, by either formula; −1 where there is none."""
-
-    by_sum: NDArray[np.int64]
-    by_product: NDArray[np.int64]
-
-
 def answer_questions(
     embedding: Embedding,
     questions: NDArray[np.int64],
     *,
     normalize: bool = True,
-) -> Answers:
+) -> NDArray[np.int64]:
     """Return the words that are to c as b is to a, for questions (a, b, c).
+
+    They are two lines of row numbers, by 3CosAdd and by 3CosMul; −1 where there is no answer.
 
     3CosAdd answers with the largest ŵ·(ĉ + b̂ − â), or ŵ·(c + b − a) without `normalize`. 3CosMul
     answers with the largest cos′(w, b) cos′(w, c) / (cos′(w, a) + ε), where cos′ = (1 + cos)/2
@@ -45,7 +40,8 @@ def answer_questions(
     >>> words = ["man", "woman", "king", "queen"]
     >>> space = Embedding(words, [[1, 0, 1], [0, 1, 1], [1, 0, -1], [0, 1, -1]])
     >>> answer_questions(space, np.array([[0, 1, 2]]))
-    Answers(by_sum=array([3]), by_product=array([3]))
+    array([[3],
+           [3]])
     """
     from qwem.evaluation.kernels import best_of_block
 
@@ -77,4 +73,4 @@ def answer_questions(
     for word, sign in enumerate((-1, 1, 1)):
         target += sign * weights[:, word, None] * units[places[:, word]]
     answers[0, ~target.any(axis=1)] = -1  # no word is nearest to zero
-    return Answers(*answers)
+    return answers

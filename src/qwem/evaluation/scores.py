@@ -153,7 +153,7 @@ def evaluate_analogies(
             f"{len(embedding):,} of the embedding; use a larger vocabulary or other questions."
         )
     answers = answer_questions(embedding, everything[:, :3], normalize=method == "cosine")
-    correct = np.stack(answers) == everything[:, 3]
+    correct = answers == everything[:, 3]
     ends = np.cumsum([len(found) for found in rows.values()])
     by_category = {}
     for name, part in zip(rows, np.split(correct, ends[:-1], axis=1), strict=True):

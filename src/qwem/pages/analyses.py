@@ -180,7 +180,6 @@ def matched_features(a: Space, b: Space, dim: int) -> Json:
     return {
         **found.to_dict(),
         "shared_words": shared.shape[1],
-        "compared_words": len(words),
         "squared": found.squared.tolist(),
     }
 

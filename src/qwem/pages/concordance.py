@@ -79,23 +79,23 @@ class Concordance:
         return [{name: re.sub(r"\s+", " ", part) for name, part in each.items()} for each in found]
 
     def sample(self, words: Iterable[str], each: int = 3) -> list[str]:
-        """Return passages with the given words: first one for each word found, then more.
+        """Return passages with the given words: first one per word, then up to `each` per word.
 
         >>> Concordance(["The cat sat. A dog ran. A cat ran."]).sample(["dog", "sat"])
         ['The cat sat.', 'A dog ran.']
         """
-        met = {word.lower(): 0 for word in words}
-        longest = _LONGEST_PHRASE if any("_" in word for word in met) else 1
+        passages_with = {word.lower(): 0 for word in words}
+        longest = _LONGEST_PHRASE if any("_" in word for word in passages_with) else 1
         found: dict[str, None] = {}
         size = 0
         for goal in (1, each):
             for passage in self._passages():
-                present = met.keys() & _words_and_phrases(passage.lower(), longest)
-                if passage not in found and any(met[word] < goal for word in present):
+                present = passages_with.keys() & _words_and_phrases(passage.lower(), longest)
+                if passage not in found and any(passages_with[word] < goal for word in present):
                     found[passage] = None
                     size += len(passage)
                     for word in present:
-                        met[word] += 1
+                        passages_with[word] += 1
                 if size > MOST_CHARACTERS:
                     return list(found)
         return list(found)

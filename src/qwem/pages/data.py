@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +88,6 @@ class PageData:
         self._benchmarks = (analogies, similarity)
         self._tasks = tasks
         self._made: dict[str, bytes] = {}
-        self._locks: dict[str, threading.Lock] = {}
         self._parts: dict[str, Callable[[], bytes]] = {"page": self._page}
         for number, model in enumerate(models):
             self._add_model(number, model)
@@ -117,12 +115,11 @@ class PageData:
         """Return a part: JSON, or a matrix as `packed` writes it."""
         if name not in self._parts:
             raise DataError(f"There is no part {name!r} of this page.")
-        with self._locks.setdefault(name, threading.Lock()):
-            if name not in self._made:
-                self._made[name] = self._parts[name]()
-            return self._made[name]
+        if name not in self._made:
+            self._made[name] = self._parts[name]()
+        return self._made[name]
 
-    def made(self, name: str) -> bytes | None:
+    def cached(self, name: str) -> bytes | None:
         """Return a part if it was made before, or None."""
         return self._made.get(name)
 
@@ -190,7 +187,6 @@ class PageData:
         prefix = f"{number}/"
         return {
             "name": model.name,
-            "kind": model.kind,
             "facts": model.facts(),
             "about": about_text(topics.topics),
             "paragraphs": [] if made is None else paragraphs(made, model.corpus),
@@ -211,7 +207,7 @@ class PageData:
         run = space.run
         return {
             "name": space.name,
-            "title": space.title,
+            "title": "closed form" if space.name == "closed" else space.name,
             "dim": space.dim,
             "columns": self._columns(space),
             "remote": self._is_remote(space),
@@ -270,7 +266,7 @@ class PageData:
 
     def _scores(self, model: PageModel) -> list[Json]:
         found = evaluate_available(model.embedding(), *self._benchmarks)
-        return [] if found is None or not found.rows() else results_data({"": found})
+        return results_data({"": found}) if found else []
 
     def _trace(self, model: PageModel) -> Json:
         trace, unit = model.trace, model.spaces["closed"].unit

@@ -53,8 +53,6 @@ class PageModel:
     """A model with everything that the pages show of it."""
 
     name: str
-    kind: str
-    """``model``, ``stability`` (a model with replicates) or ``vectors``."""
     spaces: dict[str, Space]
     """Spaces by name; the first is the default."""
     model: Model | None = None
@@ -210,7 +208,7 @@ def load_models(
     models = [_load(path, init_scale) for path in paths]
     first = models[0]
     if counts is not None:
-        first.usage = _usage_in(Cooccurrence.load(counts), first)
+        first.usage = _usage_from_counts(Cooccurrence.load(counts), first)
     if trace is not None:
         from qwem.training import Trace
 
@@ -226,7 +224,7 @@ def load_models(
     if corpus is not None:
         from qwem.corpus import Corpus
 
-        first.corpus = _counted(first, Corpus.load(corpus))
+        first.corpus = _corpus_facts(first, Corpus.load(corpus))
     return models
 
 
@@ -245,15 +243,13 @@ def page_model(
     if isinstance(source, PageModel):
         return source
     if isinstance(source, Embedding):
-        return PageModel(name, "vectors", {"given": Space.of_embedding(source, "given", "given")})
+        return PageModel(name, {"given": Space.of_embedding(source, "given")})
     stability = source if isinstance(source, Stability) else None
     model = source.model if isinstance(source, Stability) else source
     spaces = {"closed": Space.of_spectrum(model.spectrum, init_scale)}
     if model.polished is not None:
-        polished = Space.of_embedding(model.embedding(), "polished", "polished")
-        spaces = {"polished": polished, **spaces}
-    kind = "model" if stability is None else "stability"
-    return PageModel(name, kind, spaces, model, stability, model.usage, corpus=model.corpus)
+        spaces = {"polished": Space.of_embedding(model.embedding(), "polished"), **spaces}
+    return PageModel(name, spaces, model, stability, model.usage, corpus=model.corpus)
 
 
 def _load(path: str | os.PathLike[str], init_scale: float) -> PageModel:
@@ -270,7 +266,7 @@ def _load(path: str | os.PathLike[str], init_scale: float) -> PageModel:
     return found
 
 
-def _usage_in(counts: Cooccurrence, found: PageModel) -> Usage:
+def _usage_from_counts(counts: Cooccurrence, found: PageModel) -> Usage:
     """Return the usage of a model's words from counts, whose vocabulary may differ."""
     usage = Usage.of(counts, counts.word_counts)
     mine = {word: index for index, word in enumerate(found.vocabulary)}
@@ -282,7 +278,7 @@ def _usage_in(counts: Cooccurrence, found: PageModel) -> Usage:
     return Usage(np.asarray(found.frequencies, np.int64), words, usage.ratios[rows], usage.directed)
 
 
-def _counted(found: PageModel, corpus: Corpus) -> dict[str, Any]:
+def _corpus_facts(found: PageModel, corpus: Corpus) -> dict[str, Any]:
     """Return what is known about the text of a model that was fitted to counts."""
     counted = {source.get("corpus") for source in found.corpus.get("counts", ())}
     if counted != {corpus.fingerprint}:

@@ -21,7 +21,7 @@ MEANINGS = {
 }
 """The meaning of each field of `qwem.Settings`."""
 
-_SAID = 4
+_TOPICS_NAMED = 4
 _TARGETS = {
     "mstar": "for each pair, how much more often the two words occur together than by chance, as a "
     "number between −2 and 2",
@@ -79,7 +79,7 @@ def about_text(topics: Sequence[Mapping[str, Any]]) -> str:
     'Apart from function words, 30% of the text are words around music, band and 20% around law.'
     """
     telling = [topic for topic in topics if not topic.get("general")] or topics
-    first, *rest = telling[:_SAID]
+    first, *rest = telling[:_TOPICS_NAMED]
     said = [f"{first['share']:.0%} of the text are words around {first['title']}"]
     said += [f"{topic['share']:.0%} around {topic['title']}" for topic in rest]
     *most, last = said

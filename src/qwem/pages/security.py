@@ -134,11 +134,11 @@ class AuthMiddleware:
             if first_visit:
                 await self._set_cookie(send_safely)
                 return
-            body = _BoundedBody(receive, headers)
+            bounded_receive = _bounded_body(receive, headers)
         except Refused as refused:
             await self._refuse(refused.status, str(refused))(scope, receive, send_safely)
             return
-        await self._app(scope, body, send_safely)
+        await self._app(scope, bounded_receive, send_safely)
 
     def _check_origin(self, scope: Scope, headers: dict[str, list[str]]) -> None:
         if len(hosts := headers.get("host", [])) != 1 or hosts[0].lower() not in self._hosts:
@@ -227,26 +227,24 @@ def bounded_protocol() -> Any:
     return BoundedProtocol
 
 
-class _BoundedBody:
-    """Body of a request, refused as soon as it is too long."""
+def _bounded_body(receive: Receive, headers: dict[str, list[str]]) -> Receive:
+    """Return a function that receives the body of a request, and refuses one that is too long."""
+    too_large = Refused(413, f"The body has more than {MOST_BODY_BYTES:,} bytes, the limit.")
+    for value in headers.get("content-length", []):
+        if not value.isdecimal() or int(value) > MOST_BODY_BYTES:
+            raise too_large
+    read = 0
 
-    def __init__(self, receive: Receive, headers: dict[str, list[str]]) -> None:
-        for value in headers.get("content-length", []):
-            if not value.isdecimal() or int(value) > MOST_BODY_BYTES:
-                raise _too_large()
-        self._receive, self._read = receive, 0
-
-    async def __call__(self) -> Any:
-        message = await self._receive()
+    async def bounded_receive() -> Any:
+        nonlocal read
+        message = await receive()
         if message["type"] == "http.request":
-            self._read += len(message.get("body", b""))
-            if self._read > MOST_BODY_BYTES:
-                raise _too_large()
+            read += len(message.get("body", b""))
+            if read > MOST_BODY_BYTES:
+                raise too_large
         return message
 
-
-def _too_large() -> Refused:
-    return Refused(413, f"The body has more than {MOST_BODY_BYTES:,} bytes, which is the limit.")
+    return bounded_receive
 
 
 def _headers(scope: Scope) -> dict[str, list[str]]:

@@ -51,7 +51,7 @@ class WorkerPool:
     """Threads for one kind of work, with a bounded queue."""
 
     def __init__(self, threads: int, queue: int) -> None:
-        self._threads, self._most, self._waiting = threads, threads + queue, 0
+        self._threads, self._most = threads, threads + queue
         self._limiter: Any = None
         self._running: dict[str, asyncio.Future[bytes]] = {}
 
@@ -68,14 +68,11 @@ class WorkerPool:
         anyio = require("anyio", "explore")
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(self._threads)
-        if self._waiting >= self._most:
+        now = self._limiter.statistics()
+        if now.borrowed_tokens + now.tasks_waiting >= self._most:
             raise BusyError("The server has too much to compute at the moment; try again later.")
-        self._waiting += 1
-        try:
-            found: bytes = await anyio.to_thread.run_sync(work, limiter=self._limiter)
-            return found
-        finally:
-            self._waiting -= 1
+        found: bytes = await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        return found
 
 
 def build_app(data: PageData, *, token: str, port: int, limiter: RateLimiter | None = None) -> Any:
@@ -102,7 +99,7 @@ def build_app(data: PageData, *, token: str, port: int, limiter: RateLimiter | N
 
     quick, heavy = WorkerPool(QUICK_THREADS, QUICK_QUEUE), WorkerPool(HEAVY_THREADS, HEAVY_QUEUE)
 
-    def sentence(status: int, text: str) -> Any:
+    def error_response(status: int, text: str) -> Any:
         headers = {"www-authenticate": "Bearer"} if status == 401 else None
         return responses.Response(
             encoded({"error": text}), status, headers=headers, media_type="application/json"
@@ -117,7 +114,7 @@ def build_app(data: PageData, *, token: str, port: int, limiter: RateLimiter | N
 
     async def part(request: Any) -> Any:
         name = request.path_params["name"]
-        found = data.made(name)
+        found = data.cached(name)
         if found is None:
             pool = heavy if any(each in name for each in HEAVY_PARTS) else quick
             found = await pool.run_once(name, lambda: data.get(name))
@@ -147,20 +144,20 @@ def build_app(data: PageData, *, token: str, port: int, limiter: RateLimiter | N
 
     async def failed(request: Any, error: Exception) -> Any:
         status = next(status for kind, status in STATUS if isinstance(error, kind))
-        return sentence(status, str(error))
+        return error_response(status, str(error))
 
     async def refused(request: Any, error: Any) -> Any:
-        return sentence(error.status, str(error))
+        return error_response(error.status, str(error))
 
     async def broken(request: Any, error: Exception) -> Any:
-        return sentence(500, "The server failed; see the terminal in which it runs.")
+        return error_response(500, "The server failed; see the terminal in which it runs.")
 
     async def not_served(request: Any, error: Any) -> Any:
         if error.status_code == 405:
-            answer = sentence(405, f"{request.url.path} does not accept {request.method}.")
+            answer = error_response(405, f"{request.url.path} does not accept {request.method}.")
             answer.headers["allow"] = (error.headers or {}).get("Allow", "GET")
             return answer
-        return sentence(error.status_code, f"There is nothing at {request.url.path}.")
+        return error_response(error.status_code, f"There is nothing at {request.url.path}.")
 
     app = applications.Starlette(
         routes=[
@@ -177,7 +174,7 @@ def build_app(data: PageData, *, token: str, port: int, limiter: RateLimiter | N
             Exception: broken,
         },
     )
-    return AuthMiddleware(app, refuse=sentence, token=token, port=port, limiter=limiter)
+    return AuthMiddleware(app, refuse=error_response, token=token, port=port, limiter=limiter)
 
 
 def listen(port: int = 0) -> socket.socket:
@@ -197,7 +194,7 @@ def listen(port: int = 0) -> socket.socket:
     return listening
 
 
-def server_of(app: Any) -> Any:
+def make_server(app: Any) -> Any:
     """Return a uvicorn server of an application, with bounded requests."""
     uvicorn = require("uvicorn", "explore")
     server = uvicorn.Server(
@@ -255,7 +252,7 @@ def serve(
     token = secrets.token_urlsafe(24)
     with listen(port) as listening:
         chosen = int(listening.getsockname()[1])
-        server = server_of(build_app(data, token=token, port=chosen))
+        server = make_server(build_app(data, token=token, port=chosen))
         if ready is not None:
             ready(f"http://{HOST}:{chosen}/?token={token}")
         with suppress(KeyboardInterrupt):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Column = NDArray[np.float32]
 
-# Rows within this cosine of the last result are compared again in float64; the error of a
-# float32 sum is far smaller.
 SLACK = 1e-5
+"""Words whose float32 cosine is at most this much below the last result's are compared again in
+float64; the rounding error is far smaller."""
 
 _BLOCK_NUMBERS = 1 << 20
 _TIMES = 60
@@ -42,7 +42,7 @@ class Space:
     """
 
     name: str
-    title: str
+    """``closed``, ``polished`` or ``given``."""
     vocabulary: Vocabulary
     rows: NDArray[Any] = field(repr=False)
     weights: Array = field(repr=False)
@@ -55,7 +55,6 @@ class Space:
         """Return the space of a closed form."""
         return cls(
             "closed",
-            "closed form",
             spectrum.vocabulary,
             spectrum.eigenvectors,
             np.sqrt(np.abs(spectrum.eigenvalues)),
@@ -64,7 +63,7 @@ class Space:
         )
 
     @classmethod
-    def of_embedding(cls, embedding: Embedding, name: str, title: str) -> Space:
+    def of_embedding(cls, embedding: Embedding, name: str) -> Space:
         """Return the space of vectors without a spectrum, on their principal axes.
 
         The axes are those of `qwem.interpretation.principal_axes`.
@@ -74,7 +73,7 @@ class Space:
             raise SettingError("All vectors are zero, so there are no features to show.")
         rows = fix_signs(rows)
         rows.setflags(write=False)
-        return cls(name, title, embedding.vocabulary, rows, weights, weights**2)
+        return cls(name, embedding.vocabulary, rows, weights, weights**2)
 
     @property
     def dim(self) -> int:
@@ -97,7 +96,7 @@ class Space:
             raise SettingError(f"d must be between 1 and {self.dim}, not {dim}.")
         if time is not None and self.run is None:
             raise SettingError(
-                f"The vectors {self.title!r} have no time t; leave it out, or choose a closed form."
+                f"The {self.name} vectors have no time t; leave it out, or choose the closed form."
             )
         if time is not None and not (math.isfinite(time) and time >= 0):
             raise SettingError(f"t must be at least 0, not {time}.")
@@ -112,10 +111,17 @@ class Space:
         return vectors if self.row_scale is None else vectors * self.row_scale[indices][:, None]
 
     def cosines(self, direction: Array) -> Column:
-        """Return the cosine of every word with a direction; 0 for zero vectors."""
-        products, squares = self._products(direction * self.weights)
-        scale = np.sqrt(squares) * np.float32(np.linalg.norm(direction))
-        return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
+        """Return the cosine of every word with a direction of length one; 0 for zero vectors."""
+        # Early in training all weights are tiny; a common factor changes no cosine.
+        weights = self.weights / (float(self.weights.max(initial=0.0)) or 1.0)
+        along = (direction * weights).astype(np.float32)
+        squared = (weights**2).astype(np.float32)
+        found = np.zeros(len(self.rows), dtype=np.float32)
+        for part in blocks(len(self.rows), self.dim, most=_BLOCK_NUMBERS):
+            rows = self.rows[part].astype(np.float32)
+            lengths = np.sqrt(np.square(rows) @ squared)
+            np.divide(rows @ along, lengths, out=found[part], where=lengths > 0)
+        return found
 
     def nearest(
         self, direction: Array, topn: int, exclude: tuple[int, ...] = ()
@@ -151,7 +157,7 @@ class Space:
         It is interpolated linearly on a grid of times.
         """
         if self.run is None:
-            raise SettingError(f"The vectors {self.title!r} have no time; choose a closed form.")
+            raise SettingError(f"The {self.name} vectors have no time t; choose the closed form.")
         last = float(self.run.rescaled_time(self.run.learning_times.max())) * 1.5
         times = np.linspace(0.0, last, _TIMES)
         squares = self.run.singular_values(self.run.time(times)) ** 2
@@ -165,16 +171,3 @@ class Space:
             step = np.divide(half - low, high - low, out=np.zeros_like(half), where=high > low)
             found[part] = times[after - 1] + np.clip(step, 0, 1) * (times[1] - times[0])
         return found
-
-    def _products(self, direction: Array) -> tuple[Column, Column]:
-        """Return Σ_k r_ik w_k u_k and Σ_k r_ik² w_k² of every word, in float32."""
-        # Early in training all weights are tiny; a common factor changes no cosine.
-        largest = float(self.weights.max(initial=0.0)) or 1.0
-        along = (direction / largest).astype(np.float32)
-        squared = ((self.weights / largest) ** 2).astype(np.float32)
-        products = np.empty(len(self.rows), dtype=np.float32)
-        squares = np.empty_like(products)
-        for part in blocks(len(self.rows), self.dim, most=_BLOCK_NUMBERS):
-            rows = self.rows[part].astype(np.float32)
-            products[part], squares[part] = rows @ along, np.square(rows) @ squared
-        return products * np.float32(largest), squares * np.float32(largest**2)

@@ -37,7 +37,7 @@ CENTRED_WORDS = 20_000
 COLOURS = 12
 _ROUNDS, _TITLE, _SHOWN, _STEM = 20, 3, 12, 4
 _WORDS_PER_TOPIC = 12
-_GENERAL = 0.8  # of the median closeness of all topics
+_GENERAL = 0.8  # of the median of all topics, in closeness or in information
 _BLOCK_NUMBERS = 1 << 22
 
 
@@ -54,7 +54,8 @@ class Topics:
     topics: list[Json]
     """The title, typical words, size, share of the text, place and colour of each topic.
 
-    A general topic has words that are close to no centre, and comes last.
+    A general topic says little about the text, and comes last: its words are close to no centre,
+    or they are so frequent that they have little information.
     """
 
 
@@ -112,7 +113,7 @@ def frequent_words(frequencies: NDArray[np.integer[Any]]) -> int:
 def neighbour_map(
     space: Space, *, seed: int = 0, words: int | None = None, landmarks: int = LANDMARKS
 ) -> NDArray[np.float32]:
-    """Return a place in the plane for each word, with words close that are near in the space.
+    """Return a place in the plane for each word; similar words are close together.
 
     The most frequent words are laid out by attraction between neighbours and repulsion between
     random words, starting from the first two features. Each other word is placed beside the one
@@ -190,9 +191,10 @@ def _links(
 
 
 def _clusters(space: Space, frequent: int, seed: int) -> tuple[NDArray[np.uint8], Array, Array]:
-    """Return the cluster of each word, its cosine with the centre, and how far others are behind.
+    """Return the cluster of each word, its cosine with the centre, and its margin.
 
-    The clusters are those of k-means among the most frequent words after the first `frequent`.
+    The margin is how much smaller the cosine with the next centre is. The clusters are those of
+    k-means among the most frequent words after the first `frequent`.
     """
     from scipy.cluster.vq import kmeans2
 
@@ -225,12 +227,16 @@ def _described(
     Typical words are close to the centre of their own topic, farther from every other, and
     frequent. No two words of a title have the same first letters.
     """
-    some = labels != NO_TOPIC
-    sizes = np.bincount(labels[some])
-    heard = np.bincount(labels[some], frequencies[some].astype(np.float64))
-    shares = heard / max(heard.sum(), 1)
-    closeness = np.bincount(labels[some], (frequencies * own)[some]) / np.maximum(heard, 1)
-    general = closeness < _GENERAL * np.median(closeness[sizes > 0])
+    topical = labels != NO_TOPIC
+    sizes = np.bincount(labels[topical])
+    uses = np.bincount(labels[topical], frequencies[topical].astype(np.float64))
+    shares = uses / max(uses.sum(), 1)
+    # A word of probability p has the information −log p.
+    information = np.log(max(frequencies.sum(), 1) / np.maximum(frequencies, 1))
+    general = np.zeros(len(sizes), dtype=bool)
+    for value in (own, information):
+        means = np.bincount(labels[topical], (frequencies * value)[topical]) / np.maximum(uses, 1)
+        general |= means < _GENERAL * np.median(means[sizes > 0])
     general &= len(sizes) >= TOPICS / 2  # the median of a few topics says little
     order = np.lexsort((-shares, general))
     order = order[sizes[order] > 0]

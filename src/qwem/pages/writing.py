@@ -78,7 +78,7 @@ def write_page(
         words = min(FILE_WORDS, SHARED_WORDS // max(1, len(several)))
     if words < 1:
         raise SettingError(f"words must be at least 1, not {words}.")
-    page = assembled(PageData(several, words=words, **options))
+    page = assemble_page(PageData(several, words=words, **options))
     with writing_file(path) as file:
         file.write(page.encode("utf-8"))
     return Path(path)
@@ -94,7 +94,7 @@ def app_file(name: str) -> bytes | None:
     return place.read_bytes() if _FILE.fullmatch(name) and place.is_file() else None
 
 
-def assembled(data: PageData) -> str:
+def assemble_page(data: PageData) -> str:
     """Return the page with its style, its modules and its data inside.
 
     Data is compressed. The Content Security Policy allows the script and the style by their

@@ -1,4 +1,4 @@
-// Elements of drawings in SVG. Text is always text.
+// Charts in SVG, and the elements that drawings are made of. Text is always text.
 
 import { Room } from "./layers.js";
 import { colour } from "./theme.js";
@@ -185,7 +185,7 @@ function shortNumber(value) {
   return shown.replaceAll("-", "−");
 }
 
-// The charts of the application: bars, squares, spectra, training and relations.
+// Charts that views draw: bars, squares, and those of relations.
 
 // Bars to the left and right of zero for rows of a name and a value. `format` says how a value is
 // written; with `follow` a name can be pressed, except those that come last and are no words.
@@ -254,60 +254,6 @@ export function heatChart({ label, cells, across, down, fill, name }, width) {
   };
 }
 
-// A chart of eigenvalues, with the name of each feature under the pointer.
-export function spectrumChart(eigenvalues, nameOf, height) {
-  const sizes = eigenvalues.map(Math.abs);
-  const dots = (negative) => {
-    const ranks = sizes.map((_, k) => k + 1).filter((rank) => eigenvalues[rank - 1] < 0 === negative);
-    return {
-      kind: "dots",
-      x: ranks,
-      y: ranks.map((rank) => sizes[rank - 1]),
-      colour: negative ? "warm" : "cool",
-      names: ranks.map(nameOf),
-    };
-  };
-  return {
-    label: "Eigenvalues of all features, the largest first",
-    height,
-    x: { title: "feature, in order of its eigenvalue", low: 0.9, high: 1.1 * sizes.length, log: true },
-    y: {
-      title: "eigenvalue |λ|",
-      low: 0.85 * Math.min(...sizes),
-      high: 1.15 * Math.max(...sizes),
-      log: true,
-    },
-    layers: [dots(false), dots(true)],
-  };
-}
-
-const MOMENTS = 160;
-
-// Lines of how features grow, the strongest on top.
-export function strengthLines(count, end, strength, chosen, nameOf) {
-  const grid = Array.from({ length: MOMENTS + 1 }, (_, i) => (end * i) / MOMENTS);
-  return Array.from({ length: count }, (_, place) => {
-    const k = count - 1 - place;
-    return {
-      kind: "line",
-      x: grid,
-      y: grid.map((t) => strength(k, t)),
-      colour: chosen(k) ?? "faint",
-      width: chosen(k) ? 3 : 1.3,
-      name: nameOf(k),
-    };
-  });
-}
-
-// Marks at a time: a line across, and a dot on each feature.
-export function strengthMarks(count, t, strength) {
-  const reached = Array.from({ length: count }, (_, k) => strength(k, t));
-  return [
-    { kind: "rule", x: t, colour: "muted" },
-    { kind: "dots", x: Array(count).fill(t), y: reached, colour: "ink", size: 2.5 },
-  ];
-}
-
 // Heights of a histogram of the bulk, of area one, and the width of its bars.
 function histogram(task) {
   const end = Math.max(task.edge, ...task.bulk);
@@ -320,16 +266,12 @@ function histogram(task) {
   return { heights, width };
 }
 
-// The top of the figure. The density of noise may diverge at zero, which is cut off.
-function gramTop(task) {
-  const highest = Math.max(...histogram(task).heights);
-  return 1.08 * Math.min(1.6 * highest, Math.max(highest, ...task.density[1]));
-}
-
 // A chart of the differences' spectrum: the bulk, what pure noise would be, and the spike.
 export function gramChart(task, height) {
   const { heights, width } = histogram(task);
-  const top = gramTop(task);
+  const highest = Math.max(...heights);
+  // The density of noise may diverge at zero, which is cut off.
+  const top = 1.08 * Math.min(1.6 * highest, Math.max(highest, ...task.density[1]));
   const spike = 0.32 * top;
   const centres = heights.map((_, i) => (i + 0.5) * width);
   return {

@@ -2,9 +2,9 @@
 
 import { picture, shape, svgText } from "./charts.js";
 import { matrix } from "./data.js";
-import { make, whole } from "./dom.js";
+import { chip, formatCount, make } from "./dom.js";
 import { featureTitle, firstWords } from "./features.js";
-import { colour, isDark, paintAll, parseRgb, scaleOf, topicColour } from "./theme.js";
+import { colour, paintAll, parseRgb, scaleOf, topicColour } from "./theme.js";
 
 const LINE = 20; // pixels: the height of a line of a legend
 const ALPHA = 205;
@@ -52,7 +52,7 @@ export async function colouring({ model, page }, by, rank, pick) {
 }
 
 function numbered(model, values, low, high, title, ends, diverging = false) {
-  const scale = scaleOf(isDark(), diverging);
+  const scale = scaleOf(diverging);
   const none = parseRgb(colour("faint"));
   const place = (value) => (diverging ? value / (high || 1) : (value - low) / (high - low || 1));
   const colours = paintAll(
@@ -77,12 +77,12 @@ function byTopic(model, pick) {
     dot.style.background = topicColour(topic);
     const onclick = () => {
       picked = picked === id ? -1 : id;
-      chips.forEach((chip, i) => chip.setAttribute("aria-pressed", String(i === picked)));
+      chips.forEach((each, i) => each.setAttribute("aria-pressed", String(i === picked)));
       const rows = [...model.labels.keys()].filter((row) => model.labels[row] === id);
       pick(picked < 0 ? null : new Set(rows));
     };
-    const title = `${whole(topic.size)} words: ${topic.words.join(", ")}`;
-    return make("button.chip", { type: "button", title, "aria-pressed": "false", onclick }, dot, topic.title);
+    const title = `${formatCount(topic.size)} words: ${topic.words.join(", ")}`;
+    return chip([dot, topic.title], onclick, { title, "aria-pressed": "false" });
   });
   const said = make("span", `Topics: press one to see it alone. ${paleDots(model)}`);
   const legend = make("div.legend", said, make("span.chips", ...chips));
@@ -90,10 +90,13 @@ function byTopic(model, pick) {
   return { colours, legend, key: { title: `Topics. ${paleDots(model)}`, groups } };
 }
 
-// What the pale dots of a map are.
+// What the dots of a map without a colour are.
 export function paleDots(model) {
   const some = model.words.filter((_, row) => !model.topicOf(row)).slice(0, 3);
-  return some.length ? `Pale dots are function words, such as “${some.join("”, “")}”.` : "";
+  return [
+    some.length ? `Pale dots are function words, such as “${some.join("”, “")}”.` : "",
+    model.topics.some(({ general }) => general) ? "Grey dots are words that say little about the text." : "",
+  ].join(" ");
 }
 
 // The value below which a part of all numbers are.

@@ -4,8 +4,8 @@ import { drawChart, heatChart } from "./charts.js";
 import { json, largest, matrix } from "./data.js";
 import {
   addressState,
-  button,
   filler,
+  formatCount,
   foundList,
   intro,
   labelled,
@@ -13,12 +13,13 @@ import {
   menu,
   note,
   percent,
+  section,
   table,
-  whole,
+  wordButton,
 } from "./dom.js";
 import { featureTitle } from "./features.js";
 import { drawingsIn, saveButtons } from "./saving.js";
-import { isDark, scaleOf } from "./theme.js";
+import { scaleOf } from "./theme.js";
 
 const MOVED = 50;
 const MATCHED = 20;
@@ -75,22 +76,11 @@ export function compareView(element, app) {
     ),
     make(
       "div.split.even",
-      make("section", { "aria-label": "Words that differ" }, make("h2", "Words that differ most"), list),
+      section("h2", "Words that differ most", list),
       make(
         "div",
-        make(
-          "section",
-          { "aria-label": "Neighbours in both models" },
-          make("h2", "Neighbours in both"),
-          both,
-        ),
-        make(
-          "section",
-          { "aria-label": "Overlap of features" },
-          make("h2", "Features in common"),
-          matched,
-          heat,
-        ),
+        section("h2", "Neighbours in both", both),
+        section("h2", "Features in common", matched, heat),
       ),
     ),
     saveButtons({ name: "comparison", drawing: () => drawingsIn(heat), table: () => [head(), ...moved] }),
@@ -136,10 +126,10 @@ export function compareView(element, app) {
   function movedList(distances) {
     moved = wordsThatDiffer(one, other, distances, state.least, MOVED);
     const rows = moved.map(([word, distance, a, b]) => [
-      button(word, () => set({ word }), { className: "word" }),
+      wordButton(word, () => set({ word })),
       distance.toFixed(2),
-      whole(a),
-      whole(b),
+      formatCount(a),
+      formatCount(b),
     ]);
     list.dataset.shown = String(state.least);
     if (!state.word && moved.length) state.word = moved[0][0];
@@ -179,7 +169,7 @@ export function compareView(element, app) {
       .map((rank, k) => [featureTitle(one, k + 1), featureTitle(other, rank), percent(overlap.matched[k])]);
     matched.replaceChildren(
       note(
-        `${whole(overlap.shared_words)} words are in both models. Of the first ${overlap.dim} features, ${alike} match a feature of the other model with an overlap of more than half; all ${overlap.dim} together overlap by ${percent(shared)}.`,
+        `${formatCount(overlap.shared_words)} words are in both models. Of the first ${overlap.dim} features, ${alike} match a feature of the other model with an overlap of more than half; all ${overlap.dim} together overlap by ${percent(shared)}.`,
       ),
       make(
         "details",
@@ -192,7 +182,7 @@ export function compareView(element, app) {
 
   function drawOverlaps() {
     if (!overlap) return;
-    const scale = scaleOf(isDark(), false);
+    const scale = scaleOf();
     const { squared } = overlap;
     const square = {
       label: "Overlap of every feature of the first model with every feature of the second",

@@ -1,24 +1,3 @@
-// The closed form of a training run, mode by mode (Lemma 3.4).
-
-// s_k(t) = s_k(0) / (e^{−γt} + s_k²(0)(1 − e^{−γt})/λ)^½ with γ the rate of mode k.
-function singularValue(run, k, time) {
-  const start = run.start[k];
-  const decay = -run.rates[k] * time;
-  const root = Math.sqrt(Math.abs(run.eigenvalues[k]));
-  const learned = (start * Math.sqrt(-Math.expm1(decay))) / root;
-  return start / Math.hypot(Math.exp(decay / 2), learned);
-}
-
-// The loss L/g = ¼ Σ_k (s_k⁴ − 2λ_k s_k²) of the first `dim` modes, which is zero for W = 0.
-export function lossAt(run, time, dim) {
-  let sum = 0;
-  for (let k = 0; k < dim; k++) {
-    const square = singularValue(run, k, time) ** 2;
-    sum += square * (square - 2 * Math.abs(run.eigenvalues[k]));
-  }
-  return sum / 4;
-}
-
 // Data of the page: named parts, which are elements of a file or come from a server, and the models
 // that are made of them. Everything else is the same in both.
 
@@ -30,7 +9,7 @@ const NUMBERS = {
   i4: Int32Array,
   f4: Float32Array,
 };
-const kept = new Map();
+const loaded = new Map(); // promises of parts, by name
 
 // The bytes of a part; a file has them compressed.
 async function bytesOf(name) {
@@ -44,12 +23,12 @@ async function bytesOf(name) {
 
 // A part, read once: `read` makes it from its bytes.
 function once(name, read) {
-  if (!kept.has(name)) {
+  if (!loaded.has(name)) {
     const found = bytesOf(name).then(read);
-    kept.set(name, found);
-    found.catch(() => kept.delete(name));
+    loaded.set(name, found);
+    found.catch(() => loaded.delete(name));
   }
-  return kept.get(name);
+  return loaded.get(name);
 }
 
 export function json(name) {
@@ -136,7 +115,22 @@ class Space {
   weight(k, t) {
     if (t === undefined || !this.run) return this.weights[k];
     const { start, rates, unit } = this.run;
-    return singularValue({ eigenvalues: this.eigenvalues, start, rates }, k, t * unit);
+    return singularValue(start[k], rates[k] * t * unit, this.eigenvalues[k]);
+  }
+
+  // The loss L/g = ¼ Σ_k (s_k⁴ − 2|λ_k| s_k²) of the first `dim` features, which is zero for W = 0.
+  loss(t, dim) {
+    let sum = 0;
+    for (let k = 0; k < dim; k++) {
+      const square = this.weight(k, t) ** 2;
+      sum += square * (square - 2 * Math.abs(this.eigenvalues[k]));
+    }
+    return sum / 4;
+  }
+
+  // A time at which all features are learned.
+  get end() {
+    return this.run ? 1.15 * Math.max(...this.run.learning_times.filter(Number.isFinite)) : 0;
   }
 
   // How much of their final strength the first d features have.
@@ -216,6 +210,13 @@ class Space {
   }
 }
 
+// s(t) = s(0) / (e^{−γt} + s²(0)(1 − e^{−γt})/|λ|)^½, the strength of a mode in training (Lemma 3.4), with γt
+// the rate of the mode times the time.
+function singularValue(start, growth, eigenvalue) {
+  const learned = start * Math.sqrt(-Math.expm1(-growth) / Math.abs(eigenvalue));
+  return start / Math.hypot(Math.exp(-growth / 2), learned);
+}
+
 // The rows of the largest values, the largest first.
 export function largest(values, count, excluded = new Set()) {
   const best = [];
@@ -293,6 +294,12 @@ export class Model {
   // The topic of a word; undefined for function words.
   topicOf(row) {
     return this.topics[this.labels[row]];
+  }
+
+  // What a word is about, in a few words.
+  topicNote(row) {
+    const topic = this.topicOf(row);
+    return topic ? `nearest to the topic “${topic.title}”` : "a function word";
   }
 
   space(name) {

@@ -5,6 +5,7 @@ import { dot, largest, unit } from "./data.js";
 import {
   addressState,
   button,
+  chip,
   filler,
   form,
   intro,
@@ -66,9 +67,7 @@ export function analogyView(element, app) {
     form(submit, "what?", fields[0], " is to ", fields[1], " as ", fields[2], " is to "),
     make(
       "div.chips",
-      ...known.map((words) =>
-        button(`${words[0]} : ${words[1]} :: ${words[2]} : ?`, () => ask(words), { className: "chip" }),
-      ),
+      ...known.map((words) => chip(`${words[0]} : ${words[1]} :: ${words[2]} : ?`, () => ask(words))),
     ),
     output,
     bars,
@@ -176,10 +175,7 @@ export function axisView(element, app) {
       "An axis goes from some words to others. The place of a word on it is its cosine with the direction from the first words to the second.",
     ),
     form(submit, "Build the axis", labelled("From", from), labelled("to", to), labelled("Where are", mine)),
-    make(
-      "div.chips",
-      ...known.map(([a, b]) => button(`${a} → ${b}`, () => ask(a, b, ""), { className: "chip" })),
-    ),
+    make("div.chips", ...known.map(([a, b]) => chip(`${a} → ${b}`, () => ask(a, b, "")))),
     output,
     bars,
     make("div.save", button("Show across the map", onMap)),

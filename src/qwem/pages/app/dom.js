@@ -53,8 +53,21 @@ export function wordField(value, more = {}) {
   return make("input", { type: "text", value, list: "suggestions", ...plain, ...more });
 }
 
-export function range(max, step, oninput) {
-  return make("input", { type: "range", min: "0", max: String(max), step: String(step), oninput });
+// A slider; `slide` is called with its value.
+export function range(min, max, step, slide) {
+  const oninput = () => slide(Number(slider.value));
+  const slider = make("input", { type: "range", min, max, step, oninput });
+  return slider;
+}
+
+// A round button, one of several to choose from.
+export function chip(content, onclick, more = {}) {
+  return make("button.chip", { type: "button", onclick, ...more }, content);
+}
+
+// A part of a view with its heading, which names it for screen readers too.
+export function section(heading, title, ...children) {
+  return make("section", { "aria-label": title }, make(heading, title), ...children);
 }
 
 // A table with a head; the caption is for screen readers.
@@ -135,11 +148,11 @@ export function signed(value, digits = 2) {
   return (Math.round(scale * value) / scale + 0).toLocaleString("en", places).replace("-", "−");
 }
 
-export const whole = (value) => Math.round(value).toLocaleString("en");
+export const formatCount = (value) => Math.round(value).toLocaleString("en");
 export const percent = (value, digits = 0) => `${(100 * value).toFixed(digits)}%`;
 
-// A function that fills a box with the children that `show` makes of an answer, or with a complaint. Of
-// several answers only the last one counts; `waiting` is a sentence in the meantime.
+// A function that fills a box once an answer has come: with the children that `show` makes of it, or with what
+// went wrong. If it is called again meanwhile, only the last answer counts. `waiting` is shown until then.
 export function filler(box, follow) {
   let asked = 0;
   return async (answer, show, waiting) => {
@@ -159,25 +172,29 @@ export function filler(box, follow) {
 // whole if a third bound says so.
 export function addressState(app, defaults, bounds = {}) {
   const state = { ...defaults };
+  let later;
   const numberOf = (name, given) => {
     const [low = -Infinity, high = Infinity, whole = false] = bounds[name] ?? [];
     const value = given === "" ? NaN : Number(given);
     if (!Number.isFinite(value)) return defaults[name];
     return Math.min(high, Math.max(low, whole ? Math.round(value) : value));
   };
-  return {
-    state,
-    read(parameters) {
-      for (const [name, value] of Object.entries(defaults)) {
-        const given = parameters.get(name);
-        if (given === null) state[name] = value;
-        else state[name] = typeof value === "number" ? numberOf(name, given) : given;
-      }
-    },
-    keep(more = {}) {
-      const short = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : value);
-      const changed = Object.entries(state).filter(([name, value]) => value !== defaults[name]);
-      app.keep({ ...Object.fromEntries(changed.map(([name, value]) => [name, short(value)])), ...more });
-    },
+  const read = (parameters) => {
+    for (const [name, value] of Object.entries(defaults)) {
+      const given = parameters.get(name);
+      if (given === null) state[name] = value;
+      else state[name] = typeof value === "number" ? numberOf(name, given) : given;
+    }
   };
+  const keep = (more = {}) => {
+    const short = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : value);
+    const changed = Object.entries(state).filter(([name, value]) => value !== defaults[name]);
+    app.keep({ ...Object.fromEntries(changed.map(([name, value]) => [name, short(value)])), ...more });
+  };
+  // Keep the values once they rest, as a drag changes them many times, if `wanted` is true then.
+  const keepSoon = (wanted) => {
+    clearTimeout(later);
+    later = setTimeout(() => wanted() && keep(), 150);
+  };
+  return { state, read, keep, keepSoon };
 }

@@ -1,8 +1,19 @@
 // Features: cards titled by words, which can be named and shown on the map, and the spectrum.
 
-import { drawChart, spectrumChart } from "./charts.js";
+import { drawChart } from "./charts.js";
 import { ask } from "./data.js";
-import { button, complaint, intro, labelled, make, note, percent, signed, whole, wordButton } from "./dom.js";
+import {
+  button,
+  filler,
+  formatCount,
+  intro,
+  labelled,
+  make,
+  note,
+  percent,
+  signed,
+  wordButton,
+} from "./dom.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
 const CARDS = 24;
@@ -55,7 +66,20 @@ export function drawSpectrum(element, model, height) {
       : "";
     return `Feature ${rank}, ${featureTitle(model, rank)}: |λ| = ${size}${when}${ends}`;
   };
-  return drawChart(element, spectrumChart(eigenvalues, nameOf, height));
+  const sizes = eigenvalues.map(Math.abs);
+  const dots = (negative) => {
+    const ranks = [...sizes.keys()].filter((k) => eigenvalues[k] < 0 === negative).map((k) => k + 1);
+    const y = ranks.map((rank) => sizes[rank - 1]);
+    return { kind: "dots", x: ranks, y, colour: negative ? "warm" : "cool", names: ranks.map(nameOf) };
+  };
+  const [low, high] = [0.85 * Math.min(...sizes), 1.15 * Math.max(...sizes)];
+  return drawChart(element, {
+    label: "Eigenvalues of all features, the largest first",
+    height,
+    x: { title: "feature, in order of its eigenvalue", low: 0.9, high: 1.1 * sizes.length, log: true },
+    y: { title: "eigenvalue |λ|", low, high, log: true },
+    layers: [dots(false), dots(true)],
+  });
 }
 
 export const SPECTRUM_NOTE =
@@ -141,7 +165,7 @@ export function featureCard(app, feature) {
     `feature ${rank}`,
     `${percent(feature.share, 1)} of the spectrum`,
     `λ = ${signed(eigenvalue, Math.abs(eigenvalue) < 100 ? 2 : 1)}`,
-    `carried by ${whole(feature.participation)} words`,
+    `carried by ${formatCount(feature.participation)} words`,
     time === null ? "" : `learned at t = ${Number(learned.toPrecision(3))}, which is ${time.toFixed(2)} τ₁`,
   ].filter(Boolean);
   const end = (side) => {
@@ -169,22 +193,21 @@ export function featureCard(app, feature) {
     placeholder: "give it a name",
     "aria-label": `Name of feature ${rank}`,
   });
-  const keep = async (event) => {
+  const fill = filler(said);
+  const keep = (event) => {
     event.preventDefault();
-    try {
-      feature.name = (await ask("name", { model: model.number, rank, name: field.value.trim() })).name;
+    return fill(ask("name", { model: model.number, rank, name: field.value.trim() }), ({ name }) => {
+      feature.name = name;
       heading.textContent = featureTitle(model, rank);
-      said.replaceChildren(feature.name ? "Name kept with the model." : "Name removed.");
-    } catch (error) {
-      said.replaceChildren(complaint(error));
-    }
+      return [name ? "Name kept with the model." : "Name removed."];
+    });
   };
   const other = rank === 1 ? Math.min(2, model.featureSpace.dim) : 1;
   return make(
     "article.card",
     { "data-rank": String(rank) },
     heading,
-    make("p.facts", facts.join(" · ")),
+    make("p.facts", ...facts.flatMap((fact, i) => [i ? " · " : "", make("span.item", fact)])),
     make("div.ends", ...sides.map(end)),
     make(
       "div.save",

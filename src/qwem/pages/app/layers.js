@@ -2,9 +2,7 @@
 
 import { colour } from "./theme.js";
 
-// Labels that never overlap: the first in order of priority keep their place, the others wait.
-
-// Boxes that are taken.
+// Boxes of labels, which never overlap: the first in order of priority keep their place.
 export class Room {
   #boxes = [];
 

@@ -12,9 +12,9 @@ import { startThemes, startTips } from "./theme.js";
 import { trainingView } from "./training.js";
 import { wordView } from "./word.js";
 
-// A view is made once for each model and space; `vectors` says whether it depends on the space. It has `show(parameters)`, and may have `redraw` for
-// other colours and widths and `leave` for when another view is shown. It is given an `app`: the
-// page's facts, all models, the model, its space, and ways to go to other views.
+// A view is made once for each model and space; `vectors` says whether it depends on the space. It has
+// `show(parameters)`, and may have `redraw` for other colours and widths and `leave` for when another view is
+// shown. It is given an `app`: the page's facts, the model, its space and words, and ways to go to other views.
 const VIEWS = {
   overview: { title: "Overview", make: overviewView },
   map: { title: "Map", make: mapView, vectors: true },
@@ -43,8 +43,8 @@ let shown = "";
 async function start() {
   page = await json("page");
   startThemes(redrawShown);
-  await follow(location.hash);
-  addEventListener("hashchange", ({ newURL }) => follow(new URL(newURL).hash));
+  await showAddress(location.hash);
+  addEventListener("hashchange", ({ newURL }) => showAddress(new URL(newURL).hash));
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth !== width) redrawShown(); // a telephone's bars come and go
@@ -61,15 +61,15 @@ function loadModel(number) {
   return models.get(number);
 }
 
-// Show what the address says.
-async function follow(hash) {
+// Show the view that an address names, of its model and space.
+async function showAddress(hash) {
   const { view, parameters } = readAddress(hash);
   if (view === "content") return content.focus();
   const given = Number(parameters.get("model") ?? 0);
   const number = page.models[given] ? given : 0;
   const model = await loadModel(number);
   const space = model.space(parameters.get("space"));
-  if (app?.model !== model || app.space !== space) use(model, space);
+  if (app?.model !== model || app.space !== space) choose(model, space);
   const fitting = Object.hasOwn(VIEWS, view) && (VIEWS[view].fits?.(app) ?? true);
   const name = fitting ? view : "overview";
   visited.set(name, hash || "#overview");
@@ -97,8 +97,8 @@ async function follow(hash) {
   await one.view.show(fitting ? parameters : new URLSearchParams());
 }
 
-// Take a model and one of its spaces.
-function use(model, space) {
+// Choose a model and one of its spaces for all views.
+function choose(model, space) {
   const mine = {
     page,
     model,
@@ -189,8 +189,8 @@ function suggest(typed) {
   document.getElementById("suggestions").replaceChildren(...fitting.map((word) => new Option(word, word)));
 }
 
-function redrawShown(printing) {
-  made.get(shown)?.view.redraw?.(printing);
+function redrawShown() {
+  made.get(shown)?.view.redraw?.();
 }
 
 // The address of what is shown: #view?name=value&…

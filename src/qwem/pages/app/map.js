@@ -6,13 +6,14 @@ import {
   addressState,
   button,
   filler,
+  formatCount,
   foundList,
   intro,
   labelled,
   make,
   menu,
   note,
-  whole,
+  wordButton,
   wordField,
 } from "./dom.js";
 import { axisTitle, featureChoices } from "./features.js";
@@ -47,7 +48,7 @@ export function mapView(element, app) {
   const shades = colourChoices(app);
   const rank = [1, features.length, true];
   const defaults = { by: "topics", x: 1, y: Math.min(2, features.length), xf: "", xt: "", yf: "", yt: "" };
-  const { state, read, keep } = addressState(
+  const { state, read, keepSoon } = addressState(
     app,
     { ...defaults, colour: "topic", feature: 1, find: "", word: "", at: "" },
     { x: rank, y: rank, feature: rank },
@@ -181,19 +182,16 @@ export function mapView(element, app) {
     const at = state.at.split(",").map(Number);
     if (wanted !== placed) {
       placed = wanted;
-      stage.say("Placing words…");
-      try {
-        const found = await find();
-        if (placed !== wanted) return; // another change came first
-        shown = found;
-        stage.say("");
-        stage.setTitles(shown.titles);
-        map.place(shown.places, shown.how);
-        box.dataset.shown = wanted;
-      } catch (error) {
+      const found = await stage.load(find());
+      if (placed !== wanted) return; // another change came first
+      if (!found) {
         placed = "";
-        return stage.say(error.message, true);
+        return;
       }
+      shown = found;
+      stage.setTitles(shown.titles);
+      map.place(shown.places, shown.how);
+      box.dataset.shown = wanted;
     }
     if (at.length === 3) map.position = at;
   }
@@ -224,7 +222,9 @@ export function mapView(element, app) {
     const rows = foundWords();
     const searched = state.find.trim() !== "";
     map.setFound(searched ? new Set(rows) : null);
-    matches.textContent = searched ? `${whole(rows.length)} ${rows.length === 1 ? "word" : "words"}` : "";
+    matches.textContent = searched
+      ? `${formatCount(rows.length)} ${rows.length === 1 ? "word" : "words"}`
+      : "";
   }
 
   function select(rows) {
@@ -249,8 +249,7 @@ export function mapView(element, app) {
       ]);
     if (chosen.length === 1) {
       const [row] = chosen;
-      const topic = model.topicOf(row);
-      const said = `${whole(model.counts[row])} times, ${topic ? `nearest to the topic “${topic.title}”` : "a function word"}.`;
+      const said = `${formatCount(model.counts[row])} times, ${model.topicNote(row)}.`;
       return fillPanel(space.neighbours(row, 12), (found) => [
         make("h2", words[row]),
         note(`${said} Its nearest words:`),
@@ -262,16 +261,19 @@ export function mapView(element, app) {
         ),
       ]);
     }
-    const listed = chosen.slice(0, LISTED).map((row) => make("li", wordOf(row)));
+    const listed = chosen.slice(0, LISTED).map((row) =>
+      make(
+        "li",
+        wordButton(words[row], () => select([row])),
+      ),
+    );
     return fillPanel(null, () => [
-      make("h2", `${whole(chosen.length)} words`),
+      make("h2", `${formatCount(chosen.length)} words`),
       make("ul.several", ...listed),
       chosen.length > LISTED ? note("These are the most frequent; Save table saves all.") : null,
       make("div.save", clear),
     ]);
   }
-
-  const wordOf = (row) => button(words[row], () => select([row]), { className: "word" });
 
   function inSight() {
     return [...words.keys()].filter((row) => {
@@ -280,16 +282,13 @@ export function mapView(element, app) {
     });
   }
 
-  let later;
   function remember() {
-    clearTimeout(later);
-    later = setTimeout(() => {
-      if (element.hidden) return;
+    keepSoon(() => {
       const moved = map.position.some((value, i) => value !== [1, 0, 0][i]);
       state.at = moved ? map.position.map((value) => Number(value.toPrecision(5))).join(",") : "";
       state.word = chosen.length === 1 ? words[chosen[0]] : "";
-      keep();
-    }, 150);
+      return !element.hidden;
+    });
   }
 
   return {

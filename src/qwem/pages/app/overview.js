@@ -10,12 +10,13 @@ import {
   button,
   filler,
   form,
+  formatCount,
   labelled,
   make,
   note,
   percent,
   table,
-  whole,
+  wordButton,
   wordField,
   wordRow,
 } from "./dom.js";
@@ -86,7 +87,7 @@ export function overviewView(element, app) {
     const cards = model.topics.slice(0, TOPIC_CARDS).map((topic) => {
       const dot = make("span.dot", { "aria-hidden": "true" });
       redraws.push(() => (dot.style.background = topicColour(topic)));
-      const facts = `${percent(topic.share, 1)} of the text, ${whole(topic.size)} different words`;
+      const facts = `${percent(topic.share, 1)} of the text, ${formatCount(topic.size)} different words`;
       return make(
         "article.card.topic",
         make("h3", dot, topic.title),
@@ -98,7 +99,7 @@ export function overviewView(element, app) {
       "topics",
       "The topics of the text",
       prose(
-        `Each dot is a word, and similar words are close together. Colours are topics, named by their most typical words. ${paleDots(model)} Shares are of the text without them.`,
+        `Each dot is a word, and similar words are close together. Colours are topics, named by their most typical words. ${paleDots(model)} Shares are of the text without function words.`,
       ),
       make("figure", stage.element),
       make(
@@ -139,7 +140,7 @@ export function overviewView(element, app) {
     return later(part, model.json("relations"), (found) => {
       if (!found.length) return null;
       const rows = found.map((one) => [
-        button(one.name, () => app.go("relations", { name: one.name }), { className: "word" }),
+        wordButton(one.name, (name) => app.go("relations", { name })),
         verdict(one).split(":")[0],
         showP(one.test.p_value),
         examplePairs(one),
@@ -167,7 +168,7 @@ export function overviewView(element, app) {
         make(
           "li",
           `${a} is to ${b} as ${c} is to `,
-          button(d, () => app.go("analogies", { a, b, c }), { className: "word" }),
+          wordButton(d, () => app.go("analogies", { a, b, c })),
         );
       return right.length
         ? [
@@ -244,7 +245,7 @@ export function overviewView(element, app) {
 
   function making() {
     const spectrum = make("div.chart");
-    redraws.push((printing) => drawSpectrum(spectrum, model, 320, printing));
+    redraws.push(() => drawSpectrum(spectrum, model, 320));
     return section(
       "making",
       "How it was made",
@@ -286,8 +287,8 @@ export function overviewView(element, app) {
       element.append(...parts.filter(Boolean));
       for (const draw of redraws) draw();
     },
-    redraw(printing) {
-      if (started) for (const draw of redraws) draw(printing);
+    redraw() {
+      if (started) for (const draw of redraws) draw();
     },
     leave: () => leaves.forEach((leave) => leave()),
   };
@@ -305,7 +306,7 @@ function resultTable({ title, heading, header, rows, more, drawn, numbers }) {
     title ? make("h3", title) : null,
     heading ? make("p.heading", heading) : null,
     table(drawn ? [...header, ""] : header, cells, title, "results"),
-    more ? note(`And ${whole(more)} more rows.`) : null,
+    more ? note(`And ${formatCount(more)} more rows.`) : null,
   );
 }
 

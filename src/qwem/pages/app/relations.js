@@ -2,7 +2,7 @@
 
 import { drawBars, drawChart, gramChart, shapeChart, signalChart } from "./charts.js";
 import { ask } from "./data.js";
-import { button, complaint, filler, intro, make, note, percent, signed, table, typedWords } from "./dom.js";
+import { chip, filler, intro, make, note, percent, signed, table, typedWords } from "./dom.js";
 import { featureTitle } from "./features.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 
@@ -113,8 +113,8 @@ export function relationView(element, app) {
   // The parts that show a relation or a shape; charts are drawn once these are on the page.
   function show(one) {
     answer = one;
-    for (const chip of side.querySelectorAll(".chip"))
-      chip.setAttribute("aria-pressed", String(chip.textContent === one.name));
+    for (const each of side.querySelectorAll(".chip"))
+      each.setAttribute("aria-pressed", String(each.textContent === one.name));
     output.dataset.shown = one.name;
     requestAnimationFrame(draw);
     return one.found ? aboutShape(one) : aboutRelation(one);
@@ -201,9 +201,7 @@ export function relationView(element, app) {
   const chips = (title, box, ready) => {
     title.hidden = !ready.length;
     box.replaceChildren(
-      ...ready.map((one) =>
-        button(one.name, () => fill(one, show), { className: "chip", "aria-pressed": "false" }),
-      ),
+      ...ready.map((one) => chip(one.name, () => fill(one, show), { "aria-pressed": "false" })),
     );
     return ready;
   };

@@ -25,13 +25,13 @@ export function isDark() {
 // Connect the button `#theme`, and call `redraw` whenever colours have changed.
 export function startThemes(redraw) {
   const button = document.getElementById("theme");
-  const setTheme = (theme, printing = false) => {
+  const setTheme = (theme) => {
     if (theme) document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;
     asked.clear();
     button.textContent = isDark() ? "Light" : "Dark";
     button.setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} colours`);
-    redraw(printing);
+    redraw();
   };
   button.addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -40,7 +40,7 @@ export function startThemes(redraw) {
   let before; // paper is white and narrow: draw for it, then return to the chosen theme
   addEventListener("beforeprint", () => {
     before = document.documentElement.dataset.theme;
-    setTheme("light", true);
+    setTheme("light");
   });
   addEventListener("afterprint", () => setTheme(before));
   setTheme(document.documentElement.dataset.theme);
@@ -69,8 +69,8 @@ function between(stops, part) {
 }
 
 // A scale for numbers from 0 to 1, or from −1 to 1 if it diverges.
-export function scaleOf(dark, diverging) {
-  const stops = (diverging ? DIVERGING : SEQUENCE)[dark ? "dark" : "light"];
+export function scaleOf(diverging = false) {
+  const stops = (diverging ? DIVERGING : SEQUENCE)[isDark() ? "dark" : "light"];
   const shades = Array.from({ length: 256 }, (_, i) => between(stops, i / 255));
   return {
     gradient: `linear-gradient(90deg, ${stops.join(", ")})`,

@@ -1,19 +1,17 @@
 // Training replayed: words move through two features as the closed form says, at any time and dimension.
 
-import { drawChart, drawMarks, strengthLines, strengthMarks } from "./charts.js";
-import { lossAt } from "./data.js";
+import { drawChart, drawMarks } from "./charts.js";
 import { addressState, intro, labelled, make, menu, note, range, wordField } from "./dom.js";
 import { axisTitle, featureChoices, featureTitle } from "./features.js";
 import { boundsOf } from "./layers.js";
 import { drawingsIn, saveButtons } from "./saving.js";
 import { colour, paintAll, parseRgb } from "./theme.js";
-import { lastTime } from "./word.js";
 import { mapStage } from "./wordmap.js";
 
 const CURVES = 16; // features whose growth is drawn
 const RUN_SECONDS = 16; // how long the whole run plays
 const MOVING = 20_000; // words that move
-const GRID = 160;
+const GRID = 160; // moments at which curves are computed
 
 // Make a button play and pause a run from 0 to `end`. It keeps the time itself, because a slider
 // rounds it; from the end it begins anew.
@@ -53,10 +51,10 @@ export function replay(app, changed = () => {}) {
   const { model } = app;
   const space = model.spaces.find(({ run }) => run);
   const words = app.words.slice(0, MOVING);
-  const end = lastTime(space);
+  const { end } = space;
   const learning = space.run.learning_times;
   const ranks = [1, Math.min(space.columns, model.features.length), true];
-  const { state, read, keep } = addressState(
+  const { state, read, keepSoon } = addressState(
     app,
     { t: end, d: space.dim, x: 1, y: Math.min(2, space.dim), word: "" },
     { t: [0, end], d: [1, space.dim, true], x: ranks, y: ranks },
@@ -67,9 +65,9 @@ export function replay(app, changed = () => {}) {
   let bounds;
 
   const play = make("button.main", { type: "button" }, "▶ Play");
-  const time = range(end, "any", () => {
+  const time = range(0, end, "any", (t) => {
     clock.stop();
-    set({ t: Number(time.value) });
+    set({ t });
   });
   const now = make("output", { role: "status" });
   const choices = featureChoices(model, space.columns);
@@ -107,13 +105,9 @@ export function replay(app, changed = () => {}) {
     [across.value, up.value] = [String(state.x), String(state.y)];
     const wanted = `${state.x} ${state.y}`;
     if (wanted !== loaded) {
-      stage.say("Placing words…");
-      try {
-        columns = await Promise.all([state.x, state.y].map((k) => space.column(k - 1)));
-      } catch (error) {
-        return stage.say(error.message, true);
-      }
-      stage.say("");
+      const found = await stage.load(Promise.all([state.x, state.y].map((k) => space.column(k - 1))));
+      if (!found) return null;
+      columns = found;
       loaded = wanted;
       fill(undefined, space.dim);
       bounds = boundsOf(places);
@@ -168,7 +162,7 @@ export function replay(app, changed = () => {}) {
     clock.stop();
     stage.leave();
   };
-  return { element, state, read, keep, space, end, learning, show, set, paint, clock, leave };
+  return { element, state, read, keepSoon, space, end, learning, show, set, paint, clock, leave };
 }
 
 export function trainingView(element, app) {
@@ -181,15 +175,7 @@ export function trainingView(element, app) {
   const run = replay(app, changed);
   const { space, state, end, learning } = run;
   const curves = Math.min(CURVES, space.dim);
-  const strength = (k, t) => space.weight(k, t);
-  const modes = { eigenvalues: space.eigenvalues, start: space.run.start, rates: space.run.rates };
-  const dim = make("input", {
-    type: "range",
-    min: "1",
-    max: String(space.dim),
-    step: "1",
-    oninput: () => run.set({ d: Number(dim.value) }),
-  });
+  const dim = range(1, space.dim, 1, (d) => run.set({ d }));
   const dimension = make("output", { role: "status" });
   run.element.children[1].append(labelled("Dimension d", dim), dimension);
   element.append(
@@ -216,7 +202,7 @@ export function trainingView(element, app) {
         ["feature", "eigenvalue", "learned at t/τ₁", `strength at t/τ₁ = ${state.t.toFixed(3)}`],
         ...learning
           .slice(0, state.d)
-          .map((when, k) => [k + 1, space.eigenvalues[k], when, strength(k, state.t)]),
+          .map((when, k) => [k + 1, space.eigenvalues[k], when, space.weight(k, state.t)]),
       ],
     }),
   );
@@ -227,27 +213,34 @@ export function trainingView(element, app) {
     else mark();
     dim.value = String(state.d);
     dimension.textContent = `d = ${state.d}`;
-    remember();
+    run.keepSoon(() => !element.hidden && !run.clock.isPlaying());
   }
 
   function draw() {
     drawn = `${state.d} ${state.x} ${state.y}`;
     const across = { title: "training time, t/τ₁", low: 0, high: end };
     const count = Math.min(curves, state.d);
+    const grid = Array.from({ length: GRID + 1 }, (_, i) => (end * i) / GRID);
     const chosen = (k) => (k + 1 === state.x ? "cool" : k + 1 === state.y ? "warm" : null);
-    const lines = strengthLines(count, end, strength, chosen, (k) => featureTitle(model, k + 1));
+    const line = (_, k) => ({
+      kind: "line",
+      x: grid,
+      y: grid.map((t) => space.weight(k, t)),
+      colour: chosen(k) ?? "faint",
+      width: chosen(k) ? 3 : 1.3,
+      name: featureTitle(model, k + 1),
+    });
+    const lines = Array.from({ length: count }, line).reverse(); // the strongest on top
     const dots = (y) => ({ kind: "dots", x: trace.times, y, colour: "ink", size: 1.8 });
     if (trace?.times) {
       const traced = Math.min(count, trace.singular_values[0]?.length ?? 0);
       for (let k = 0; k < traced; k++) lines.push(dots(trace.singular_values.map((row) => row[k])));
     }
     const top = 1.06 * Math.sqrt(Math.max(...space.eigenvalues.slice(0, curves).map(Math.abs)));
-    const grid = Array.from({ length: GRID + 1 }, (_, i) => (end * i) / GRID);
-    const loss = (t, d) => lossAt(modes, t * space.run.unit, d);
-    const values = grid.map((t) => loss(t, state.d));
+    const values = grid.map((t) => space.loss(t, state.d));
     const fall = [{ kind: "line", x: grid, y: values, colour: "cool", width: 2.5, name: "closed form" }];
     if (trace?.times) fall.push(dots(trace.losses));
-    const low = 1.05 * Math.min(...values, loss(end, space.dim));
+    const low = 1.05 * Math.min(...values, space.loss(end, space.dim));
     charts = [
       drawChart(strengths, {
         label: `Strength of the first ${count} features over training time`,
@@ -268,17 +261,12 @@ export function trainingView(element, app) {
   }
 
   function mark() {
-    drawMarks(charts[0], strengthMarks(Math.min(curves, state.d), state.t, strength));
-    drawMarks(charts[1], [{ kind: "rule", x: state.t, colour: "muted" }]);
-  }
-
-  let later;
-  function remember() {
-    clearTimeout(later);
-    later = setTimeout(() => {
-      if (element.hidden || run.clock.isPlaying()) return;
-      run.keep();
-    }, 150);
+    const { t } = state;
+    const rule = { kind: "rule", x: t, colour: "muted" };
+    const reached = Array.from({ length: Math.min(curves, state.d) }, (_, k) => space.weight(k, t));
+    const dots = { kind: "dots", x: reached.map(() => t), y: reached, colour: "ink", size: 2.5 };
+    drawMarks(charts[0], [rule, dots]);
+    drawMarks(charts[1], [rule]);
   }
 
   return {

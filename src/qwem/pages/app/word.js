@@ -7,17 +7,17 @@ import {
   addressState,
   bar,
   button,
-  complaint,
   filler,
   form,
+  formatCount,
   intro,
   labelled,
   make,
   note,
   percent,
   range,
+  section,
   signed,
-  whole,
   wordButton,
   wordField,
 } from "./dom.js";
@@ -85,7 +85,7 @@ function solve(matrix, right) {
 
 export function wordView(element, app) {
   const { model, space, page, words } = app;
-  const end = space.run ? lastTime(space) : 0;
+  const { end } = space;
   const { state, read, keep } = addressState(
     app,
     { word: startingWord(model), with: "", d: space.depth, t: end },
@@ -95,13 +95,8 @@ export function wordView(element, app) {
   let found = { ...nothing };
 
   const field = wordField(state.word, { name: "word", "aria-label": "Word" });
-  const dim = make("input", {
-    type: "range",
-    min: "1",
-    max: String(space.depth),
-    oninput: () => set({ d: Number(dim.value) }),
-  });
-  const time = range(end, "any", () => set({ t: Number(time.value) }));
+  const dim = range(1, space.depth, 1, (d) => set({ d }));
+  const time = range(0, end, "any", (t) => set({ t }));
   const now = make("output", { role: "status" });
   const heading = make("h2.theword", "");
   const facts = note("");
@@ -113,8 +108,18 @@ export function wordView(element, app) {
   const otherField = wordField("", { name: "other", "aria-label": "Another word" });
   const why = make("p.answer", { role: "status" });
   const parts = make("div.chart");
-  const section = (title, ...children) =>
-    make("section", { "aria-label": title }, make("h3", title), ...children);
+  const details = [
+    section("h3", "Words it occurs with", collocates),
+    section("h3", "Its strongest features", strongest),
+    section(
+      "h3",
+      "Why are two words similar?",
+      form(() => set({ with: otherField.value }), "Explain", labelled("Why is it similar to", otherField)),
+      why,
+      parts,
+    ),
+    section("h3", "Sentences", sentences),
+  ];
   element.append(
     intro(
       "Words",
@@ -132,19 +137,8 @@ export function wordView(element, app) {
       ),
     ),
     make("div.titleline", heading, facts),
-    make(
-      "div.columns",
-      section("Similar words", neighbours),
-      section("Words it occurs with", collocates),
-      section("Its strongest features", strongest),
-    ),
-    section(
-      "Why are two words similar?",
-      form(() => set({ with: otherField.value }), "Explain", labelled("Why is it similar to", otherField)),
-      why,
-      parts,
-    ),
-    section("Sentences", sentences),
+    make("div.columns", section("h3", "Similar words", neighbours), ...details.slice(0, 2)),
+    ...details.slice(2),
     saveButtons({
       name: "word",
       drawing: () => drawingsIn(strongest, parts),
@@ -194,6 +188,7 @@ export function wordView(element, app) {
     const moment = atEnd() ? "at the end of training" : `at t = ${state.t.toFixed(2)} τ₁`;
     now.textContent = `${state.d} dimensions${space.run ? `, ${moment}` : ""}`;
     time.setAttribute("aria-valuetext", moment);
+    for (const each of details) each.hidden = row === undefined;
     if (row === undefined) {
       found = { ...nothing };
       for (const each of [heading, facts, collocates, strongest, sentences, why, parts])
@@ -201,9 +196,8 @@ export function wordView(element, app) {
       return fillNeighbours(new Promise(() => model.rowsOf([state.word])));
     }
     heading.textContent = state.word;
-    const topic = model.topicOf(row)?.title;
-    const often = model.counts[row] ? `occurs ${whole(model.counts[row])} times, ` : "";
-    facts.textContent = `${often}word ${whole(row + 1)} of ${whole(model.all)} by frequency, ${topic ? `nearest to the topic “${topic}”` : "a function word"}`;
+    const often = model.counts[row] ? `occurs ${formatCount(model.counts[row])} times, ` : "";
+    facts.textContent = `${often}word ${formatCount(row + 1)} of ${formatCount(model.all)} by frequency, ${model.topicNote(row)}`;
     const shown = JSON.stringify([state.word, state.d, atEnd() ? null : state.t]);
     fillNeighbours(findNeighbours(row), (answer) => showNeighbours(answer, shown));
     fillCollocates(findCollocates(row), showCollocates);
@@ -276,7 +270,7 @@ export function wordView(element, app) {
             make(
               "li",
               wordButton(word, go),
-              bar(Math.log(ratio) / most, `${ratio < 10 ? ratio.toFixed(1) : whole(ratio)}×`),
+              bar(Math.log(ratio) / most, `${ratio < 10 ? ratio.toFixed(1) : formatCount(ratio)}×`),
             ),
           ),
         ),
@@ -390,9 +384,4 @@ function passagesIn(lines, word, near) {
       const { 0: found, index } = pattern.exec(line);
       return { before: line.slice(0, index), word: found, after: line.slice(index + found.length) };
     });
-}
-
-// A time at which all features are learned.
-export function lastTime(space) {
-  return 1.15 * Math.max(...space.run.learning_times.filter(Number.isFinite));
 }

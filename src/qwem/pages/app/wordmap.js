@@ -1,7 +1,7 @@
 // A map of words: points and labels, moved by hands and keys.
 
 import { picture, shape, svgText } from "./charts.js";
-import { button, make, whole } from "./dom.js";
+import { button, formatCount, make } from "./dom.js";
 import { Overlay, PointLayer, boundsOf, inside, nearestPoint } from "./layers.js";
 import { colour, parseRgb } from "./theme.js";
 
@@ -24,24 +24,32 @@ export function mapStage({ label, model, words = model.words, ink = "ink", choos
     tip.hidden = row < 0;
     if (tip.hidden) return;
     const count = model.counts[row];
-    tip.replaceChildren(make("b", words[row]), make("span", count ? `${whole(count)} times` : ""));
+    tip.replaceChildren(make("b", words[row]), make("span", count ? `${formatCount(count)} times` : ""));
     const room = element.clientWidth - tip.offsetWidth - 8;
     tip.style.left = `${Math.max(4, Math.min(x + box.offsetLeft + 12, room))}px`;
     tip.style.top = `${Math.min(y + 12, box.clientHeight - tip.offsetHeight - 4)}px`;
   };
   const map = new WordMap(box, { hover, choose, loop, covered: () => [zoom.getBoundingClientRect()] }, ink);
   map.setWords(words, model.order);
-  // Show a sentence in the middle while words have no places, or why; none removes it.
+  // Return what is loaded to place words, or null; meanwhile, or if that fails, a sentence is in the middle.
   const said = make("p.waiting", { role: "status" });
-  const say = (sentence, failed = false) => {
-    said.textContent = sentence;
-    said.classList.toggle("unknown", failed);
-    if (sentence) element.append(said);
-    else said.remove();
+  const load = async (promise) => {
+    said.textContent = "Placing words…";
+    said.classList.remove("unknown");
+    element.append(said);
+    try {
+      const found = await promise;
+      said.remove();
+      return found;
+    } catch (error) {
+      said.textContent = error.message;
+      said.classList.add("unknown");
+      return null;
+    }
   };
   // Write the titles of the axes, across and up.
   const setTitles = (titles) => ([bottom.textContent, left.textContent] = titles);
-  return { element, box, map, say, setTitles, leave: () => hover(-1) };
+  return { element, box, map, load, setTitles, leave: () => hover(-1) };
 }
 
 // The map itself. Each axis of all words is from −1 to 1; `zoom` and `centre` say which part is seen.
@@ -58,8 +66,6 @@ class WordMap {
   words = [];
   positions = new Float32Array(0);
   labels = [];
-  // How many frames have been drawn.
-  frames = 0;
   lassoing = false;
 
   #layer;
@@ -254,7 +260,6 @@ class WordMap {
     if (this.#hovered >= 0) ringed.push(this.#hovered);
     this.#above.drawRings(ringed.map((row) => this.pixel(row)));
     this.#above.drawLoop(this.#loop);
-    this.frames += 1;
     this.element.dispatchEvent(new CustomEvent("drawn", { detail: this }));
   }
 
