@@ -9,11 +9,13 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from qwem import Model
+from qwem import Embedding, Model
 from qwem.cli import main
 from qwem.cli.demo import SENTENCES, demo_documents
+from qwem.cli.io import words_to_try
 from small_wiki import small_wiki
 
 if TYPE_CHECKING:
@@ -155,3 +157,12 @@ def test_the_next_command_is_one_that_the_shell_finds(
 def test_a_missing_text_is_an_error_that_names_it(tmp_path: Path, capsys: Capture) -> None:
     assert main(["demo", str(tmp_path / "none.txt"), "-o", str(tmp_path / "out")]) == 2
     assert "none.txt" in capsys.readouterr().err
+
+
+def test_words_to_try_are_not_initials() -> None:
+    words = [f"{'long' * (number % 3 > 0)}{number:03}" for number in range(600)]
+    embedding = Embedding(words, np.random.default_rng(0).normal(size=(600, 5)))
+    tried = words_to_try(embedding)
+    assert len(set(tried)) == 7
+    assert all(word.startswith("long") for word in tried)
+    assert words_to_try(Embedding(["a"], np.ones((1, 2)))) == ["a"]
