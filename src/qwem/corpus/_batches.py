@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import logging
 import re
+import textwrap
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from qwem.corpus.reading import Errors, Reading
     from qwem.corpus.tokenizer import Split
 
+logger = logging.getLogger(__name__)
+
 BATCH_BYTES = 1 << 22
 """Size of a batch of text: large enough for the compiled loops to be fast, small in memory."""
 _SAMPLE_BYTES = 1 << 16
@@ -30,6 +35,12 @@ _UNSPACED = re.compile(
 )
 """Thai, Lao, Burmese, Khmer, kana and Chinese characters."""
 _UNSPACED_CHARACTERS, _WORD_CHARACTERS = 100, 5
+_TAG = re.compile(
+    r"</?(a|b|br|div|em|font|h[1-6]|i|img|li|p|span|strong|table|td|tr|ul)(?:[\s/][^<>]{0,200})?>",
+    re.IGNORECASE,
+)
+_FEW_TAGS = 10
+_LONGEST_COLUMN = 50  # characters of a column's name in a message
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -82,10 +93,10 @@ class Source:
     ) -> Source:
         """Return text that is split into words as `reading` says."""
         tokenizer = resolve(reading.tokenizer)
-        words: Iterable[DocumentBatch] = batches
-        if tokenizer.name == "words":
-            words = _require_spaces(batches)
-        elif tokenizer.split is not None:
+        words: Iterable[DocumentBatch]
+        if tokenizer.split is None:
+            words = _inspected(batches, tokenizer)
+        else:
             words = split_words(batches, tokenizer.split, reading.errors)
         description["tokenizer"] = tokenizer.name
         return cls(words, tokenizer, description, size)
@@ -178,17 +189,25 @@ def checked_words(words: Iterable[object], document: int) -> list[str]:
     return checked  # type: ignore[return-value]
 
 
-def _require_spaces(batches: Iterable[TextBatch]) -> Iterator[TextBatch]:
-    """Yield the batches; raise if the first text has no spaces between words."""
+def _inspected(batches: Iterable[TextBatch], tokenizer: Tokenizer) -> Iterator[TextBatch]:
+    """Yield the batches; raise if the first text has no spaces, and warn if it has HTML tags."""
     checked = False
     for batch in batches:
         if not checked and batch.text.size:
             checked = True
-            if _lacks_spaces(_beginning(batch)):
+            text = _beginning(batch)
+            if tokenizer.name == "words" and _lacks_spaces(text):
                 raise CorpusError(
                     "The text has no spaces between words, as in Chinese, Japanese or Thai; pass "
                     "`tokenizer` 'jieba' or 'icu' or a function that splits a text into words, or "
                     "'letters' to take each run of letters as a word."
+                )
+            tags = _TAG.findall(text)
+            if len(tags) > max(_FEW_TAGS, len(text) // 4000):
+                logger.warning(
+                    "The text has HTML tags in it, such as <%s>, whose names are read as words; "
+                    "remove them first, for example with BeautifulSoup.",
+                    tags[0],
                 )
         yield batch
 
@@ -240,13 +259,21 @@ def names_of(names: Iterable[object]) -> str:
 
 
 def require_columns(place: str, known: Sequence[str], names: Iterable[str]) -> None:
-    """Raise `CorpusError` for the first name that is not a column of `place`."""
+    """Raise `CorpusError` for the first name that is not one column of `place`."""
     for name in names:
         if name not in known:
-            raise CorpusError(
-                f"{place} has no column {name!r}; it has {names_of(known)}: name one of these, the "
-                "one with the text by `text`."
+            found = names_of(
+                textwrap.shorten(each, _LONGEST_COLUMN) if isinstance(each, str) else each
+                for each in known
             )
+            advice = "name one of these."
+            if name == "text":
+                advice = "name the one with the text by `text`."
+            elif similar := difflib.get_close_matches(str(name), list(map(str, known)), n=1):
+                advice = f"did you mean {similar[0]!r}?"
+            raise CorpusError(f"{place} has no column {name!r}; it has {found}: {advice}")
+        if list(known).count(name) > 1:
+            raise CorpusError(f"{place} has more than one column {name!r}; rename one of them.")
 
 
 def kind_of_value(value: object) -> str:
@@ -287,9 +314,13 @@ def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
     import pyarrow as pa
     import pyarrow.types as kinds
 
-    if kinds.is_null(array.type) or str(array.type) == "string_view":
-        array = array.cast(pa.large_string())
     kind = array.type.value_type if kinds.is_dictionary(array.type) else array.type
+    if kinds.is_null(kind) or str(kind) == "string_view":  # Polars has views of text
+        kind = pa.large_string()
+        if kinds.is_dictionary(array.type):
+            array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(kind))
+        else:
+            array = array.cast(kind)
     if not (kinds.is_string(kind) or kinds.is_large_string(kind)):
         raise CorpusError(f"The column {place} holds {kind}, not text.")
     try:

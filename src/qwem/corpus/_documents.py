@@ -56,6 +56,8 @@ def open_documents(documents: Any, reading: Reading) -> Source:
 def _kind_of_table(documents: Any) -> str | None:
     """Return "dataset" (Hugging Face), "table" (pandas, Polars, Arrow and similar), or None."""
     library = type(documents).__module__.partition(".")[0]
+    if isinstance(documents, Mapping):  # such as the splits of a dataset
+        return None
     if library == "datasets" and hasattr(documents, "with_format"):
         return "dataset"
     readable = hasattr(documents, "__arrow_c_stream__") or library == "pandas"
@@ -75,9 +77,12 @@ def _require_documents(documents: object) -> None:
         raise SettingError("from_documents was given bytes; decode them and pass a list of texts.")
     if isinstance(documents, Mapping):
         raise SettingError(
-            "from_documents was given a mapping, which has no order of documents; pass its values, "
-            f"or one split of a dataset: {names_of(list(documents)[:5])}."
+            "from_documents was given a mapping, which has no order of documents; pass one of its "
+            "values, such as a list of texts or a split of a dataset: "
+            f"{names_of(list(documents)[:5])}."
         )
+    if type(documents).__name__ == "LazyFrame":
+        raise SettingError("from_documents was given a LazyFrame; pass its `collect()`.")
     if hasattr(documents, "columns"):
         raise SettingError(
             "from_documents was given a table that Arrow can't read; pass its column of texts."
@@ -158,6 +163,8 @@ def _content(item: Any, number: int, column: str) -> str | list[str]:
     if isinstance(item, Mapping):
         require_columns(f"Document {number}", list(item), [column])
         item = item[column]
+    if hasattr(item, "as_py"):  # an element of an Arrow array
+        item = item.as_py()
     item = without_nan(item)
     if item is None:
         return ""

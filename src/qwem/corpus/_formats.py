@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import logging
 import re
 import sqlite3
 import textwrap
@@ -34,7 +35,14 @@ from qwem.corpus._batches import (
     without_nan,
 )
 from qwem.corpus._documents import document_columns
-from qwem.corpus._files import are_paths, documents_of, find_files, open_parquet, open_text
+from qwem.corpus._files import (
+    are_paths,
+    documents_of,
+    find_files,
+    looks_like_table,
+    open_parquet,
+    open_text,
+)
 from qwem.corpus.reading import Reading
 from qwem.corpus.tokenizer import resolve
 from qwem.errors import CorpusError, SettingError
@@ -47,12 +55,15 @@ if TYPE_CHECKING:
     from qwem.corpus._files import InputFile, PathLike, TextStream
     from qwem.corpus._remote import RemoteFile
 
+logger = logging.getLogger(__name__)
+
 _COPIES = 6  # copies of a long line in memory, from its bytes to the parsed text
 _BLOCK_BATCHES = 8  # Arrow refuses a row of CSV that is longer than a block
 _NO_NUMBER = {"", "NA", "NaN", "nan", "null"}
-"""How a table of numbers writes a missing value."""
+"""How a table writes a missing value."""
 _WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")  # 007 is a name, not a number
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_RAGGED = re.compile(r"CSV parse error: (?:Row #\d+: )?Expected (\d+) columns, got (\d+): (.*)")
 _SQLITE_ROWS = 1_000
 _GAP = re.compile(rb"\n[ \t\r]*\n\s*")
 """The empty lines between two paragraphs."""
@@ -128,6 +139,12 @@ def _read_text(file: InputFile, reading: Reading, units: set[str]) -> Iterator[T
                 "document; documents='line' or 'file' (--documents) changes that."
             )
         units.add(unit)
+        if unit == "line" and looks_like_table(stream.head):
+            logger.warning(
+                "%s looks like a table, all of whose columns are read as text; end its name in "
+                ".csv, .tsv or .jsonl to read one of them.",
+                path,
+            )
         is_open = False
         for position, data in _byte_batches(path, stream, unit, spaces=may_cut):
             text = np.frombuffer(valid_bytes(data, reading.errors, path, position), np.uint8)
@@ -165,10 +182,28 @@ def _read_table(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
             yield replace(from_texts(plain, errors, name), progress=progress)
         else:
             array = valid_array(texts, errors, f"{column!r} of {path}", first)
+            if file.format in ("csv", "tsv"):
+                array = _csv_texts(array, file)
             rows = max(1, len(array) * _batches.BATCH_BYTES // max(1, array.nbytes))
             for start in range(0, len(array), rows):
                 yield from_arrow(array.slice(start, rows), progress)
         first += len(texts)
+
+
+def _csv_texts(array: Any, file: InputFile) -> Any:
+    """Return texts of a table without those that stand for a missing value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if file.format == "tsv" and pc.any(pc.match_substring_regex(array, "\n[^\n]*\t")).as_py():
+        logger.warning(
+            "%s has a text with line breaks and tabs in it, as if a quotation mark were never "
+            "closed, so that several rows were read as one; if so, double the quotation marks of "
+            "the text, or write the table as Parquet.",
+            file.path,
+        )
+    missing = pc.is_in(array, pa.array(sorted(_NO_NUMBER), array.type))
+    return pc.if_else(missing, "", array)
 
 
 Columns = Iterator[tuple[list[Any], int]]
@@ -193,10 +228,17 @@ def _json_columns(
 
 
 def _json_object(line: bytes, path: Path | RemoteFile, number: int) -> dict[str, Any]:
+    if number == 1 and line.lstrip().startswith(b"["):
+        raise CorpusError(
+            f"{path} has a JSON array; write each of its objects on a line of its own, as "
+            "jq -c '.[]' does."
+        )
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"Line {number} of {path} is not valid JSON: {error}.") from error
+        raise CorpusError(
+            f"Line {number} of {path} is not valid JSON: {error}; each line must be a whole object."
+        ) from error
     if not isinstance(fields, dict):
         raise CorpusError(
             f"Line {number} of {path} is not a JSON object; each line must be one, "
@@ -294,7 +336,14 @@ def _csv_records(file: InputFile, stream: TextStream, names: list[str]) -> Itera
                 f"{file.path} has a row of more than {block_bytes / 1e6:,.0f} MB, or a quotation "
                 "mark that is never closed; split it, or write the table as Parquet."
             ) from error
-        reason = textwrap.shorten(one_line(str(error)), 200)
+        reason = one_line(str(error))
+        if found := _RAGGED.fullmatch(reason):
+            row = textwrap.shorten(found[3], 80)
+            reason = (
+                f"its header has {found[1]} columns, but this row has {found[2]} cells: {row!r}; "
+                "correct it, or put quotation marks around cells that have a separator in them"
+            )
+        reason = textwrap.shorten(reason, 250)
         raise CorpusError(f"{file.path} can't be read as a table: {reason}.") from error
 
 
@@ -302,7 +351,7 @@ def _csv_header(head: bytes, table_format: str) -> tuple[str, list[str]]:
     """Return the delimiter of a table and the names of its columns."""
     text = io.StringIO(head.decode("utf-8-sig", "replace"), newline="")
     headers = {}
-    for delimiter in "\t" if table_format == "tsv" else ",;\t":
+    for delimiter in "\t" if table_format == "tsv" else ",;\t|":
         text.seek(0)
         headers[delimiter] = next(csv.reader(text, delimiter=delimiter), [])
     delimiter = max(headers, key=lambda each: len(headers[each]))
