@@ -116,7 +116,7 @@ def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             Corpus.from_files(file)
     for array in ('[{"text": "a"}]', '[\n  {\n    "text": "a"\n  }\n]\n'):
         file.write_text(array)
-        with expect_refusal("a.jsonl has a JSON array; write each of its objects on a line"):
+        with expect_refusal("a.jsonl begins a JSON array and .* write each object of the array"):
             Corpus.from_files(file)
 
 

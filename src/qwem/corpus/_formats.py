@@ -230,8 +230,8 @@ def _json_columns(
 def _json_object(line: bytes, path: Path | RemoteFile, number: int) -> dict[str, Any]:
     if number == 1 and line.lstrip().startswith(b"["):
         raise CorpusError(
-            f"{path} has a JSON array; write each of its objects on a line of its own, as "
-            "jq -c '.[]' does."
+            f"Line 1 of {path} begins a JSON array and is not a JSON object; write each object of "
+            "the array on a line of its own, as jq -c '.[]' does."
         )
     try:
         fields = json.loads(line)
