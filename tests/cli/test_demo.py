@@ -111,6 +111,18 @@ def test_quotations_are_the_text_by_default(
     assert "English quotations" in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 
+def test_a_table_has_its_text_in_a_column(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "posts.jsonl"
+    posts = [{"body": text, "title": "A king."} for text in small_wiki(60)]
+    file.write_text("".join(json.dumps(post) + "\n" for post in posts))
+    assert main(["demo", str(file), "-o", str(tmp_path / "out")]) == 2
+    assert "name the one with the text by --text" in capsys.readouterr().err
+    arguments = [file, "-o", tmp_path / "out", "--text", "body"]
+    assert not demo(capsys, *arguments)["reused"]
+    assert demo(capsys, *arguments)["reused"]
+    assert not demo(capsys, *arguments, "--tokenizer", "ascii")["reused"]
+
+
 def test_every_stage_says_what_it_does(text: Path, tmp_path: Path, capsys: Capture) -> None:
     assert main(["demo", str(text), "-o", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().err.splitlines()
