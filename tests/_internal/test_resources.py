@@ -136,7 +136,8 @@ def test_bars_are_switched_off_as_those_of_tqdm_are() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
-def test_a_terminal_is_never_silent() -> None:
+@pytest.mark.parametrize("size", [(24, 80), (0, 0)], ids=["of some size", "of unknown size"])
+def test_a_terminal_is_never_silent(size: tuple[int, int]) -> None:
     import pty
     import termios
 
@@ -148,7 +149,7 @@ def test_a_terminal_is_never_silent() -> None:
         "time.sleep(1.5)"
     )
     terminal, other_end = pty.openpty()
-    termios.tcsetwinsize(other_end, (24, 80))
+    termios.tcsetwinsize(other_end, size)
     with subprocess.Popen([sys.executable, "-c", program], stderr=other_end) as process:
         os.close(other_end)
         shown = b""

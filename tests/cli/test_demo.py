@@ -9,11 +9,13 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from qwem import Model
+from qwem import Embedding, Model
 from qwem.cli import main
 from qwem.cli.demo import SENTENCES, demo_documents
+from qwem.cli.io import words_to_try
 from small_wiki import small_wiki
 
 if TYPE_CHECKING:
@@ -109,6 +111,18 @@ def test_quotations_are_the_text_by_default(
     assert "English quotations" in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 
+def test_a_table_has_its_text_in_a_column(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "posts.jsonl"
+    posts = [{"body": text, "title": "A king."} for text in small_wiki(60)]
+    file.write_text("".join(json.dumps(post) + "\n" for post in posts))
+    assert main(["demo", str(file), "-o", str(tmp_path / "out")]) == 2
+    assert "name the one with the text by --text" in capsys.readouterr().err
+    arguments = [file, "-o", tmp_path / "out", "--text", "body"]
+    assert not demo(capsys, *arguments)["reused"]
+    assert demo(capsys, *arguments)["reused"]
+    assert not demo(capsys, *arguments, "--tokenizer", "ascii")["reused"]
+
+
 def test_every_stage_says_what_it_does(text: Path, tmp_path: Path, capsys: Capture) -> None:
     assert main(["demo", str(text), "-o", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().err.splitlines()
@@ -155,3 +169,12 @@ def test_the_next_command_is_one_that_the_shell_finds(
 def test_a_missing_text_is_an_error_that_names_it(tmp_path: Path, capsys: Capture) -> None:
     assert main(["demo", str(tmp_path / "none.txt"), "-o", str(tmp_path / "out")]) == 2
     assert "none.txt" in capsys.readouterr().err
+
+
+def test_words_to_try_are_not_initials() -> None:
+    words = [f"{'long' * (number % 3 > 0)}{number:03}" for number in range(600)]
+    embedding = Embedding(words, np.random.default_rng(0).normal(size=(600, 5)))
+    tried = words_to_try(embedding)
+    assert len(set(tried)) == 7
+    assert all(word.startswith("long") for word in tried)
+    assert words_to_try(Embedding(["a"], np.ones((1, 2)))) == ["a"]

@@ -160,3 +160,18 @@ def test_bad_bytes_name_the_option(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xff")
     assert main(["count", str(tmp_path / "a.txt"), "--corpus", str(tmp_path / "c")]) == 2
     assert "or --errors replace to put U+FFFD there" in capsys.readouterr().err
+
+
+def test_a_warning_does_not_break_a_bar() -> None:
+    program = (
+        "import logging, sys; sys.stderr.isatty = lambda: True\n"
+        "from qwem.cli import main\n"
+        "from qwem._internal.resources import progress\n"
+        "main([])\n"
+        "with progress('reading', total=2): logging.getLogger('qwem').warning('Look.')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    before, _, after = done.stderr.partition(b"qwem: Look.\n")
+    assert before.endswith(b"\r")
+    assert b"reading" in before.splitlines()[-2]
+    assert b"reading" in after

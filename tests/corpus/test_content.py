@@ -57,6 +57,7 @@ def some_parquet() -> bytes:
         (b"\x1f\x8b\x08\0", "is compressed by gzip.* end its name in .gz"),
         (b"<!DOCTYPE html>\n<p>the king", "is HTML or XML.* strip them first"),
         ("\ufeff\n <HTML lang=en>".encode(), "is HTML or XML.* strip them first"),
+        (b"<!-- saved --> <!-- again -->\n<html>", "is HTML or XML.* strip them first"),
         (b"the king\0and the queen", "has NUL bytes in it"),
         ("the king".encode("utf-16-le"), "looks like UTF-16; pass `encoding='utf-16-le'`"),
         ("the king".encode("utf-16-be"), "looks like UTF-16; pass `encoding='utf-16-be'`"),
@@ -131,3 +132,39 @@ def test_shards_are_cut_between_lines_in_any_encoding(tmp_path: Path, encoding: 
     ]
     assert sum(map(len, read)) == len(whole)
     assert sum(int(each.vocabulary.counts.sum()) for each in read) == whole.tokens.size
+
+
+def test_a_part_of_a_page_is_refused_by_its_name_and_mentioned_otherwise(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    page = "<p class='verse'>the king<br /></p>\n" * 10
+    (tmp_path / "a.html").write_text(page)
+    with pytest.raises(CorpusError, match="is HTML or XML"):
+        Corpus.from_files(tmp_path / "a.html")
+    (tmp_path / "a.txt").write_text(page)
+    Corpus.from_files(tmp_path / "a.txt")
+    assert "has HTML tags in it, such as <p>, whose names" in caplog.text
+    caplog.clear()
+    Corpus.from_documents(["5 < 7 and <s> the king </s>, a > b, <pad>"] * 50)
+    Corpus.from_documents([f"{page} is split by this function"], tokenizer=str.split)
+    assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id\tbody\n" + "1\tthe king\n" * 9, True),
+        ("id,body,year\n" + '1,"the king, too",1990\n' * 9, True),
+        ('{"body": "the king"}\n' * 9, True),
+        ("id\tbody\n1\tthe king\n", False),
+        ("The king, too.\n" * 9, False),
+        ("The king, the queen, a cat.\nThe king\n" * 9, False),
+        (TEXT, False),
+    ],
+)
+def test_a_table_under_the_name_of_text_is_mentioned(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, said: bool
+) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    Corpus.from_files(tmp_path / "a.txt", min_count=1)
+    assert ("a.txt looks like a table" in caplog.text) == said

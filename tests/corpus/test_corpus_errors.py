@@ -35,6 +35,13 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         Corpus.from_files(tmp_path)
     with expect_refusal("the list of paths is empty"):
         Corpus.from_files([])
+    with expect_refusal("There is no file or directory the king; give text as a list of documents"):
+        Corpus.from_files("the king")
+    for text in (100 * "the king ", 200 * "é", "a/" + 256 * "b", 5000 * "a/"):
+        with expect_refusal(
+            r"A string of [\d,]+ characters can't be the name of a file; give text"
+        ):
+            Corpus.from_files(text)
 
 
 @pytest.mark.parametrize("documents", ["line", "file"])
@@ -107,6 +114,10 @@ def test_bad_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file.write_text(2 * good + line + "\n")
         with expect_refusal(message):
             Corpus.from_files(file)
+    for array in ('[{"text": "a"}]', '[\n  {\n    "text": "a"\n  }\n]\n'):
+        file.write_text(array)
+        with expect_refusal("a.jsonl begins a JSON array and .* write each object of the array"):
+            Corpus.from_files(file)
 
 
 def test_bad_parquet(tmp_path: Path) -> None:
@@ -161,6 +172,11 @@ def test_a_line_that_outgrows_memory(
         ("a text", "one string.* pass a list of texts, or a file's path to from_files"),
         (b"a text", "was given bytes"),
         ({"train": ["a"]}, "a mapping.*'train'"),
+        (
+            datasets.DatasetDict({"train": datasets.Dataset.from_dict({"text": ["a"]})}),
+            "pass one of its values, such as .* a split of a dataset: 'train'",
+        ),
+        (type("LazyFrame", (), {"columns": ["text"]})(), r"a LazyFrame; pass its `collect\(\)`"),
         (SimpleNamespace(columns=["text"]), "a table that Arrow can't read; pass its column"),
         (Path("a.txt"), "files are read by from_files"),
     ],
@@ -181,6 +197,7 @@ def test_what_are_no_documents(documents: Any, message: str) -> None:
         ([{"body": "a"}], "Document 0 has no column 'text'; it has 'body'"),
         (["a", "b\udc00"], "Document 1 has half a surrogate pair"),
         (pa.table({"body": ["a"], "n": [1]}), "table has no column 'text'; it has 'body', 'n'"),
+        (pd.DataFrame([["a", "b"]], columns=["text"] * 2), "more than one column 'text'; rename"),
         (pa.table({"text": [1]}), "'text' of the table holds int64, not text"),
         (pd.DataFrame({"text": ["a", 1]}), "The column 'text' of the table is not text: "),
         (datasets.Dataset.from_dict({"body": ["a"]}), "no column 'text'; it has 'body'"),

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwem import Corpus
-from qwem.corpus import _text
+from qwem.corpus import _text, read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,6 +80,7 @@ def test_every_iterable_gives_the_same_corpus() -> None:
         words,
         map(iter, words),
         [{"text": text} for text in words],
+        pa.chunked_array([DOCUMENTS[:1], DOCUMENTS[1:]]),
         table,
         table.to_iterable_dataset(),
         table.select([3, 2, 1, 0]).select([3, 2, 1, 0]),
@@ -108,6 +109,20 @@ def test_the_text_may_have_another_name_or_arrow_type(tmp_path: Path) -> None:
         pq.write_table(pa.table({"body": column.cast(kind)}), tmp_path / "a.parquet")
         corpus = Corpus.from_files(tmp_path / "a.parquet", vocab_size=3, text="body")
         assert corpus.vocabulary.words == ("a", "b", "c")
+
+
+def test_polars_has_views_of_text() -> None:
+    views = pa.array(["a b", None, "c"], pa.string_view())
+    for column in (views, pa.DictionaryArray.from_arrays([0, 1, 2], views)):
+        corpus = Corpus.from_documents(pa.table({"body": column}), text="body", min_count=1)
+        assert corpus.offsets.tolist() == [0, 2, 2, 3]
+    polars = pytest.importorskip("polars", reason="Polars is not installed")
+    frame = polars.DataFrame({"body": ["a b", None, "c"], "year": [1, 2, 3]})
+    for kind in (polars.String, polars.Categorical):
+        given = frame.with_columns(polars.col("body").cast(kind))
+        corpus = Corpus.from_documents(given, text="body", min_count=1)
+        assert corpus.offsets.tolist() == [0, 2, 2, 3]
+        assert read_columns(given, ["year"]) == {"year": [1, 2, 3]}
 
 
 def test_a_document_is_a_line_or_a_file(tmp_path: Path) -> None:

@@ -83,8 +83,17 @@ def test_a_table_without_the_column_is_refused_with_the_names_of_those_it_has(
     message = r"a.csv has no column 'text'; it has 'id', 'body', 'year', 'party', 'share': name "
     with pytest.raises(CorpusError, match=message):
         Corpus.from_files(file)
-    with pytest.raises(CorpusError, match="no column 'age'"):
+    with pytest.raises(CorpusError, match=r"no column 'age'; it has .*: name one of these\.$"):
         read_columns(file, ["age"])
+    with pytest.raises(CorpusError, match=r"no column 'prty'; it has .*: did you mean 'party'\?$"):
+        read_columns(file, ["prty"])
+    file.write_text(
+        "The king and the queen have a cat and a dog and a house, and a horse\nThe cat\n"
+    )
+    with pytest.raises(
+        CorpusError, match=r"it has 'The king and the queen have a cat and a dog \[...\]', "
+    ):
+        Corpus.from_files(file)
 
 
 def test_tables_that_are_empty_or_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +103,9 @@ def test_tables_that_are_empty_or_damaged(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(CorpusError, match=r"a.csv is empty"):
             Corpus.from_files(file)
     file.write_text("text,year\nthe king,1990,and more\n")
-    with pytest.raises(CorpusError, match=r"a.csv can't be read as a table: .*Expected 2 columns"):
+    with pytest.raises(
+        CorpusError, match=r"header has 2 columns, but this row has 3 cells: 'the king"
+    ):
         Corpus.from_files(file)
     file.write_bytes(b"text,year\nthe king,1\nthe caf\xe9,2\n")
     with pytest.raises(CorpusError, match=r"Row 1 of 'text' of .*a.csv is not valid UTF-8"):
@@ -107,6 +118,31 @@ def test_tables_that_are_empty_or_damaged(tmp_path: Path, monkeypatch: pytest.Mo
     file.write_text('text,year\n"' + 1000 * "the king " + '",1\n' + 100 * "a,1\n")
     with pytest.raises(CorpusError, match=r"a row of more than .* or a quotation mark"):
         Corpus.from_files(file)
+
+
+def test_a_cell_that_says_that_it_is_missing_is_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("text,year\nthe king,1\nNA,2\nNaN,3\n,4\nnull and NA,5\n")
+    read = words_of(Corpus.from_files(file, min_count=1))
+    assert read == [["the", "king"], [], [], [], ["null", "and", "na"]]
+
+
+def test_bars_separate_cells(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id|body\n1|the king, the queen; a cat\n")
+    corpus = Corpus.from_files(tmp_path / "a.csv", text="body", min_count=1)
+    assert set(corpus.vocabulary) == {"the", "king", "queen", "a", "cat"}
+
+
+def test_quotation_marks_that_are_not_closed_are_mentioned(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text('id\ttext\n1\t"the\nking ""too"""\n2\tthe "queen"\n')
+    assert len(Corpus.from_files(file, min_count=1)) == 2
+    assert not caplog.text
+    file.write_text('id\ttext\n1\t"the king\n2\tthe queen\n3\t"the cat\n')
+    Corpus.from_files(file, min_count=1)
+    assert "as if a quotation mark were never closed" in caplog.text
 
 
 @settings(max_examples=20, deadline=None)

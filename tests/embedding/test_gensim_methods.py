@@ -43,6 +43,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("distance", ("word1", "word2"), {}),
     ("distances", ("word1",), {}),
     ("distances", ("word1", ("word2", "word9")), {}),
+    ("cosine_similarities", (np.arange(8.0), np.eye(8)[:3] + 1), {}),
     ("closer_than", ("word1", "word9"), {}),
     ("rank", ("word1", "word9"), {}),
     ("most_similar_to_given", ("word1", ["word2", "word9", "word4"]), {}),

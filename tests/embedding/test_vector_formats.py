@@ -7,6 +7,8 @@ import logging
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from gensim.models import KeyedVectors
 from hypothesis import given, settings
@@ -240,6 +242,26 @@ def test_a_malformed_text_file_names_its_line(tmp_path: Path, text: str, message
     with pytest.raises(DataError, match=message) as caught:
         read_vectors(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "The king and the queen have a cat.\nThey have 2 dogs too.\n"),
+        ("a.txt", "The king and the queen have a cat."),
+        ("a.csv", 'id,text\n1,"The king, the queen and a cat."\n'),
+        ("a.jsonl", '{"text": "The king and the queen"}\n'),
+    ],
+)
+def test_a_text_in_place_of_vectors_is_refused_with_what_to_do(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match="has no word vectors in it; if it is a text, learn them"):
+        read_vectors(tmp_path / name)
+    pq.write_table(pa.table({"text": [text]}), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a column of strings named word .* if it has text, learn"):
+        read_vectors(tmp_path / "a.parquet")
 
 
 def test_spellings_of_other_programs_are_read(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from qwem import Target
 from qwem.errors import SettingError
-from qwem.spectrum import factorize
+from qwem.spectrum import factorize, krylov
 from spectrum.matrices import mstar_like, words
 
 if TYPE_CHECKING:
@@ -57,3 +59,14 @@ def test_an_operator_that_is_no_target_is_refused() -> None:
         factorize(Operator(np.full((9, 9), np.nan)), 2, words=words(9))
     with pytest.raises(SettingError, match="need a 3 × 3 target"):
         factorize(Operator(MATRIX), 2, words=words(3))
+
+
+def test_progress_advances_with_every_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    notes: list[str] = []
+    bar = SimpleNamespace(update=steps.append, set_postfix_str=notes.append)
+    monkeypatch.setattr(krylov, "progress", lambda *_, **__: nullcontext(bar))
+    found = factorize(Operator(MATRIX), 5, words=words(300), method="krylov", signed=True)
+    assert max(steps) <= krylov.BLOCK_WIDTH
+    assert 5 < sum(steps) <= found.products  # those that check the residuals are not counted
+    assert notes[-1] == "5 of 5 eigenpairs found"

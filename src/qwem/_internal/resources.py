@@ -228,11 +228,20 @@ def progress(description: str, total: float | None = None, unit: str = "it") -> 
         unit=unit,
         unit_scale=True,
         leave=False,
-        dynamic_ncols=True,
+        **_shape(),
         **shown,
     )
     _HEARTBEAT.add(bar)
     return bar
+
+
+def _shape() -> dict[str, Any]:
+    """Return the size of bars for tqdm, which draws nothing on a terminal of unknown width."""
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError, AttributeError):  # not a terminal
+        columns = -1
+    return {"ncols": 80, "nrows": 24} if columns == 0 else {"dynamic_ncols": True}
 
 
 @cache  # tqdm starts a thread for every class of bars
@@ -305,7 +314,9 @@ class _Heartbeat:
                 elif self._stages:
                     stage = self._stages[-1]
                     if self._line is None:
-                        self._line = tqdm(desc=stage, bar_format="{desc}: {elapsed}", leave=False)
+                        self._line = tqdm(
+                            desc=stage, bar_format="{desc}: {elapsed}", leave=False, **_shape()
+                        )
                     self._line.set_description_str(stage, refresh=False)
                     self._line.refresh(nolock=True)
 

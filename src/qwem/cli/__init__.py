@@ -9,7 +9,7 @@ import os
 import re
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from qwem import __version__
 from qwem._internal.resources import during, end_heartbeat, printable, threads
@@ -46,9 +46,20 @@ INPUT_AT_FAULT = 2
 """Exit status for bad input."""
 
 
+class _LogHandler(logging.StreamHandler[TextIO]):
+    """Writes messages to standard error without breaking a progress bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a message on lines of its own."""
+        from tqdm import tqdm
+
+        with tqdm.external_write_mode(file=self.stream):
+            super().emit(record)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0, 2 for bad input, or 128 plus a signal."""
-    handler = logging.StreamHandler()
+    handler = _LogHandler()
     handler.setLevel(logging.WARNING)  # some libraries set levels of their own
     # Dask logs each step, and tracebacks of lost connections; our errors say what matters.
     handler.addFilter(lambda record: not record.name.startswith(("distributed", "tornado")))

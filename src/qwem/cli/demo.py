@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from qwem._internal.resources import STAGES, Stopwatch, text_table
 from qwem.cli.io import cost_rows, costs, emit, program, words_to_try
-from qwem.cli.options import THREADS, argument, command, output
+from qwem.cli.options import (
+    THREADS,
+    argument,
+    command,
+    output,
+    passed_settings,
+    setting_options,
+)
 from qwem.errors import MissingExtraError, QwemError
 
 if TYPE_CHECKING:
@@ -41,6 +48,7 @@ SENTENCES = {
         required=False,
         default="qwem-demo",
     ),
+    **setting_options("read", names=("tokenizer", "documents", "text", "query", "encoding")),
     threads=THREADS,
 )
 def demo(options: argparse.Namespace) -> None:
@@ -49,6 +57,7 @@ def demo(options: argparse.Namespace) -> None:
     A model and report that were made from the same files by the same version are used again.
 
         qwem demo speeches.txt -o speeches
+        qwem demo posts.csv --text body -o posts
     """
     from qwem.evaluation.scores import evaluate_available, is_english
 
@@ -57,7 +66,7 @@ def demo(options: argparse.Namespace) -> None:
     watch = Stopwatch()
     files = list(map(Path, options.inputs))
     with _stages_shown():
-        model, reused = _fitted(files, directory, watch)
+        model, reused = _fitted(files, passed_settings(options), directory, watch)
         embedding = model.embedding()
         with watch.stage("score"):
             evaluation = evaluate_available(embedding)
@@ -91,7 +100,9 @@ def demo(options: argparse.Namespace) -> None:
     emit(options, report, "\n".join(filter(None, parts)))
 
 
-def _fitted(files: list[Path], directory: Path, watch: Stopwatch) -> tuple[Model, bool]:
+def _fitted(
+    files: list[Path], reading: dict[str, Any], directory: Path, watch: Stopwatch
+) -> tuple[Model, bool]:
     """Return the model of a text, and whether it was reused; its page is written beside it."""
     import json
 
@@ -102,7 +113,11 @@ def _fitted(files: list[Path], directory: Path, watch: Stopwatch) -> tuple[Model
     from qwem.pages import write_page
 
     model_path, report_path = directory / "model", directory / "report.html"
-    made_of = {"version": __version__, "files": file_states(files or [_database()])}
+    made_of = {
+        "version": __version__,
+        "files": file_states(files or [_database()]),
+        "reading": {name: str(value) for name, value in reading.items()},
+    }
     with watch.stage("load"):
         try:
             if report_path.exists() and made_of == json.loads(
@@ -115,7 +130,7 @@ def _fitted(files: list[Path], directory: Path, watch: Stopwatch) -> tuple[Model
     require_replaceable(model_path, "model")
     text = ", ".join(map(str, files)) or "13 million words of English quotations"
     say(f"The plan: read {text}; count, factorize, polish; save {model_path}; write {report_path}.")
-    model = fit(files or demo_documents())
+    model = fit(files or demo_documents(), **reading)
     watch.seconds |= model.seconds
     with watch.stage("save"):
         model.save(model_path)

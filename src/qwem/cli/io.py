@@ -254,14 +254,16 @@ def words_to_try(embedding: Embedding, count: int = 7) -> list[str]:
 
     The most frequent words are skipped, since they have none. One word is taken from each range of
     frequencies: not the one with the nearest neighbours, which would be a number or a month, but
-    the one at the ninetieth percentile. Neighbours of earlier choices are excluded.
+    the one at the ninetieth percentile. Neighbours of earlier choices are excluded, and so are
+    words that are shorter than most, such as initials.
     """
     size = min(len(embedding), 2000)
     words = embedding.index_to_key[min(size // 20, 100) : size] or embedding.index_to_key
     near = embedding.most_similar_each(words, topn=30, restrict_vocab=size)
     closeness = [sum(cosine for _, cosine in found[:5]) for found in near]
+    usual = sorted(map(len, words))[len(words) // 2]
+    seen = {word for word in words if len(word) < usual}
     chosen: list[str] = []
-    seen: set[str] = set()
     for n in range(count):
         rows = range(n * len(words) // count, (n + 1) * len(words) // count)
         fresh = sorted((row for row in rows if words[row] not in seen), key=closeness.__getitem__)

@@ -163,7 +163,7 @@ def _fit_on_cluster(options: argparse.Namespace) -> Model:
     remove=Option(str, "text to remove, or its counts", "INPUT", nargs="+"),
     output=output("MODEL", "directory to write (default: the model itself)", required=False),
     topn=topn("words that changed most"),
-    **setting_options("read", names=("documents", "text", "encoding", "errors")),
+    **setting_options("read", names=("documents", "text", "query", "encoding", "errors")),
     threads=THREADS,
 )
 def update(options: argparse.Namespace) -> None:

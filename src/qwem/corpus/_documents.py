@@ -57,9 +57,12 @@ def _require_documents(documents: object) -> None:
         raise SettingError("from_documents was given bytes; decode them and pass a list of texts.")
     if isinstance(documents, Mapping):
         raise SettingError(
-            "from_documents was given a mapping, which has no order of documents; pass its values, "
-            f"or one split of a dataset: {names_of(list(documents)[:5])}."
+            "from_documents was given a mapping, which has no order of documents; pass one of its "
+            "values, such as a list of texts or a split of a dataset: "
+            f"{names_of(list(documents)[:5])}."
         )
+    if type(documents).__name__ == "LazyFrame":
+        raise SettingError("from_documents was given a LazyFrame; pass its `collect()`.")
     if hasattr(documents, "columns"):
         raise SettingError(
             "from_documents was given a table that Arrow can't read; pass its column of texts."
@@ -76,6 +79,8 @@ def _content(item: Any, number: int, column: str) -> str | list[str]:
     if isinstance(item, Mapping):
         require_columns(f"Document {number}", list(item), [column])
         item = item[column]
+    if hasattr(item, "as_py"):  # an element of an Arrow array
+        item = item.as_py()
     item = without_nan(item)
     if item is None:
         return ""

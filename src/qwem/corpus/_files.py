@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import csv
 import glob
 import gzip
 import io
@@ -37,8 +38,10 @@ _FORMATS = {
 }  # fmt: skip
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 _LONGEST_NAME = 4096
+_LONGEST_PART = 255  # bytes of a file's own name, in nearly all file systems
 _FILE_NAME = re.compile(r"\S+\.(txt|text|json|jsonl|ndjson|parquet|csv|tsv|md)(\.\w+)?")
 """No space, and the extension of a text file."""
+_FEWEST_TABLE_LINES, _TABLE_LINES = 5, 100  # lines in which a table is recognized
 _WRAPPED_LINES = 10  # the fewest lines in which wrapping is recognized
 _WIDTHS = 40, 132  # the smallest and largest width of wrapped lines
 _SENTENCE_ENDS = '.!?…:;"”»'
@@ -76,6 +79,8 @@ _NOT_TEXT: list[tuple[bytes, str, str]] = [
     (b"ARROW1\0\0", "an Arrow file", "write it as Parquet"),
     (b"\x89HDF\r\n", "an HDF5 file", "write its text as Parquet or CSV"),
 ]
+_COMMENTS = re.compile(rb"\A(\s*<!--.*?-->)+", re.DOTALL)
+_HTML = (".html", ".htm", ".xhtml", ".xml")
 _MARKUP = (b"<!doctype html", b"<html", b"<?xml", b"<mediawiki")
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16: it begins with the mark of UTF-16
@@ -159,7 +164,12 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[InputFile]:
 
 def _require_name(path: str) -> None:
     """Refuse text given in place of a file name."""
-    if len(path) > _LONGEST_NAME or any(letter in path for letter in "\n\r\0"):
+    longest = max(len(os.fsencode(part)) for part in path.split(os.sep))
+    if (
+        len(path) > _LONGEST_NAME
+        or (longest > _LONGEST_PART and not is_url(path))
+        or any(letter in path for letter in "\n\r\0")
+    ):
         raise CorpusError(
             f"A string of {len(path):,} characters can't be the name of a file; give text as a "
             "list of documents, such as text.splitlines()."
@@ -248,6 +258,25 @@ def is_wrapped(text: str) -> bool:
     )
 
 
+def looks_like_table(head: bytes) -> bool:
+    r"""Return whether the lines at the start of a file are JSON, or have equally many cells.
+
+    >>> looks_like_table(b"id\ttext\n" + b"1\tthe king\n" * 5)
+    True
+    """
+    lines = [line.strip() for line in head.decode("utf-8", "replace").split("\n")[:_TABLE_LINES]]
+    lines = [line for line in lines[:-1] if line]
+    if len(lines) < _FEWEST_TABLE_LINES:
+        return False
+    if all(line.startswith('{"') for line in lines):
+        return True
+    for delimiter, fewest in (("\t", 2), (",", 3), (";", 3)):
+        sizes = {len(row) for row in csv.reader(lines, delimiter=delimiter)}
+        if len(sizes) == 1 and sizes.pop() >= fewest:
+            return True
+    return False
+
+
 def _unreadable(path: Path | RemoteFile, how: str, error: object) -> CorpusError:
     reason = one_line(without_secrets(str(error)))
     return CorpusError(f"{path} can't be read{how}: {reason}.")
@@ -332,7 +361,10 @@ def _expand(name: PathLike) -> Iterator[InputFile]:
             if Path(match).is_file():
                 yield InputFile(Path(match), named=False)
     else:
-        raise CorpusError(f"There is no file or directory {path}.")
+        advice = (
+            "; give text as a list of documents" if " " in path.name and not path.suffix else ""
+        )
+        raise CorpusError(f"There is no file or directory {path}{advice}.")
 
 
 class TextStream(io.RawIOBase):
@@ -434,7 +466,8 @@ def _require_text(head: bytes, encoding: str, path: Path | RemoteFile) -> None:
             raise CorpusError(f"{path} is {what}, not text; {remedy}.")
     if head[257:262] == b"ustar":
         raise CorpusError(f"{path} is a tar archive, not text; {_UNPACK}.")
-    if head[:1024].removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_MARKUP):
+    start = _COMMENTS.sub(b"", head.removeprefix(codecs.BOM_UTF8))[:1024].lstrip().lower()
+    if start.startswith(_MARKUP) or (start.startswith(b"<") and path.suffix.lower() in _HTML):
         raise CorpusError(
             f"{path} is HTML or XML, whose tags would be read as words; strip them first, for "
             "example by pandoc or BeautifulSoup."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import itertools
 import json
+import logging
 import re
 import sqlite3
 import textwrap
@@ -38,11 +40,15 @@ if TYPE_CHECKING:
     from qwem.corpus._remote import RemoteFile
     from qwem.corpus.reading import Errors
 
+logger = logging.getLogger(__name__)
+
 _BLOCK_BATCHES = 8  # Arrow refuses a row of CSV that is longer than a block
 _NO_NUMBER = {"", "NA", "NaN", "nan", "null"}
-"""How a table of numbers writes a missing value."""
+"""How a table writes a missing value."""
 _WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")  # 007 is a name, not a number
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_RAGGED = re.compile(r"CSV parse error: (?:Row #\d+: )?Expected (\d+) columns, got (\d+): (.*)")
+_LONGEST_COLUMN = 50  # characters of a column's name in a message
 _SQLITE_ROWS = _DATASET_ROWS = 1_000
 
 
@@ -63,10 +69,28 @@ def read_table(file: InputFile, reading: Reading) -> Iterator[TextBatch]:
             yield replace(from_texts(plain, errors, name), progress=progress)
         else:
             array = valid_array(texts, errors, f"{column!r} of {path}", first)
+            if file.format in ("csv", "tsv"):
+                array = _csv_texts(array, file)
             rows = max(1, len(array) * _text.BATCH_BYTES // max(1, array.nbytes))
             for start in range(0, len(array), rows):
                 yield from_arrow(array.slice(start, rows), progress)
         first += len(texts)
+
+
+def _csv_texts(array: Any, file: InputFile) -> Any:
+    """Return texts of a table without those that stand for a missing value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if file.format == "tsv" and pc.any(pc.match_substring_regex(array, "\n[^\n]*\t")).as_py():
+        logger.warning(
+            "%s has a text with line breaks and tabs in it, as if a quotation mark were never "
+            "closed, so that several rows were read as one; if so, double the quotation marks of "
+            "the text, or write the table as Parquet.",
+            file.path,
+        )
+    missing = pc.is_in(array, pa.array(sorted(_NO_NUMBER), array.type))
+    return pc.if_else(missing, "", array)
 
 
 Columns = Iterator[tuple[list[Any], int]]
@@ -91,10 +115,17 @@ def _json_columns(
 
 
 def _json_object(line: bytes, path: Path | RemoteFile, number: int) -> dict[str, Any]:
+    if number == 1 and line.lstrip().startswith(b"["):
+        raise CorpusError(
+            f"Line 1 of {path} begins a JSON array and is not a JSON object; write each object of "
+            "the array on a line of its own, as jq -c '.[]' does."
+        )
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"Line {number} of {path} is not valid JSON: {error}.") from error
+        raise CorpusError(
+            f"Line {number} of {path} is not valid JSON: {error}; each line must be a whole object."
+        ) from error
     if not isinstance(fields, dict):
         raise CorpusError(
             f"Line {number} of {path} is not a JSON object; each line must be one, "
@@ -192,7 +223,14 @@ def _csv_records(file: InputFile, stream: TextStream, names: list[str]) -> Itera
                 f"{file.path} has a row of more than {block_bytes / 1e6:,.0f} MB, or a quotation "
                 "mark that is never closed; split it, or write the table as Parquet."
             ) from error
-        reason = textwrap.shorten(one_line(str(error)), 200)
+        reason = one_line(str(error))
+        if found := _RAGGED.fullmatch(reason):
+            row = textwrap.shorten(found[3], 80)
+            reason = (
+                f"its header has {found[1]} columns, but this row has {found[2]} cells: {row!r}; "
+                "correct it, or put quotation marks around cells that have a separator in them"
+            )
+        reason = textwrap.shorten(reason, 250)
         raise CorpusError(f"{file.path} can't be read as a table: {reason}.") from error
 
 
@@ -200,7 +238,7 @@ def _csv_header(head: bytes, table_format: str) -> tuple[str, list[str]]:
     """Return the delimiter of a table and the names of its columns."""
     text = io.StringIO(head.decode("utf-8-sig", "replace"), newline="")
     headers = {}
-    for delimiter in "\t" if table_format == "tsv" else ",;\t":
+    for delimiter in "\t" if table_format == "tsv" else ",;\t|":
         text.seek(0)
         headers[delimiter] = next(csv.reader(text, delimiter=delimiter), [])
     delimiter = max(headers, key=lambda each: len(headers[each]))
@@ -298,6 +336,8 @@ def _values_of_csv(cells: list[str]) -> list[Any]:
 def kind_of_table(documents: Any) -> str | None:
     """Return "dataset" (Hugging Face), "table" (pandas, Polars, Arrow and similar), or None."""
     library = type(documents).__module__.partition(".")[0]
+    if isinstance(documents, Mapping):  # such as the splits of a dataset
+        return None
     if library == "datasets" and hasattr(documents, "with_format"):
         return "dataset"
     readable = hasattr(documents, "__arrow_c_stream__") or library == "pandas"
@@ -390,9 +430,13 @@ def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
     import pyarrow as pa
     import pyarrow.types as kinds
 
-    if kinds.is_null(array.type) or str(array.type) == "string_view":
-        array = array.cast(pa.large_string())
     kind = array.type.value_type if kinds.is_dictionary(array.type) else array.type
+    if kinds.is_null(kind) or str(kind) == "string_view":  # Polars has views of text
+        kind = pa.large_string()
+        if kinds.is_dictionary(array.type):
+            array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(kind))
+        else:
+            array = array.cast(kind)
     if not (kinds.is_string(kind) or kinds.is_large_string(kind)):
         raise CorpusError(f"The column {place} holds {kind}, not text.")
     try:
@@ -416,13 +460,21 @@ def names_of(names: Iterable[object]) -> str:
 
 
 def require_columns(place: str, known: Sequence[str], names: Iterable[str]) -> None:
-    """Raise `CorpusError` for the first name that is not a column of `place`."""
+    """Raise `CorpusError` for the first name that is not one column of `place`."""
     for name in names:
         if name not in known:
-            raise CorpusError(
-                f"{place} has no column {name!r}; it has {names_of(known)}: name one of these, the "
-                "one with the text by `text`."
+            found = names_of(
+                textwrap.shorten(each, _LONGEST_COLUMN) if isinstance(each, str) else each
+                for each in known
             )
+            advice = "name one of these."
+            if name == "text":
+                advice = "name the one with the text by `text`."
+            elif similar := difflib.get_close_matches(str(name), list(map(str, known)), n=1):
+                advice = f"did you mean {similar[0]!r}?"
+            raise CorpusError(f"{place} has no column {name!r}; it has {found}: {advice}")
+        if list(known).count(name) > 1:
+            raise CorpusError(f"{place} has more than one column {name!r}; rename one of them.")
 
 
 def without_nan(value: Any) -> Any:

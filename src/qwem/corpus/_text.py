@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -11,7 +12,7 @@ import numpy as np
 
 from qwem._internal.resources import announce, require_memory
 from qwem._internal.results import with_article
-from qwem.corpus._files import documents_of, find_files, open_text
+from qwem.corpus._files import documents_of, find_files, looks_like_table, open_text
 from qwem.corpus.tokenizer import Tokenizer, resolve
 from qwem.errors import CorpusError
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from qwem.corpus.reading import Errors, Reading
     from qwem.corpus.tokenizer import Split
 
+logger = logging.getLogger(__name__)
+
 BATCH_BYTES = 1 << 22
 """Size of a batch of text: large enough for the compiled loops to be fast, small in memory."""
 _SAMPLE_BYTES = 1 << 16
@@ -34,6 +37,11 @@ _UNSPACED = re.compile(
 )
 """Thai, Lao, Burmese, Khmer, kana and Chinese characters."""
 _UNSPACED_CHARACTERS, _WORD_CHARACTERS = 100, 5
+_TAG = re.compile(
+    r"</?(a|b|br|div|em|font|h[1-6]|i|img|li|p|span|strong|table|td|tr|ul)(?:[\s/][^<>]{0,200})?>",
+    re.IGNORECASE,
+)
+_FEW_TAGS = 10
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _COPIES = 6  # copies of a long line in memory, from its bytes to the parsed text
 _GAP = re.compile(rb"\n[ \t\r]*\n\s*")
@@ -93,10 +101,10 @@ class Source:
     ) -> Source:
         """Return text that is split into words as `reading` says."""
         tokenizer = resolve(reading.tokenizer)
-        words: Iterable[DocumentBatch] = batches
-        if tokenizer.name == "words":
-            words = _require_spaces(batches)
-        elif tokenizer.split is not None:
+        words: Iterable[DocumentBatch]
+        if tokenizer.split is None:
+            words = _inspected(batches, tokenizer)
+        else:
             words = split_words(batches, tokenizer.split, reading.errors)
         description["tokenizer"] = tokenizer.name
         return cls(words, tokenizer, description, size)
@@ -175,17 +183,25 @@ def checked_words(words: Iterable[object], document: int) -> list[str]:
     return checked  # type: ignore[return-value]
 
 
-def _require_spaces(batches: Iterable[TextBatch]) -> Iterator[TextBatch]:
-    """Yield the batches; raise if the first text has no spaces between words."""
+def _inspected(batches: Iterable[TextBatch], tokenizer: Tokenizer) -> Iterator[TextBatch]:
+    """Yield the batches; raise if the first text has no spaces, and warn if it has HTML tags."""
     checked = False
     for batch in batches:
         if not checked and batch.text.size:
             checked = True
-            if _lacks_spaces(_beginning(batch)):
+            text = _beginning(batch)
+            if tokenizer.name == "words" and _lacks_spaces(text):
                 raise CorpusError(
                     "The text has no spaces between words, as in Chinese, Japanese or Thai; pass "
                     "`tokenizer` 'jieba' or 'icu' or a function that splits a text into words, or "
                     "'letters' to take each run of letters as a word."
+                )
+            tags = _TAG.findall(text)
+            if len(tags) > max(_FEW_TAGS, len(text) // 4000):
+                logger.warning(
+                    "The text has HTML tags in it, such as <%s>, whose names are read as words; "
+                    "remove them first, for example with BeautifulSoup.",
+                    tags[0],
                 )
         yield batch
 
@@ -347,6 +363,12 @@ def _read_text(file: InputFile, reading: Reading, units: set[str]) -> Iterator[T
                 "document; documents='line' or 'file' (--documents) changes that."
             )
         units.add(unit)
+        if unit == "line" and looks_like_table(stream.head):
+            logger.warning(
+                "%s looks like a table, all of whose columns are read as text; end its name in "
+                ".csv, .tsv or .jsonl to read one of them.",
+                path,
+            )
         is_open = False
         for position, data in byte_batches(path, stream, unit, spaces=may_cut):
             text = np.frombuffer(valid_bytes(data, reading.errors, path, position), np.uint8)

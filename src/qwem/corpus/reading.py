@@ -77,10 +77,10 @@ class Reading(BaseSettings):
         "what a word is: words (letters, lower-cased, with apostrophes between them, as in don't, "
         "except 's, which is a word s), letters (every run of letters), ascii (every run of a–z), "
         "icu or jieba (for text without spaces, with PyICU or jieba installed), or regex:PATTERN "
-        "(every match, not lower-cased; one that can match in many ways, such as (a+)+b, may never "
-        "end). In Python: also a compiled pattern, a function from a text to its words, or a "
-        "tokenizer of spaCy or Hugging Face; it is called for one document at a time, never in two "
-        "threads at once.",
+        "(every match, not lower-cased). A pattern that can match in many ways, such as (a+)+b, "
+        "may never end. In Python: also a compiled pattern, a function from a text to its words, "
+        "or a tokenizer of spaCy or Hugging Face; it is called for one document at a time, never "
+        "in two threads at once.",
         Text(_tokenizer), stage="read", metavar="NAME",
     )  # fmt: skip
     documents: Documents = setting(
@@ -92,8 +92,8 @@ class Reading(BaseSettings):
     )  # fmt: skip
     text: str = setting(
         "text",
-        "column of the text in Parquet, JSON and CSV files, data frames, datasets and mappings. "
-        "Null is an empty document.",
+        "column of the text in Parquet, JSON and CSV files. In Python also in data frames, "
+        "datasets and mappings. Null is an empty document.",
         Text(), stage="read", metavar="COLUMN",
     )  # fmt: skip
     query: str | None = setting(

@@ -88,6 +88,13 @@ class KeyedVectorsMethods:
         """Return one minus the cosine between two words."""
         return 1.0 - self.similarity(first, second)
 
+    @staticmethod
+    def cosine_similarities(
+        vector_1: NDArray[Any], vectors_all: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """Return the cosine of a vector with each row of a matrix."""
+        return unit_rows(np.asarray(vectors_all)) @ unit_rows(np.asarray(vector_1)[None])[0]
+
     def distances(
         self: Embedding, word_or_vector: Key, other_words: Iterable[str] = ()
     ) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from qwem._internal.files import writing_file
 from qwem._internal.resources import require_memory
+from qwem._internal.results import one_line
 from qwem.embedding.embedding import check_words, stored_vectors
 from qwem.embedding.word2vec_files import Contents, reading
 from qwem.errors import DataError, QwemError, SettingError
@@ -189,7 +190,8 @@ def read_parquet(path: str | os.PathLike[str], file: BinaryIO) -> Contents:
         numbers = np.asarray(lists.flatten()) if len(table) else np.empty(0)
     except (pa.ArrowException, KeyError, AttributeError, ValueError) as error:
         raise DataError(
-            f"{path} needs a column of strings named word and one of lists named vector ({error})."
+            f"{path} needs a column of strings named word and one of lists named vector; if it has "
+            "text, learn vectors from it first, with qwem.fit or qwem fit."
         ) from error
     if not words or None in words or len(numbers) % len(words):
         raise DataError(f"{path} needs one vector of the same length for every word.")
@@ -224,7 +226,8 @@ def read_delimited(path: str | os.PathLike[str], file: BinaryIO, *, delimiter: s
         table = csv.read_csv(file, csv.ReadOptions(block_size=_BLOCK_BYTES), layout, convert)
     except (pa.ArrowException, StopIteration) as error:
         raise DataError(
-            f"{path} needs a header, and a word and equally many numbers on each line ({error})."
+            f"{path} needs a header, and a word and equally many numbers on each line "
+            f"({one_line(str(error))})."
         ) from error
     vectors = np.stack([np.asarray(column) for column in table.columns[1:]], axis=1)
     return Contents(table[0].to_pylist(), {"vectors": vectors})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -132,6 +133,11 @@ def read_vectors(
         embedding = Embedding.load(path)
     else:
         found = _guess(path) if format is None else _checked(format)
+        if format is None and _has_text(path, found):
+            raise DataError(
+                f"{path} has no word vectors in it; if it is a text, learn them from it first, "
+                "with qwem.fit or qwem fit."
+            )
         with reading(path) as file:
             if found in array_files.READERS:
                 contents = array_files.READERS[found](path, file)
@@ -197,3 +203,13 @@ def _guess(path: str | os.PathLike[str]) -> Format:
     except UnicodeDecodeError:
         return "word2vec-binary"
     return "word2vec" if any(map(word2vec_files.is_number, numbers)) else "word2vec-binary"
+
+
+def _has_text(path: str | os.PathLike[str], found: Format) -> bool:
+    """Return whether a file in a format of text has hardly a number on its first two lines."""
+    if found not in ("glove", "tsv", "csv"):
+        return False
+    with reading(path) as file:
+        lines = [file.readline(1 << 16), file.readline(1 << 16)]
+    fields = re.split(rb"[\s,;\"]+", lines[1].strip() or lines[0].strip())
+    return len(fields) > 2 and 4 * sum(map(word2vec_files.is_number, fields)) < len(fields)

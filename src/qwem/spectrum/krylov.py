@@ -283,8 +283,8 @@ def solve(
     block = basis.orthogonal(block)
     schedule = _Schedule(3 * request.dim if start is None else request.dim)
     products, steps, norm = 0, 0, 0.0
-    with progress("factorizing", total=request.dim, unit="pair") as bar:
-        shown = 0
+    # Without a total: nobody knows how many products it takes, and pairs are found by the dozen.
+    with progress("factorizing", unit=" products") as bar:
         while True:
             block = block[:, : rows - basis.size]
             if not basis.has_room(block.shape[1]):
@@ -293,6 +293,7 @@ def solve(
             if not np.all(np.isfinite(image)):
                 raise SettingError("The matrix holds NaN or infinite entries; take them out.")
             products += block.shape[1]
+            bar.update(block.shape[1])
             steps += 1
             norm = max(norm, float(np.linalg.norm(image, axis=0).max()))
             block, factor = basis.append(block, image, _ROUNDINGS * np.finfo(dtype).eps * norm)
@@ -301,8 +302,7 @@ def solve(
             if last or (basis.size >= request.dim and products >= schedule.due):
                 ritz = _rayleigh_ritz(basis, factor, request)
                 found = int(np.count_nonzero(ritz.excess <= 1))
-                bar.update(max(0, found - shown))
-                shown = max(shown, found)
+                bar.set_postfix_str(f"{found} of {request.dim} eigenpairs found")
                 crowded = found == request.dim and ritz.crowd >= width
                 if last or (found == request.dim and not crowded):
                     break
