@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Vocabulary
-    from qwem.dynamics.initial import ScaleOf
+    from qwem.dynamics.closed_form import ScaleOf
     from qwem.training.losses import Loss
 
 StepRule = Literal["sgd", "rk4"]
