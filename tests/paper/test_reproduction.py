@@ -150,7 +150,7 @@ def test_the_papers_scale_trains_by_minibatches_from_its_starts(paper_scale: Pat
         assert settings["batch_size"] == 1_000
         assert (trace.singular_values[0].max() < 1e-10) == small
         assert settings["dtype"] == "float64" or not small
-        lowered = settings["rate"]["factor"] == 0.1
+        lowered = settings["rate"]["kind"] == "stepwise"
         assert lowered == name.endswith("benchmarks")
         assert trace.losses[-1] < trace.losses[0]
 

@@ -15,7 +15,6 @@ from qwem.spectrum import factorize
 from qwem.target import mstar, rank_one, setting31
 from qwem.target.reweighting import unweighted
 from qwem.training import LOGISTIC, QUARTIC, population, stochastic, train, word2vec_reweighting
-from qwem.training.schedule import stepwise
 from training.cases import topical_text
 
 CORPUS = topical_text()
@@ -183,13 +182,3 @@ def test_minibatches_follow_the_flow() -> None:
     errors = np.abs(trace.singular_values - curves) / np.sqrt(VALUES[:DIM])
     assert trace.singular_values[-1, 1] > 0.9 * np.sqrt(VALUES[1])
     assert errors[:, :2].max() < 0.05
-
-
-def test_the_rate_drops_at_three_quarters_of_the_time() -> None:
-    rate = 0.01 / FASTEST
-    trainer = population(COUNTS, dim=2, rate=stepwise(rate, t_max=1.0))
-    trace = train(trainer, trainer.init(0.1), until=1.0, record_every=1)
-    taken = np.diff(trace.times) / trainer.time_per_rate
-    np.testing.assert_allclose(taken[trace.times[:-1] < 0.75], rate)
-    np.testing.assert_allclose(taken[trace.times[:-1] >= 0.75], 0.1 * rate)
-    assert trace.times[-1] == pytest.approx(1.0, abs=trainer.time_per_rate * rate)
