@@ -15,6 +15,7 @@ from qwem.spectrum import factorize
 from qwem.target import mstar, rank_one, setting31
 from qwem.target.reweighting import unweighted
 from qwem.training import LOGISTIC, QUARTIC, population, stochastic, train, word2vec_reweighting
+from target.count_matrices import probabilities
 from training.cases import topical_text
 
 CORPUS = topical_text()
@@ -160,10 +161,9 @@ def test_time_is_that_of_the_mean_coupling(loss: Any, unit: float) -> None:
         rank_one(g),
         setting31() * rank_one(g),
     ):
-        pairs = COUNTS.symmetric.toarray() / COUNTS.symmetric.total
-        words = COUNTS.word_counts / COUNTS.word_counts.sum()
+        pairs, expected = probabilities(COUNTS)
         coupling = reweighting.positive_weight(COUNTS) * pairs
-        coupling += reweighting.negative_weight(COUNTS) * np.outer(words, words)
+        coupling += reweighting.negative_weight(COUNTS) * expected
         trainer = population(COUNTS, loss, reweighting, dim=2, rate=0.5)
         assert trainer.time_per_rate == pytest.approx(unit * coupling.mean(), rel=1e-9)
         state, info = trainer.step(trainer.init(0.1))

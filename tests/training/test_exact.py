@@ -22,7 +22,7 @@ from qwem.training import (
 )
 from qwem.training.exact import PairwiseObjective, QuadraticObjective
 from qwem.training.weighting import pair_weights
-from target.count_matrices import random_counts
+from target.count_matrices import probabilities, random_counts
 from training.cases import LOSSES, cases, plain_loss, topical_text, weightings
 
 SIZE, DIM = 12, 3
@@ -50,6 +50,18 @@ def test_the_gradient_is_that_of_the_loss(loss: str, weighting: str, tied: bool)
             behind = plain_loss(COUNTS, of, reweighting, w - left, c - right)
             slope = float(np.sum(np.asarray(gradient) * move))
             assert slope == pytest.approx((ahead - behind) / (2 * step), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "weighting"), cases(SIZE))
+def test_weights_of_pairs_are_those_of_the_reweighting(loss: str, weighting: str) -> None:
+    of, reweighting = LOSSES[loss], weightings(SIZE)[weighting]
+    pairs, expected = probabilities(COUNTS)
+    positive, negative = pair_weights(COUNTS, reweighting, of).toarrays()
+    curvature = of.relative_curvature
+    psi = reweighting.positive_weight(COUNTS, curvature=curvature)
+    np.testing.assert_allclose(positive, psi * pairs, rtol=1e-12)
+    psi = reweighting.negative_weight(COUNTS, curvature=curvature)
+    np.testing.assert_allclose(negative, psi * expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])

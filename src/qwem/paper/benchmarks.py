@@ -277,7 +277,7 @@ def growth_with_text(rows: Sequence[Mapping[str, Any]]) -> Figure:
     figure = new_figure(12.0, 3.1)
     spectrum, *others = figure.subplots(1, 4)
     for row, colour in zip(rows, SEQUENCE, strict=False):
-        values = np.asarray(row["eigenvalues"])
+        values = row["eigenvalues"]
         spectrum.loglog(np.arange(1, len(values) + 1), values / row["vocab_size"], color=colour,
                         label=f"{row['words'] / 1e6:.3g}")  # fmt: skip
     spectrum.set(xlabel="$k$", title=r"$\lambda_k/V$")
@@ -332,13 +332,11 @@ def figure_growth(experiment: Experiment) -> Outcome:
             {
                 "words": round(share * total),
                 "vocab_size": len(corpus.vocabulary),
-                "eigenvalues": spectrum.eigenvalues.tolist(),
-                "signal_in_mean": float(np.mean([a.signal_in_mean[-1] for a in analyses])),
-                "effective_dim": float(np.median([a.effective_dims[-1] for a in analyses])),
-                "accuracy": float(np.mean([a.accuracy.max() for a in analyses])),
-                "predicted_accuracy": float(
-                    np.mean([a.predicted_accuracy.max() for a in analyses])
-                ),
+                "eigenvalues": spectrum.eigenvalues,
+                "signal_in_mean": np.mean([a.signal_in_mean[-1] for a in analyses]),
+                "effective_dim": np.median([a.effective_dims[-1] for a in analyses]),
+                "accuracy": np.mean([a.accuracy.max() for a in analyses]),
+                "predicted_accuracy": np.mean([a.predicted_accuracy.max() for a in analyses]),
             }
         )
     first, last = rows[0], rows[-1]

@@ -263,7 +263,7 @@ class Outcome:
     findings: tuple[str, ...]
     """Sentences with numbers that were computed from the results."""
     numbers: dict[str, Any]
-    """The same numbers as plain data."""
+    """The same numbers, and arrays of them."""
     settings: dict[str, Any]
     """The settings that matter for this figure: V, d, σ, steps and so on."""
     table: tuple[tuple[str, ...], ...] = ()

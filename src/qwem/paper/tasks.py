@@ -146,7 +146,7 @@ def figure_categories(experiment: Experiment) -> Outcome:
     )
     numbers = {"dim": dim, "spike_over_edge": outside, "signal_in_mean": in_mean,
                "goodness": goodness, "features_with_half": half,
-               "predicted_over_measured_spike": predicted.tolist()}  # fmt: skip
+               "predicted_over_measured_spike": predicted}  # fmt: skip
     return Outcome(categories(analyses, shown), findings, numbers, task_settings(experiment))
 
 
@@ -299,9 +299,9 @@ def figure_4(experiment: Experiment) -> Outcome:
     ranks = snr_and_accuracy(analyses)
     predicted = np.array([[model.snr for model in a.spectral] for a in analyses])
     measured = np.array([a.snr for a in analyses])
-    error = float(np.mean(np.abs(predicted / measured - 1)))
+    error = np.mean(np.abs(predicted / measured - 1))
     fixed = np.array([_snr_of_one_noise(a) for a in analyses])
-    fixed_error = float(np.mean(np.abs(fixed / measured - 1)))
+    fixed_error = np.mean(np.abs(fixed / measured - 1))
     past_peak = sum(bool(a.snr[-1] < 0.9 * np.max(a.snr)) for a in analyses)
     findings = (
         f"{task.task.name}, {len(fits[0].eigenvalues)} pairs: the largest eigenvalue lies "
@@ -327,11 +327,11 @@ def figure_4(experiment: Experiment) -> Outcome:
         f"d, within {fixed_error:.0%}.",
     )
     numbers = {
-        "dims": list(dims),
+        "dims": dims,
         "spike_over_edge": outside,
         "spike_over_edge_at_largest_dim": last,
         "effective_dim": [fit.effective_dim for fit in fits],
-        "participation_ratio": float(task.participation_ratio),
+        "participation_ratio": task.participation_ratio,
         "rank_correlation_with_accuracy": ranks,
         "nonnegative_eigenvalues": experiment.nonnegative,
         "predicted_snr_error": error,
@@ -360,7 +360,7 @@ def figure_geometry(experiment: Experiment) -> Outcome:
         f"from {score[middle]:.2f} to {score[-1]:.2f} while the cosine loses "
         f"{1 - cosine[-1] / cosine[middle]:.0%}.",
     )
-    numbers = {"dims": list(dims), "cosine": cosine.tolist(), "normalized_score": score.tolist()}
+    numbers = {"dims": dims, "cosine": cosine, "normalized_score": score}
     return Outcome(analogy_geometry(_shown(analyses)), findings, numbers, task_settings(experiment))
 
 

@@ -46,7 +46,7 @@ class Chunk(NamedTuple):
     end: int
     kept: float
     """Σ C_ij a_i a_j over the pairs whose centres are in this chunk."""
-    index: tuple[NDArray[Any], ...]
+    by_word: tuple[NDArray[Any], ...]
     """The places of each word, where they start, and an alias table of accepted centres; all empty
     if every word is accepted."""
 
@@ -150,7 +150,7 @@ class PairSampler:
         centres = np.empty(2 * pairs, np.int32)
         contexts = np.empty(2 * pairs, np.int32)
         streams = [np.uint64(derive_key(key, 3 * number + k)) for k in range(3)]
-        place = chunk.stream, chunk.begin, chunk.end, chunk.index
+        place = chunk.stream, chunk.begin, chunk.end, chunk.by_word
         both = centres[:pairs], contexts[:pairs]
         draw_positives(streams[0], *place, self._reach, self._accept, *both)
         draw_words(streams[1], *self._table, centres[pairs:])

@@ -223,7 +223,7 @@ class Trainer:
         return after, Info(loss, norm, rate)
 
     def descend(self, parameters: Parameters, rate: float, key: int = 0, step: int = 0) -> Descent:
-        """Take a plain or fourth-order step of this rate, in the precision of the context."""
+        """Take a plain or fourth-order step of this rate; call it within `precision`."""
         if self.method == "rk4":
             return self._runge_kutta(parameters, key, step, rate)
         return self.objective.descend(parameters, key, step, rate)

@@ -81,7 +81,7 @@ def pair_weights(
     if evidence:
         left = np.pad(left, ((0, 0), (0, 1)), constant_values=np.sqrt(evidence))
         right = np.pad(right, ((0, 1), (0, 0)), constant_values=np.sqrt(evidence))
-    # The coupling of Setting 3.1 times a product is exactly the factor that Ψ⁺ and Ψ⁻ share.
+    # Under Setting 3.1 the coupling is the factor that Ψ⁺ and Ψ⁻ share.
     normalized = reweighting if reweighting.is_setting31 else setting31() * reweighting
     coupling = normalized.coupling(counts)
     shared = coupling if isinstance(coupling, np.ndarray) else np.ones(len(left))
