@@ -30,7 +30,7 @@ SIDE_ROOMS = {
     "comparison": {"dynamics", "evaluation", "interpretation", "model", "polish"},
     "pages": {"comparison", "dynamics", "evaluation", "interpretation", "model", "training"},
     "cluster": {"model", "polish"},
-    "paper": {"dynamics", "evaluation", "interpretation", "training"},
+    "paper": {"dynamics", "evaluation", "interpretation", "model", "training"},
 }
 TOP = {"cli"}  # import everything, and nothing imports them
 FOREIGN = re.compile(r"cluster|elsewhere|dask", re.IGNORECASE)

@@ -39,15 +39,16 @@ def tied_flow(matrix: Array, start: Array, times: Array) -> Array:
 
 
 def untied_flow(matrix: Array, start: Array, context: Array, times: Array) -> tuple[Array, Array]:
-    """−½ the gradient of ¼‖WCᵀ − M‖² in both factors."""
+    """−½ the gradient of ¼‖WCᵀ − M‖² in both factors, which may have different numbers of rows."""
+    rows = len(matrix)
 
     def velocity(both: Array) -> Array:
-        w, c = both
+        w, c = both[:rows], both[rows:]
         defect = matrix - w @ c.T
-        return np.stack([defect @ c, defect.T @ w]) / 4
+        return np.concatenate([defect @ c, defect.T @ w]) / 4
 
-    states = integrate(velocity, np.stack([start, context]), times)
-    return states[:, 0], states[:, 1]
+    states = integrate(velocity, np.concatenate([start, context]), times)
+    return states[:, :rows], states[:, rows:]
 
 
 def symmetric_matrix(eigenvalues: Array, seed: int = 0) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from qwem.cooccurrence import Cooccurrence
+from target.count_matrices import probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,13 +27,6 @@ def topical_counts(size: int, topics: int, seed: int) -> Cooccurrence:
     counts = rng.poisson(np.triu(40 * shares @ shares.T))
     counts += np.triu(counts, 1).T
     return Cooccurrence.from_matrix([f"w{i:02}" for i in range(size)], counts)
-
-
-def probabilities(counts: Cooccurrence) -> tuple[Array, Array]:
-    """P_ij and P_i P_j."""
-    pairs = np.asarray(counts.symmetric.toarray(), dtype=np.float64)
-    words = counts.word_counts / counts.word_counts.sum()
-    return pairs / pairs.sum(), np.outer(words, words)
 
 
 def weighted_probabilities(counts: Cooccurrence, reweighting: Reweighting) -> tuple[Array, Array]:

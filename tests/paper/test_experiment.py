@@ -84,8 +84,8 @@ def test_minibatches_can_stand_in_for_the_flow(corpus: Path, tmp_path: Path) -> 
     trace = experiment(corpus, tmp_path, scale).trace("word2vec-benchmarks")
     assert (trace.settings["gradient"], trace.settings["batch_size"]) == ("stochastic", 1_000)
     rate = trace.settings["rate"]
-    assert float(rate["drop_at"]) == pytest.approx(0.75 * trace.times[-1], rel=0.02)
-    assert (rate["factor"], rate["unit"]) == (0.1, "time")
+    assert rate["kind"] == "stepwise"
+    assert rate["until"] == pytest.approx(trace.times[-1], rel=0.02)
 
 
 def test_a_default_benchmark_that_is_missing_is_named(

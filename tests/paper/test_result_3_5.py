@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.dynamics import ClosedFormDynamics
-    from qwem.dynamics.initial import Initial
+    from qwem.dynamics.closed_form import Initial
 
     Array = NDArray[np.float64]
 

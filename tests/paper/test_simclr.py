@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from paper.quadratic import closed_form, is_least, probabilities, topical_counts
+from paper.quadratic import closed_form, is_least, topical_counts
 from qwem.target import contrastive_target, simclr_target
 from qwem.target.reweighting import unweighted
+from target.count_matrices import probabilities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

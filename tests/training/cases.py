@@ -14,6 +14,7 @@ from qwem.target.reweighting import unweighted
 from qwem.training import LOGISTIC, QUARTIC, contrastive, word2vec_reweighting
 from qwem.training.pairs import PairSampler
 from qwem.training.weighting import pair_weights
+from target.count_matrices import probabilities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,10 +96,9 @@ def plain_loss(
     counts: Cooccurrence, loss: Loss, reweighting: Reweighting, vectors: Array, context: Array
 ) -> float:
     """Σ Ψ⁺ P_ij f⁺ + Ψ⁻ P_i P_j f⁻, by the definitions (paper, eq. qwem_loss)."""
-    pairs: Any = counts.symmetric.toarray() / counts.symmetric.total
-    words = counts.word_counts / counts.word_counts.sum()
+    pairs, expected = probabilities(counts)
     curvature = loss.relative_curvature
     positive = reweighting.positive_weight(counts, curvature=curvature) * pairs
-    negative = reweighting.negative_weight(counts, curvature=curvature) * np.outer(words, words)
+    negative = reweighting.negative_weight(counts, curvature=curvature) * expected
     plus, minus = sides(loss, vectors @ context.T)
     return float(np.sum(positive * plus + negative * minus))

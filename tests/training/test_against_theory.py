@@ -15,7 +15,7 @@ from qwem.spectrum import factorize
 from qwem.target import mstar, rank_one, setting31
 from qwem.target.reweighting import unweighted
 from qwem.training import LOGISTIC, QUARTIC, population, stochastic, train, word2vec_reweighting
-from qwem.training.schedule import stepwise
+from target.count_matrices import probabilities
 from training.cases import topical_text
 
 CORPUS = topical_text()
@@ -161,10 +161,9 @@ def test_time_is_that_of_the_mean_coupling(loss: Any, unit: float) -> None:
         rank_one(g),
         setting31() * rank_one(g),
     ):
-        pairs = COUNTS.symmetric.toarray() / COUNTS.symmetric.total
-        words = COUNTS.word_counts / COUNTS.word_counts.sum()
+        pairs, expected = probabilities(COUNTS)
         coupling = reweighting.positive_weight(COUNTS) * pairs
-        coupling += reweighting.negative_weight(COUNTS) * np.outer(words, words)
+        coupling += reweighting.negative_weight(COUNTS) * expected
         trainer = population(COUNTS, loss, reweighting, dim=2, rate=0.5)
         assert trainer.time_per_rate == pytest.approx(unit * coupling.mean(), rel=1e-9)
         state, info = trainer.step(trainer.init(0.1))
@@ -183,13 +182,3 @@ def test_minibatches_follow_the_flow() -> None:
     errors = np.abs(trace.singular_values - curves) / np.sqrt(VALUES[:DIM])
     assert trace.singular_values[-1, 1] > 0.9 * np.sqrt(VALUES[1])
     assert errors[:, :2].max() < 0.05
-
-
-def test_the_rate_drops_at_three_quarters_of_the_time() -> None:
-    rate = 0.01 / FASTEST
-    trainer = population(COUNTS, dim=2, rate=stepwise(rate, t_max=1.0))
-    trace = train(trainer, trainer.init(0.1), until=1.0, record_every=1)
-    taken = np.diff(trace.times) / trainer.time_per_rate
-    np.testing.assert_allclose(taken[trace.times[:-1] < 0.75], rate)
-    np.testing.assert_allclose(taken[trace.times[:-1] >= 0.75], 0.1 * rate)
-    assert trace.times[-1] == pytest.approx(1.0, abs=trainer.time_per_rate * rate)

@@ -1,4 +1,4 @@
-"""The population gradient of each loss and weighting, against differences of the loss itself."""
+"""The population gradient of each loss and weighting, against differences of the loss; rates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 
 from qwem.cooccurrence import Cooccurrence
-from qwem.errors import SettingError
+from qwem.errors import ConvergenceError, SettingError
 from qwem.target import mstar, setting31
-from qwem.training import LOGISTIC, QUARTIC, contrastive, population
+from qwem.training import (
+    LOGISTIC,
+    QUARTIC,
+    contrastive,
+    population,
+    stable_rate,
+    train,
+    word2vec_reweighting,
+)
 from qwem.training.exact import PairwiseObjective, QuadraticObjective
 from qwem.training.weighting import pair_weights
-from target.count_matrices import random_counts
+from target.count_matrices import probabilities, random_counts
 from training.cases import LOSSES, cases, plain_loss, topical_text, weightings
 
 SIZE, DIM = 12, 3
@@ -42,6 +50,18 @@ def test_the_gradient_is_that_of_the_loss(loss: str, weighting: str, tied: bool)
             behind = plain_loss(COUNTS, of, reweighting, w - left, c - right)
             slope = float(np.sum(np.asarray(gradient) * move))
             assert slope == pytest.approx((ahead - behind) / (2 * step), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "weighting"), cases(SIZE))
+def test_weights_of_pairs_are_those_of_the_reweighting(loss: str, weighting: str) -> None:
+    of, reweighting = LOSSES[loss], weightings(SIZE)[weighting]
+    pairs, expected = probabilities(COUNTS)
+    positive, negative = pair_weights(COUNTS, reweighting, of).toarrays()
+    curvature = of.relative_curvature
+    psi = reweighting.positive_weight(COUNTS, curvature=curvature)
+    np.testing.assert_allclose(positive, psi * pairs, rtol=1e-12)
+    psi = reweighting.negative_weight(COUNTS, curvature=curvature)
+    np.testing.assert_allclose(negative, psi * expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
@@ -99,7 +119,7 @@ def test_shrinkage_adds_evidence_of_independence(density: float) -> None:
     [(0.1, "word2vec"), (0.9, "setting31")],
     ids=["sparse-word2vec", "dense-setting31"],
 )
-def test_tiles_make_no_difference(density: float, weighting: str) -> None:
+def test_blocks_make_no_difference(density: float, weighting: str) -> None:
     counts = random_counts(50, density=density)
     assert isinstance(counts.symmetric.matrix, np.ndarray) == (density > 0.5)
     reweighting = weightings(50)[weighting]
@@ -108,7 +128,7 @@ def test_tiles_make_no_difference(density: float, weighting: str) -> None:
     whole, (expected,) = trainer.evaluate(state)
     weighed = pair_weights(counts, reweighting, LOGISTIC)
     with trainer.precision():
-        source = PairwiseObjective(weighed, LOGISTIC, trainer.dtype, tile_entries=333)
+        source = PairwiseObjective(weighed, LOGISTIC, trainer.dtype, block_entries=333)
         loss, (gradient,) = source.evaluate((state.vectors,), 0, 0)
     assert float(loss) == pytest.approx(float(whole), rel=1e-12)
     np.testing.assert_allclose(gradient, expected, rtol=1e-11, atol=1e-13)
@@ -161,3 +181,40 @@ def test_what_makes_no_sense_is_refused() -> None:
     for start in starts:
         with pytest.raises(SettingError):
             trainer.init(**start)
+
+
+def counts_of(size: int = 12, seed: int = 0) -> Cooccurrence:
+    square = np.random.default_rng(seed).integers(0, 20, (size, size))
+    return Cooccurrence.from_matrix([f"w{i}" for i in range(size)], square + square.T)
+
+
+def test_the_stable_rate_is_half_the_inverse_of_the_largest_eigenvalue() -> None:
+    counts = counts_of()
+    values = np.linalg.eigvalsh(mstar(counts, dtype=np.float64).toarray())
+    assert 0.5 / stable_rate(counts) == pytest.approx(np.abs(values).max(), rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("loss", "weighting", "tied"),
+    [
+        (QUARTIC, setting31(), True),
+        (QUARTIC, word2vec_reweighting(), False),
+        (LOGISTIC, setting31(), False),
+        (LOGISTIC, word2vec_reweighting(), True),
+    ],
+)
+def test_steps_of_it_go_down_all_the_way(loss: Any, weighting: Any, tied: bool) -> None:
+    counts = counts_of()
+    rate = stable_rate(counts, loss, weighting, tied=tied)
+    trainer = population(counts, loss, weighting, dim=3, rate=rate, tied=tied, dtype=np.float64)
+    trace = train(trainer, trainer.init(0.1), steps=150, record_every=1)
+    assert np.all(np.diff(trace.losses) <= 1e-12 * np.abs(trace.losses).max())
+    assert trace.losses[-1] < trace.losses[0]
+
+
+def test_far_larger_steps_diverge() -> None:
+    """So that the bound means something."""
+    counts = counts_of()
+    trainer = population(counts, dim=3, rate=10 * stable_rate(counts))
+    with pytest.raises(ConvergenceError, match="smaller rate"):
+        train(trainer, trainer.init(0.1), steps=300, record_every=1)

@@ -17,7 +17,6 @@ from qwem.training.kernels import (
     fit_centres,
     fit_words,
     lay_out,
-    look_up_dense,
     look_up_sparse,
     multiply_pairs,
     sort_pairs,
@@ -78,8 +77,6 @@ def test_counts_are_looked_up(seed: int) -> None:
     centres, contexts = (rng.integers(0, 6, 20).astype(np.int32) for _ in range(2))
     expected = dense[centres, contexts]
     found = np.empty(20)
-    look_up_dense(dense.astype(np.uint32), centres, contexts, found)
-    np.testing.assert_array_equal(found, expected)
     look_up_sparse(rows.indptr, rows.indices, rows.data, centres, contexts, found)
     np.testing.assert_array_equal(found, expected)
 

@@ -42,21 +42,21 @@ def chi_squared(found: NDArray[Any], expected: NDArray[Any], draws: int) -> floa
 
 
 @pytest.mark.parametrize("flatten", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("parts", [1, 5])
-def test_pairs_come_as_often_as_they_should(flatten: float, parts: int) -> None:
+@pytest.mark.parametrize("chunks", [1, 5])
+def test_pairs_come_as_often_as_they_should(flatten: float, chunks: int) -> None:
     tokens = len(CORPUS.tokens)
-    source = sampler(flatten=flatten, part_tokens=-(-tokens // parts), batch_size=100_000)
-    cuts = np.linspace(0, tokens, parts + 1).astype(int).tolist()
+    source = sampler(flatten=flatten, chunk_tokens=-(-tokens // chunks), batch_size=100_000)
+    cuts = np.linspace(0, tokens, chunks + 1).astype(int).tolist()
     words = COUNTS.word_counts / COUNTS.word_counts.sum()
     accept = (words.min() / words) ** flatten
     drawn = words ** (1 - flatten) / np.sum(words ** (1 - flatten))
-    visited = [source.part_of(KEY, number) for number in range(parts)]
-    assert sorted(visited) == list(range(parts))
+    visited = [source.chunk_of(KEY, number) for number in range(chunks)]
+    assert sorted(visited) == list(range(chunks))
     whole = np.zeros((SIZE, SIZE))
-    for number, part in enumerate(visited):
+    for number, chunk in enumerate(visited):
         batch = source.draw(KEY, number)
-        # Given its part, the pairs of a batch are independent of each other.
-        counts = pairs_with_centre_in(cuts[part], cuts[part + 1])
+        # Given its chunk, the pairs of a batch are independent of each other.
+        counts = pairs_with_centre_in(cuts[chunk], cuts[chunk + 1])
         whole += counts
         positive = counts * np.outer(accept, accept)
         for of_kind, expected in (
@@ -67,10 +67,10 @@ def test_pairs_come_as_often_as_they_should(flatten: float, parts: int) -> None:
             found = histogram(batch.centres[of_kind], batch.contexts[of_kind])
             # There are 36 tests: by chance, one would fail in one of 28,000 choices of the key.
             assert chi_squared(found, expected, 50_000) > 1e-6
-        # What is drawn times its weight is what the part has, and the parts make up the whole.
+        # What is drawn times its weight is what the chunk has, and the chunks make up the whole.
         of = batch.centres[batch.is_positive], batch.contexts[batch.is_positive]
         estimate = positive[of] / positive.sum() * batch.weights[batch.is_positive]
-        share = parts * counts[of] / COUNTS.symmetric.total / 50_000
+        share = chunks * counts[of] / COUNTS.symmetric.total / 50_000
         np.testing.assert_allclose(estimate, share, rtol=1e-5)
     np.testing.assert_array_equal(whole, COUNTS.symmetric.toarray())
 
@@ -88,9 +88,9 @@ def pairs_with_centre_in(first: int, last: int) -> NDArray[np.float64]:
 
 
 def test_a_batch_depends_on_its_key_and_number_alone() -> None:
-    ahead = sampler(setting31(), part_tokens=700, batch_size=2_000)
+    ahead = sampler(setting31(), chunk_tokens=700, batch_size=2_000)
     in_order = {number: ahead.batch(KEY, number) for number in range(12)}
-    fresh = sampler(setting31(), part_tokens=700, batch_size=2_000)
+    fresh = sampler(setting31(), chunk_tokens=700, batch_size=2_000)
     for number in (7, 0, 11, 3):
         for one, other in zip(fresh.draw(KEY, number)[:5], in_order[number][:5], strict=True):
             np.testing.assert_array_equal(one, other)

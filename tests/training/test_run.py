@@ -1,4 +1,4 @@
-"""Whole runs: their trace, stopping and going on, and the same bits every time."""
+"""Whole runs: their trace, stopping and going on, the same bits every time, many seeds at once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from qwem.cooccurrence import Cooccurrence
+from qwem.dynamics import closed_form
 from qwem.errors import ArtefactError, ConvergenceError, SettingError
 from qwem.spectrum import factorize
 from qwem.target import mstar, setting31
@@ -24,7 +25,8 @@ from qwem.training import (
     train,
     word2vec_reweighting,
 )
-from qwem.training.schedule import stepwise
+from qwem.training.run import train_seeds
+from qwem.training.trainer import Schedule
 from training.cases import topical_text
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def adam(**settings: Any) -> Trainer:
 
 
 def minibatches(**settings: Any) -> Trainer:
-    schedule = stepwise(2e-3, t_max=0.12)
+    schedule = Schedule(2e-3, "stepwise", until=0.12)
     return stochastic(CORPUS, COUNTS, dim=3, rate=schedule, batch_size=500, flatten=0.5, **settings)
 
 
@@ -176,28 +178,11 @@ def test_traces_come_back_from_disk(name: str, tmp_path: Path) -> None:
         Trace.load(tmp_path / "trace")
 
 
-def test_the_four_ablations_reduce_their_loss() -> None:
-    for trainer in (
-        population(COUNTS, LOGISTIC, word2vec_reweighting(negatives=2), dim=3, rate=20.0),
-        population(COUNTS, QUARTIC, word2vec_reweighting(negatives=2), dim=3, rate=20.0),
-        population(COUNTS, LOGISTIC, setting31(), dim=3, rate=0.02),
-        population(COUNTS, QUARTIC, setting31(), dim=3, rate=0.02),
-    ):
-        trace = train(trainer, trainer.init(0.1), steps=60, record_every=20)
-        assert np.all(np.diff(trace.losses) < 0)
-
-
 def test_only_untied_weights_drift_apart() -> None:
     tied, untied = minibatches(), minibatches(tied=False)
     ends = [train(t, t.init(0.1), steps=5) for t in (tied, untied)]
     np.testing.assert_array_equal(ends[0].vectors, ends[0].context_vectors)
     assert not np.array_equal(ends[1].vectors, ends[1].context_vectors)
-
-
-def test_a_rate_that_is_too_large_is_named() -> None:
-    trainer = population(COUNTS, dim=3, rate=10.0)
-    with pytest.raises(ConvergenceError, match="smaller rate"):
-        train(trainer, trainer.init(1.0), steps=50, record_every=1)
 
 
 def test_what_makes_no_sense_is_refused() -> None:
@@ -226,3 +211,54 @@ def test_precision_is_nobody_elses_business() -> None:
 def test_the_theory_needs_no_jax() -> None:
     code = "import sys, qwem.dynamics, qwem.model; assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("loss", "weighting", "tied"),
+    [(QUARTIC, setting31(), True), (LOGISTIC, word2vec_reweighting(0.02), False)],
+    ids=["qwem-tied", "word2vec-untied"],
+)
+def test_each_run_is_the_one_of_its_seed(loss: Any, weighting: Any, tied: bool) -> None:
+    rate = Schedule(0.02 if loss is QUARTIC else 5.0, "stepwise", steps=40)
+    method: Any = "rk4" if tied else "sgd"
+    trainer = population(
+        COUNTS, loss, weighting, dim=3, rate=rate, method=method, tied=tied, dtype=np.float64
+    )
+    together = train_seeds(trainer, 0.1, [3, 8, 5], steps=40, record_every=15)
+    for found, seed in zip(together, (3, 8, 5), strict=True):
+        alone = train(trainer, trainer.init(0.1, seed=seed), steps=40, record_every=15)
+        assert found.settings == alone.settings
+        np.testing.assert_array_equal(found.steps, alone.steps)
+        np.testing.assert_allclose(found.times, alone.times)
+        np.testing.assert_allclose(found.losses, alone.losses, rtol=1e-9)
+        np.testing.assert_allclose(
+            found.singular_values, alone.singular_values, rtol=1e-8, atol=1e-12
+        )
+        np.testing.assert_allclose(found.vectors, alone.vectors, rtol=1e-8, atol=1e-12)
+
+
+def test_many_starts_learn_on_average_when_the_typical_one_does() -> None:
+    """`closed_form(init_scale=σ)` has the expected learning times."""
+    spectrum = factorize(mstar(COUNTS, dtype=np.float64), 3)
+    theory = closed_form(spectrum, init_scale=1e-4)
+    rate = 0.1 / float(spectrum.eigenvalues[0])
+    trainer = population(COUNTS, dim=3, rate=rate, method="rk4", dtype=np.float64)
+    steps = int(2 * theory.learning_times[0] / (2 * rate))
+    found = train_seeds(trainer, 1e-4, range(40), steps=steps, record_every=1)
+    first = np.array([run.singular_values[:, 0] for run in found])
+    times = found[0].times[(first**2 > spectrum.eigenvalues[0] / 2).argmax(axis=1)]
+    assert times.mean() == pytest.approx(theory.learning_times[0], rel=0.03)
+    assert np.ptp(times) > 0
+
+
+def test_wrong_seeds_are_refused() -> None:
+    trainer = population(COUNTS, dim=2, rate=0.01)
+    refused: list[Any] = [{"seeds": []}, {"steps": -1}, {"record_every": 0}]
+    for wrong in refused:
+        with pytest.raises(SettingError):
+            train_seeds(trainer, **{"init_scale": 0.1, "seeds": [0], "steps": 3, **wrong})
+    noisy = stochastic(CORPUS, COUNTS, dim=2, rate=0.01, batch_size=100)
+    with pytest.raises(SettingError, match="population"):
+        train_seeds(noisy, 0.1, [0], steps=3)
+    with pytest.raises(ConvergenceError):
+        train_seeds(population(COUNTS, dim=2, rate=10.0), 1.0, [0, 1], steps=60)

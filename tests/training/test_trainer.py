@@ -1,4 +1,4 @@
-"""Random starts: their sizes by name, and the precision that they need."""
+"""Random starts: their sizes by name, and the precision that they need; schedules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qwem.errors import SettingError
 from qwem.spectrum import factorize
 from qwem.target import mstar
 from qwem.training import population, stochastic, train
-from qwem.training.trainer import Trainer, precision_for
+from qwem.training.trainer import Schedule, Trainer, precision_for
 from target.count_matrices import random_counts
 from training.cases import topical_text
 
@@ -112,3 +112,48 @@ def test_vectors_too_small_for_float32_are_refused() -> None:
     with pytest.raises(SettingError, match="lost in float32"):
         population(counts, dim=1, rate=0.1, dtype="float32").init(vectors=tiny)
     assert population(counts, dim=1, rate=0.1, dtype="float64").init(vectors=tiny).step == 0
+
+
+FEW = random_counts(12, density=0.6)
+RATE, PLANNED = 1e-3, 400
+
+
+def rates(schedule: Any, **end: Any) -> Any:
+    trainer = population(FEW, dim=2, rate=schedule, dtype=np.float64)
+    trace = train(trainer, trainer.init(0.1), record_every=1, **end)
+    return np.diff(trace.times) / trainer.time_per_rate
+
+
+def test_a_drop_in_time_takes_more_steps_and_a_drop_in_steps_less_time() -> None:
+    """Three quarters of 400 steps are 300; the last quarter takes 1,000 steps of a tenth."""
+    t_max = PLANNED * 2 * RATE
+    in_time = rates(Schedule(RATE, "stepwise", until=t_max), until=t_max)
+    np.testing.assert_allclose(in_time[:300], RATE)
+    np.testing.assert_allclose(in_time[301:], RATE / 10)
+    assert len(in_time) == pytest.approx(1_300, abs=11)  # rounding may put the drop one step later
+
+    in_steps = rates(Schedule(RATE, "stepwise", steps=PLANNED), steps=PLANNED)
+    np.testing.assert_allclose(in_steps, [RATE] * 300 + [RATE / 10] * 100)
+    assert in_steps.sum() == pytest.approx(0.775 * PLANNED * RATE)
+
+
+def test_a_linear_rate_falls_to_zero() -> None:
+    schedule = Schedule(RATE, "linear", steps=PLANNED)
+    found = rates(schedule, steps=PLANNED)
+    np.testing.assert_allclose(found, RATE * (1 - np.arange(PLANNED) / PLANNED), rtol=1e-6)
+    assert schedule(2 * PLANNED, 0.0) == pytest.approx(1e-4 * RATE)
+
+
+def test_wrong_schedules_are_refused() -> None:
+    wrong: list[dict[str, Any]] = [
+        {"rate": 0.0},
+        {"steps": 10},
+        {"kind": "stepwise"},
+        {"kind": "stepwise", "steps": 10, "until": 1.0},
+        {"kind": "linear", "rate": -1.0, "steps": 10},
+        {"kind": "linear", "steps": 0},
+        {"kind": "cosine", "steps": 10},
+    ]
+    for settings in wrong:
+        with pytest.raises(SettingError):
+            Schedule(**{"rate": 0.1, **settings})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from qwem._internal.arrays import blocks
+from qwem._internal.arrays import blocks, quotient
 from qwem._internal.resources import progress
 from qwem._internal.results import Result, as_plain
 from qwem.errors import CoverageError
@@ -15,13 +15,13 @@ from qwem.interpretation.marchenko_pastur import MarchenkoPasturFit, fit_marchen
 from qwem.interpretation.spiked import SpikedModel, spiked_model
 from qwem.interpretation.tasks import (
     check_dims,
+    dim_ranges,
     known_task,
     localization,
     pair_rows,
     participation_ratio,
     signal_in_mean,
     signal_to_noise,
-    slabs,
     task_vectors,
 )
 
@@ -46,7 +46,7 @@ _RIVALS, _NODES = 100, 31
 _TIE = 1e-12
 
 
-def complete(embedding: Embedding, task: Task, dims: Sequence[int]) -> dict[str, Any]:
+def analogy_curves(embedding: Embedding, task: Task, dims: Sequence[int]) -> dict[str, Any]:
     """Answer every ordered pair of known pairs as a question a : b :: c : w, in every dimension.
 
     The questions and answers are those of `qwem.evaluate_analogies` with ``pairs="all"``, the
@@ -65,12 +65,11 @@ def complete(embedding: Embedding, task: Task, dims: Sequence[int]) -> dict[str,
         for dim, cosines, zero in _growing_cosines(embedding, words, dims):
             words_of = first[one], second[one], first[other], second[other]
             products, lengths = _predictions(cosines[:, words], *words_of)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                aligned = np.where(lengths > _TIE, products / lengths, np.nan)
+            aligned = quotient(products, lengths, least=_TIE, other=np.nan)
             right = _right_answers(cosines, zero, first, second, sources, targets)[one, other]
             right &= lengths > _TIE
             rivals = _rivals(cosines[second], sources, targets, one, other)
-            relative = np.where(rivals > 0, aligned / np.where(rivals > 0, rivals, 1.0), np.nan)
+            relative = quotient(aligned, rivals, other=np.nan)
             predicted = _predicted_accuracy(cosines, zero, dim, first, second, words)
             numbers = right.mean(), predicted, aligned.mean(), relative.mean()
             for curve, number in zip(found.values(), numbers, strict=True):
@@ -86,15 +85,15 @@ def _growing_cosines(
     vectors = embedding.vectors
     products = np.zeros((len(words), len(vectors)))
     squares = np.zeros(len(vectors))
-    for slab in slabs(dims):
-        own = vectors[words, slab].astype(np.float64)
+    for added in dim_ranges(dims):
+        own = vectors[words, added].astype(np.float64)
         for block in blocks(len(vectors), own.shape[1], most=_BLOCK_ENTRIES):
-            wide = vectors[block, slab].astype(np.float64)
+            wide = vectors[block, added].astype(np.float64)
             products[:, block] += own @ wide.T
             squares[block] += np.einsum("ij,ij->i", wide, wide)
         lengths = np.sqrt(squares)
-        inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        yield slab.stop, products * inverse[words, None] * inverse, np.flatnonzero(lengths == 0)
+        inverse = quotient(np.ones(1), lengths)
+        yield added.stop, products * inverse[words, None] * inverse, np.flatnonzero(lengths == 0)
 
 
 def _predictions(within: Array, a: Rows, b: Rows, c: Rows, w: Rows) -> tuple[Array, Array]:
@@ -323,7 +322,7 @@ def analyze_task(
             [signal_in_mean(g / d, f.spike) for g, d, f in zip(grams, chosen, fits, strict=True)]
         ),
         localization=localization(task_vectors(embedding, known, normalize=normalize)),
-        **complete(embedding, known, chosen),
+        **analogy_curves(embedding, known, chosen),
     )
 
 

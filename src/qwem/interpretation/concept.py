@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from qwem._internal.arrays import blocks
+from qwem._internal.arrays import blocks, quotient
 from qwem._internal.results import Result, ShownTable, as_plain
 from qwem._internal.settings import require_whole
 from qwem.interpretation.tasks import (
+    carriers,
     check_dims,
+    dim_ranges,
     known_task,
     localization,
     pair_rows,
-    slabs,
     task_vectors,
 )
 
@@ -47,14 +48,14 @@ def shares_of_mean(vectors: NDArray[np.floating], dims: Sequence[int]) -> Array:
     >>> shares_of_mean(np.array([[2.0, 1.0], [2.0, -1.0]]), (1, 2))
     array([1. , 0.8])
     """
-    starts = [slab.start for slab in slabs(dims)]
+    starts = [added.start for added in dim_ranges(dims)]
     used = vectors[..., : dims[-1]].astype(np.float64)
     means = used.shape[-2] * used.mean(axis=-2) ** 2
     squares = np.einsum("...nk,...nk->...k", used, used)
     signal, total = (
         np.add.reduceat(each, starts, axis=-1).cumsum(axis=-1) for each in (means, squares)
     )
-    return np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
+    return quotient(signal, total)
 
 
 def shares_of_other_words(
@@ -98,9 +99,9 @@ def pairing_products(
     pairings = rng.permuted(np.tile(np.arange(count), (draws, 1)), axis=1)
     inner = np.zeros((count, count))
     observed, others = [], []
-    for slab in slabs(dims):
-        first = sources[:, slab].astype(np.float64)
-        inner = inner + first @ targets[:, slab].T.astype(np.float64)
+    for added in dim_ranges(dims):
+        first = sources[:, added].astype(np.float64)
+        inner = inner + first @ targets[:, added].T.astype(np.float64)
         observed.append(np.trace(inner))
         others.append(inner[np.arange(count), pairings].sum(axis=1))
     return np.array(observed), np.array(others).T
@@ -117,9 +118,7 @@ def p_value_of_largest(observed: Array, chance: Array) -> float:
     0.25
     """
     pooled = np.vstack([observed, chance])
-    spread = pooled.std(axis=0)
-    centred = pooled - pooled.mean(axis=0)
-    scores = np.divide(centred, spread, out=np.zeros_like(pooled), where=spread > 0)
+    scores = quotient(pooled - pooled.mean(axis=0), pooled.std(axis=0))
     largest = scores.max(axis=1)
     # A draw that equals the observation up to rounding counts as equal.
     return float(np.mean(largest >= largest[0] - 1e-9))
@@ -158,9 +157,6 @@ MEANINGS: dict[Verdict, str] = {
 }
 SHOWN_PAIRS = 5
 """How many pairs are shown that fit worst, and how many that fit best."""
-
-# Features are listed until they carry this part of the mean task vector's squared length.
-_CARRIED = 0.5
 
 
 @dataclass(frozen=True)
@@ -229,7 +225,7 @@ class ConceptTest(Result):
     @property
     def evidence(self) -> Array:
         """How far `share` lies above chance for each d, in standard deviations of chance."""
-        return _excess(self.share, self.expected_share, self.spread)
+        return quotient(self.share - self.expected_share, self.spread)
 
     @property
     def best_dim(self) -> int:
@@ -340,7 +336,7 @@ clearest in dimension 8)
     sources, targets = (embedding.vectors[side] for side in pairs)
     products = pairing_products(sources, targets, chosen, draws, rng)
     expected, spread = others.mean(axis=0), others.std(axis=0)
-    best = vectors[:, : chosen[int(np.argmax(_excess(share, expected, spread)))]]
+    best = vectors[:, : chosen[int(np.argmax(quotient(share - expected, spread)))]]
     return ConceptTest(
         task=known,
         p_value=p_value_of_largest(share, others),
@@ -355,20 +351,14 @@ clearest in dimension 8)
     )
 
 
-def _excess(share: Array, expected: Array, spread: Array) -> Array:
-    return np.divide(share - expected, spread, out=np.zeros_like(share), where=spread > 0)
-
-
 def _carrying(vectors: Array) -> tuple[CarryingFeature, ...]:
     """Return the fewest features that carry half of the mean task vector."""
     shares = localization(vectors)
-    order = np.argsort(-shares, kind="stable")
-    count = int(np.searchsorted(np.cumsum(shares[order]), _CARRIED)) + 1
     signs = np.sign(vectors.mean(axis=0))
     agreement = np.mean(np.sign(vectors) == signs, axis=0)
     return tuple(
         CarryingFeature(int(place) + 1, float(shares[place]), float(agreement[place]))
-        for place in order[:count]
+        for place in carriers(shares)
     )
 
 
@@ -376,8 +366,7 @@ def _fits(task: Task, vectors: Array) -> tuple[PairFit, ...]:
     """Return each pair's cosine with the mean of the others, the worst first."""
     others = vectors.sum(axis=0) - vectors
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(others, axis=1)
-    products = np.einsum("nk,nk->n", vectors, others)
-    cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+    cosines = quotient(np.einsum("nk,nk->n", vectors, others), lengths)
     return tuple(
         PairFit(task.pairs[place][0], task.pairs[place][1], float(cosines[place]))
         for place in np.argsort(cosines, kind="stable")

@@ -283,8 +283,8 @@ class _KernelFit:
         """Return the kernel's coefficients, its modes, its R², and the share of variance in modes.
 
         R² is beyond the levels of words. `learned` is the positive part of the centred block. The
-        kernel is centred and has as much variance as the words. As many modes carry a shape as its
-        coordinates have independent columns.
+        kernel is centred and has as much variance as the words. There is one mode for each
+        independent column of the shape's coordinates.
         """
         entries = self._without_levels(block[self._pairs])
         coefficients = self._inverse @ entries

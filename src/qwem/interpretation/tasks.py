@@ -213,7 +213,7 @@ def check_dims(dims: Iterable[int] | None, dim: int) -> tuple[int, ...]:
     return chosen
 
 
-def slabs(dims: Sequence[int]) -> Iterator[slice]:
+def dim_ranges(dims: Sequence[int]) -> Iterator[slice]:
     """Yield the range of dimensions that each d adds to the d before it, in growing order."""
     for start, stop in zip((0, *dims), dims, strict=False):
         yield slice(start, stop)
@@ -253,6 +253,16 @@ def localization(vectors: Array) -> Array:
     squares = vectors.mean(axis=0) ** 2
     total = squares.sum()
     return squares / total if total > 0 else np.full_like(squares, np.nan)
+
+
+def carriers(shares: Array) -> NDArray[np.int64]:
+    """Return the fewest features whose shares make up half, the largest first.
+
+    >>> carriers(np.array([0.3, 0.4, 0.1, 0.2]))
+    array([1, 0])
+    """
+    order = np.argsort(-shares, kind="stable")
+    return order[: int(np.searchsorted(np.cumsum(shares[order]), 0.5)) + 1]
 
 
 def participation_ratio(shares: Array) -> float:

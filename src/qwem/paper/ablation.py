@@ -14,8 +14,8 @@ from qwem.errors import SettingError
 from qwem.paper import curves
 from qwem.paper.dynamics import count_steps
 from qwem.paper.experiment import Outcome, recipe
-from qwem.paper.runs import run_settings, word2vec_weighting
-from qwem.target import mstar, word_probability
+from qwem.paper.runs import run_settings
+from qwem.target import mstar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -189,13 +189,15 @@ def figure_alignment(experiment: Experiment) -> Outcome:
 
 def _first_mode(experiment: Experiment, trace: Trace) -> dict[str, float]:
     """Return the overlaps of word2vec's first mode with the first ones of G∘M* and of M*."""
-    size = experiment.scale.ablation
+    from qwem.training import QUARTIC, word2vec_reweighting
+    from qwem.training.weighting import pair_weights
+
+    scale, size = experiment.scale, experiment.scale.ablation
     counts = experiment.counts(size.vocab_size, size.window)
-    weighting = word2vec_weighting(experiment.scale, size)
-    words = word_probability(counts)
-    seen = np.asarray(counts.symmetric.toarray(), dtype=np.float64) / counts.symmetric.total
-    positive = weighting.positive_weight(counts) * seen
-    negative = weighting.negative_weight(counts) * np.outer(words, words)
+    weighting = word2vec_reweighting(
+        scale.subsample, negatives=size.negatives, normalization=scale.normalization
+    )
+    positive, negative = pair_weights(counts, weighting, QUARTIC).toarrays()
     negative = (negative + negative.T) / 2
     coupling = positive + negative
     modes = weighted_modes(2 * (positive - negative) / coupling, coupling, dim=1)
@@ -229,7 +231,7 @@ def _span(numbers: list[int]) -> str:
 
 
 def _half_grown(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the index of each mode, after that of the first record in which it is half learned."""
+    """Return the first record in which each mode is half learned, and the number of each mode."""
     squares = trace.singular_values**2
     first = np.argmax(squares >= 0.5 * squares.max(axis=0), axis=0)
     return first, np.arange(len(first))

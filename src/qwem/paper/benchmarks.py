@@ -13,7 +13,7 @@ from qwem.errors import CoverageError
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
 from qwem.interpretation import read_tasks
 from qwem.interpretation.analysis import PAIRS_WITH_A_BULK, analyze_tasks
-from qwem.paper.experiment import CUSTOM_PROTOCOL, MODELS, PAPER_PROTOCOL, Outcome, recipe
+from qwem.paper.experiment import MODELS, Outcome, recipe
 from qwem.paper.runs import standard_start
 from qwem.spectrum import factorize
 from qwem.target import mstar
@@ -92,7 +92,9 @@ def benchmark_table(
 )
 def table_1(experiment: Experiment) -> Outcome:
     """Score all models on the benchmarks, beside the paper's scores."""
-    scores, by_custom = experiment.scores(PAPER_PROTOCOL), experiment.scores(CUSTOM_PROTOCOL)
+    # The paper's protocol: every ordered pair of a category's word pairs, and inner products
+    # (appendix, Benchmarks). The usual one: the questions of the file, and cosines.
+    scores, by_custom = experiment.scores("all", "inner"), experiment.scores("file", "cosine")
     accuracy = {name: found.analogies.accuracy for name, found in scores.items()
                 if found.analogies}  # fmt: skip
     order = " > ".join(sorted(accuracy, key=lambda name: -accuracy[name]))
@@ -139,7 +141,7 @@ def _score_rows(
         ("the paper", *(f"{PAPER_SCORES[name][0]:.1%}" for name in MODELS)),
         (f"Google analogies, the file's questions, {asked(by_custom)}", *accuracy(by_custom)),
     ]
-    for place, (key, title) in enumerate((("men", "MEN"), ("wordsim353", "WordSim353")), 1):
+    for key, (title, place) in _SIMILARITY.items():
         if key in scores["word2vec"].similarity:
             inner, cosine = (
                 [f"{found[name].similarity[key].spearman:.3f}" for name in MODELS]
@@ -275,7 +277,7 @@ def growth_with_text(rows: Sequence[Mapping[str, Any]]) -> Figure:
     figure = new_figure(12.0, 3.1)
     spectrum, *others = figure.subplots(1, 4)
     for row, colour in zip(rows, SEQUENCE, strict=False):
-        values = np.asarray(row["eigenvalues"])
+        values = row["eigenvalues"]
         spectrum.loglog(np.arange(1, len(values) + 1), values / row["vocab_size"], color=colour,
                         label=f"{row['words'] / 1e6:.3g}")  # fmt: skip
     spectrum.set(xlabel="$k$", title=r"$\lambda_k/V$")
@@ -306,7 +308,7 @@ _GROWING = {
 def figure_growth(experiment: Experiment) -> Outcome:
     """Factorize M* of the first part of the text, for growing parts, and analyze task vectors."""
     size, tasks = experiment.scale.tasks, read_tasks(experiment.analogies)
-    corpora = {share: experiment.part(size.vocab_size, share) for share in _SHARES}
+    corpora = {share: experiment.first_documents(size.vocab_size, share) for share in _SHARES}
     # The first parts of a short text have too few known pairs.
     corpora = {
         share: corpus
@@ -330,13 +332,11 @@ def figure_growth(experiment: Experiment) -> Outcome:
             {
                 "words": round(share * total),
                 "vocab_size": len(corpus.vocabulary),
-                "eigenvalues": spectrum.eigenvalues.tolist(),
-                "signal_in_mean": float(np.mean([a.signal_in_mean[-1] for a in analyses])),
-                "effective_dim": float(np.median([a.effective_dims[-1] for a in analyses])),
-                "accuracy": float(np.mean([a.accuracy.max() for a in analyses])),
-                "predicted_accuracy": float(
-                    np.mean([a.predicted_accuracy.max() for a in analyses])
-                ),
+                "eigenvalues": spectrum.eigenvalues,
+                "signal_in_mean": np.mean([a.signal_in_mean[-1] for a in analyses]),
+                "effective_dim": np.median([a.effective_dims[-1] for a in analyses]),
+                "accuracy": np.mean([a.accuracy.max() for a in analyses]),
+                "predicted_accuracy": np.mean([a.predicted_accuracy.max() for a in analyses]),
             }
         )
     first, last = rows[0], rows[-1]

@@ -207,10 +207,10 @@ def _finish_time_axis(axes: Axes, trace: Trace, unit: float) -> None:
 
 
 def moments(trace: Trace) -> tuple[int, int, int]:
-    """Return the steps of three snapshots: nothing learned, a line of words, and the end.
+    """Return the steps of three snapshots: before learning, when words lie on a line, at the end.
 
-    The line is where s₁/s₂ is largest among the snapshots in which s₁ has grown to 0.4 of its final
-    size.
+    Words lie on a line where s₁/s₂ is largest, among the snapshots in which s₁ has grown to 0.4 of
+    its final size.
     """
     steps = sorted(trace.snapshots)
     rows = {step: np.linalg.svd(trace.snapshots[step][0], compute_uv=False) for step in steps}

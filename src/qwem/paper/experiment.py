@@ -7,7 +7,7 @@ import json
 import logging
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -52,19 +52,6 @@ _TARGETS: dict[Factorized, Callable[[Cooccurrence], Target]] = {
     "svd(PPMI)": ppmi,
     "svd(PMI)": pmi,
 }
-
-
-class Protocol(NamedTuple):
-    """Protocol of the benchmarks, as parameters of `qwem.evaluate`."""
-
-    pairs: Literal["file", "all"]
-    measure: Literal["cosine", "inner"]
-
-
-PAPER_PROTOCOL = Protocol(pairs="all", measure="inner")
-"""Every ordered pair of a category's word pairs, and inner products (appendix, Benchmarks)."""
-CUSTOM_PROTOCOL = Protocol(pairs="file", measure="cosine")
-"""The usual protocol of the field: the questions of the file, and cosines."""
 
 
 class Experiment:
@@ -119,7 +106,7 @@ class Experiment:
             "tokenizer": self.scale.tokenizer,
         }
 
-        def make(path: Path) -> Corpus:
+        def make(_: Path) -> Corpus:
             markup: frozenset[str] = frozenset()
             while True:  # read again with one more word for each that is left out
                 options = {**settings, "vocab_size": vocab_size + len(markup)}
@@ -130,13 +117,12 @@ class Experiment:
                 markup = found
             kept = [k for k, word in enumerate(corpus.vocabulary.words) if word not in MARKUP]
             words = tuple(corpus.vocabulary.words[k] for k in kept)
-            corpus.recode(Vocabulary(words, corpus.vocabulary.counts[kept])).save(path)
-            return Corpus.load(path)
+            return corpus.recode(Vocabulary(words, corpus.vocabulary.counts[kept]))
 
         made_from = {**settings, "files": file_states(self.paths), "markup": sorted(MARKUP)}
-        return self._cached("corpus", made_from, Corpus.load, make)
+        return self._kept("corpus", made_from, Corpus.load, make)
 
-    def part(self, vocab_size: int, share: float) -> Corpus:
+    def first_documents(self, vocab_size: int, share: float) -> Corpus:
         """Return the first documents of the text, with only the words that occur in them."""
         corpus = self.corpus(vocab_size)
         first = corpus.documents(0, max(1, round(share * len(corpus))))
@@ -149,14 +135,10 @@ class Experiment:
     def counts(self, vocab_size: int, window: int, oov: OutOfVocabulary = "drop") -> Cooccurrence:
         """Return the pair counts of the text."""
         corpus = self.corpus(vocab_size, oov)
-
-        def make(path: Path) -> Cooccurrence:
-            counts = Cooccurrence.count(corpus, window)
-            counts.save(path)
-            return counts
-
         settings = {"corpus": corpus.fingerprint, "window": window}
-        return self._cached("counts", settings, Cooccurrence.load, make)
+        return self._kept(
+            "counts", settings, Cooccurrence.load, lambda _: Cooccurrence.count(corpus, window)
+        )
 
     @cache  # noqa: B019
     def spectrum(
@@ -175,14 +157,13 @@ class Experiment:
             "tol": tol,
         }
 
-        def make(path: Path) -> Spectrum:
-            matrix = _TARGETS[target](self.counts(size.vocab_size, size.window, oov))
-            spectrum = factorize(matrix, size.dim, tol=tol)
-            spectrum.save(path)
-            return spectrum
+        matrix = _TARGETS[target]
 
-        name = _TARGETS[target].__name__
-        return self._cached(f"spectrum-{name}", settings, Spectrum.load, make)
+        def make(_: Path) -> Spectrum:
+            counts = self.counts(size.vocab_size, size.window, oov)
+            return factorize(matrix(counts), size.dim, tol=tol)
+
+        return self._kept(f"spectrum-{matrix.__name__}", settings, Spectrum.load, make)
 
     @cache  # noqa: B019
     def trace(self, name: str, seed: int | None = None) -> Trace:
@@ -201,24 +182,12 @@ class Experiment:
             "seed": seed,
         }
 
-        def unfinished(path: Path) -> Path:
-            return path.with_name(f"{path.name}-unfinished")
-
-        def load(path: Path) -> Trace:
-            trace = Trace.load(path)
-            remove(unfinished(path))  # left by a process that was killed right after saving
-            return trace
-
-        def make(path: Path) -> Trace:
-            checkpoint = unfinished(path)
+        def make(checkpoint: Path) -> Trace:
             counts = self.counts(size.vocab_size, size.window)
             training = Training(run, scale, size, corpus, counts, self.spectrum(size), seed)
-            trace = training.train(checkpoint)
-            trace.save(path)
-            remove(checkpoint)
-            return trace
+            return training.train(checkpoint)
 
-        return self._cached(f"run-{name}", settings, load, make)
+        return self._kept(f"run-{name}", settings, Trace.load, make)
 
     def traces(self, name: str) -> list[Trace]:
         """Return the training runs of this name, one for each seed of the scale."""
@@ -234,12 +203,13 @@ class Experiment:
         return self.trace(f"{model.lower()}-benchmarks").embedding()
 
     @cache  # noqa: B019
-    def scores(self, protocol: Protocol) -> dict[str, Evaluation]:
-        """Return the benchmark scores of each of `MODELS`."""
+    def scores(
+        self, pairs: Literal["file", "all"], measure: Literal["cosine", "inner"]
+    ) -> dict[str, Evaluation]:
+        """Return the benchmark scores of each of `MODELS`, by a protocol of `qwem.evaluate`."""
+        files = self.analogies, self.similarity
         return {
-            model: evaluate(
-                self.embedding(model), self.analogies, self.similarity, **protocol._asdict()
-            )
+            model: evaluate(self.embedding(model), *files, pairs=pairs, measure=measure)
             for model in MODELS
         }
 
@@ -261,22 +231,27 @@ class Experiment:
         largest = self.scale.tasks.dim
         return tuple(2**k for k in range(2, largest.bit_length()) if 2**k <= largest)
 
-    def _cached(
+    def _kept(
         self,
         name: str,
         settings: dict[str, Any],
         load: Callable[[Path], T],
         make: Callable[[Path], T],
     ) -> T:
-        """Load the part with these settings, or make and save it."""
+        """Return the part with these settings; if it isn't on disk, make and save it first.
+
+        `make` may keep a checkpoint at the path that it is given.
+        """
         text = json.dumps({"qwem": __version__, **settings}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         path = self.directory / f"{name}-{digest}"
-        if path.exists():
-            return load(path)
-        logger.info("making %s", path.name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return make(path)
+        checkpoint = path.with_name(f"{path.name}-unfinished")
+        if not path.exists():
+            logger.info("making %s", path.name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            make(checkpoint).save(path)
+        remove(checkpoint)  # also that of a process that was killed right after saving
+        return load(path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,7 +263,7 @@ class Outcome:
     findings: tuple[str, ...]
     """Sentences with numbers that were computed from the results."""
     numbers: dict[str, Any]
-    """The same numbers as plain data."""
+    """The same numbers, and arrays of them."""
     settings: dict[str, Any]
     """The settings that matter for this figure: V, d, σ, steps and so on."""
     table: tuple[tuple[str, ...], ...] = ()

@@ -241,7 +241,7 @@ def figure_shapes(experiment: Experiment) -> Outcome:
         if found[0].shape.name == "months"
         else f"{clear} of {len(found)} lists of words lie where their kernel predicts (p ≤ .01)."
     )
-    numbers = {one.shape.name: one.to_dict() for one in found}
+    numbers = {one.shape.name: one for one in found}
     settings = {"V": size.vocab_size, "window": size.window, "M*": "exact block, not factorized"}
     return Outcome(shapes_of_meaning(found), (finding,), numbers, settings, (header, *rows))
 

@@ -14,7 +14,7 @@ from qwem import __version__
 from qwem._internal.figures import save_figure
 from qwem._internal.files import writing_file
 from qwem._internal.resources import Stopwatch, progress
-from qwem._internal.results import html_table
+from qwem._internal.results import as_plain, html_table
 from qwem.errors import CorpusError, QwemError, SettingError
 from qwem.paper.ablation import figure_ablation, figure_alignment, figure_lazy
 from qwem.paper.benchmarks import figure_growth, table_1, table_robustness
@@ -201,7 +201,7 @@ def _run_recipe(name: str, experiment: Experiment, directory: Path) -> dict[str,
         "title": recipe.title,
         "claim": recipe.claim,
         "findings": list(outcome.findings),
-        "numbers": outcome.numbers,
+        "numbers": as_plain(outcome.numbers),
         "settings": outcome.settings,
         "has_figure": outcome.figure is not None,
         "table": [list(row) for row in outcome.table],

@@ -11,7 +11,9 @@ import numpy as np
 from qwem._internal.files import remove_abandoned, remove_directory
 from qwem.dynamics import closed_form, entry_scale
 from qwem.errors import ConvergenceError
-from qwem.target import setting31
+from qwem.model import Settings
+from qwem.model.settings import resolve_auto
+from qwem.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,10 +23,8 @@ if TYPE_CHECKING:
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
     from qwem.spectrum import Spectrum
-    from qwem.target import Reweighting
     from qwem.training import Trace
-    from qwem.training.schedule import Stepwise
-    from qwem.training.trainer import Trainer
+    from qwem.training.trainer import State, Trainer
 
 
 class Size(NamedTuple):
@@ -302,15 +302,9 @@ class Training:
                 step /= 2
 
     def _by_adam(self, rate: float, steps: int, checkpoint: Path) -> Trace:
-        from qwem._internal.resources import require
-        from qwem.training import population, train
+        from qwem.training import train
 
-        loss, weighting = self._objective()
-        trainer = population(
-            self.counts, loss, weighting, dim=self.size.dim,
-            optimizer=require("optax", "train").adam(rate),
-        )  # fmt: skip
-        start = trainer.init(self._start, seed=self.seed)
+        trainer, start = self._trainer(optimizer="adam", rate=rate)
         return train(
             trainer, start, steps=steps, record_every=max(1, steps // 10),
             checkpoint=checkpoint, checkpoint_every=10,
@@ -322,7 +316,6 @@ class Training:
         The run stops at each moment whose vectors are kept, and continues from its checkpoint.
         """
         from qwem.training import Trace, train
-        from qwem.training.schedule import stepwise
 
         times = closed_form(self.spectrum, init_scale=self.init_scale).learning_times
         until = self.scale.stretch * float(times.max())
@@ -330,11 +323,14 @@ class Training:
             until *= self.scale.patience
         else:
             step = min(step, until / _RECORDS)  # otherwise a large start takes too few steps
-        rate = step / self._trainer(1.0).time_per_rate
-        # Minibatches are noisy; where the paper measures accuracy, it lowers the rate at the end.
-        lowered = self.for_benchmarks and self.batch_size is not None
-        trainer = self._trainer(stepwise(rate, until) if lowered else rate)
-        start = trainer.init(self._start, seed=self.seed)
+        how: dict[str, Any] = {"optimizer": "rk4"}
+        if self.batch_size is not None:
+            how = {"gradient": "stochastic", "batch_size": self.batch_size}
+            if self.for_benchmarks:
+                # Minibatches are noisy; where the paper measures accuracy, it lowers the rate.
+                how |= {"schedule": "stepwise", "until": until}
+        rate = step / self._trainer(rate=1.0, **how)[0].time_per_rate
+        trainer, start = self._trainer(rate=rate, **how)
         steps = max(1, round(until / step))
         snapshots: dict[int, Any] = {}
         for number, moment in enumerate(self._moments(times, until)):
@@ -354,41 +350,25 @@ class Training:
         moments = [0.0, *np.geomspace(0.5 * times[0], 3.0 * times[0], 12).tolist(), until]
         return sorted({min(moment, until) for moment in moments})
 
-    def _trainer(self, rate: float | Stepwise) -> Trainer:
-        from qwem.training import population, stochastic
-        from qwem.training.trainer import precision_for
+    def _trainer(self, **how: Any) -> tuple[Trainer, State]:
+        """Return the trainer of this run and its start; `how` are settings of `qwem train`."""
+        from qwem.training.from_text import trainer_of
 
-        loss, weighting = self._objective()
+        run, scale = self.run, self.scale
         # Runs that are compared with theory need float64: modes that have yet to grow are far
         # smaller than float32's rounding of those that have grown.
-        exact = self.run.weighting == "setting31" and not self.for_benchmarks
-        dtype = "float64" if exact else precision_for(self.init_scale)
-        if self.batch_size is not None:
-            return stochastic(
-                self.corpus, self.counts, loss, weighting,
-                dim=self.size.dim, rate=rate, batch_size=self.batch_size, dtype=dtype,
-            )  # fmt: skip
-        return population(
-            self.counts, loss, weighting, dim=self.size.dim, rate=rate, method="rk4", dtype=dtype
+        exact = run.weighting == "setting31" and not self.for_benchmarks
+        training = TrainingSettings(
+            loss=run.loss, reweighting=run.weighting, normalization=scale.normalization,
+            init_scale=self._start, precision="float64" if exact else "auto", **how,
+        )  # fmt: skip
+        negatives = self.size.negatives if run.weighting == "word2vec" else 1.0
+        model = Settings.of(
+            "paper", dim=self.size.dim, negatives=negatives, subsample=scale.subsample
         )
-
-    def _objective(self) -> tuple[Any, Any]:
-        """Return the loss and the weighting of pairs."""
-        from qwem.training import LOGISTIC, QUARTIC
-
-        weighting = setting31()
-        if self.run.weighting == "word2vec":
-            weighting = word2vec_weighting(self.scale, self.size)
-        return (QUARTIC if self.run.loss == "quartic" else LOGISTIC), weighting
-
-
-def word2vec_weighting(scale: Scale, size: Size) -> Reweighting:
-    """Return word2vec's weighting of pairs at a scale."""
-    from qwem.training import word2vec_reweighting
-
-    return word2vec_reweighting(
-        scale.subsample, negatives=size.negatives, normalization=scale.normalization
-    )
+        settings = resolve_auto(model, self.counts.vocabulary)
+        trainer = trainer_of(self.corpus, self.counts, training, settings)
+        return trainer, trainer.init(self._start, seed=self.seed)
 
 
 def remove(checkpoint: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from qwem._internal.figures import COLOURS, SEQUENCE, new_figure, styled
 from qwem.interpretation import SpikedModel, features
+from qwem.interpretation.tasks import carriers
 from qwem.paper.experiment import Outcome, recipe
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def draw_localization(axes: Axes, analysis: TaskAnalysis, shown: int) -> None:
     shares = np.asarray(analysis.localization)[:shown]
     axes.bar(np.arange(1, len(shares) + 1), shares, color=COLOURS["QWEM"], width=0.9)
     axes.set_title(
-        f"share of feature $k$; {carriers(analysis.localization)} carry half", fontsize=7
+        f"share of feature $k$; {len(carriers(analysis.localization))} carry half", fontsize=7
     )
     axes.set_xlim(0, len(shares) + 1)
     axes.tick_params(labelsize=6.5)
@@ -124,7 +125,7 @@ def figure_categories(experiment: Experiment) -> Outcome:
     dim = max((d for d in dims if d <= 256), default=dims[-1])
     at = dims.index(dim)
     shown = dims[max(0, at - 2) : at + 3 : 2]
-    half = {a.task.name: carriers(a.localization) for a in analyses}
+    half = {a.task.name: len(carriers(a.localization)) for a in analyses}
     predicted = np.array([a.spiked[at].spike / a.fits[at].spike for a in analyses])
     outside = {a.task.name: a.fits[at].spike / a.fits[at].edge for a in analyses}
     in_mean = {a.task.name: float(a.signal_in_mean[at]) for a in analyses}
@@ -145,17 +146,8 @@ def figure_categories(experiment: Experiment) -> Outcome:
     )
     numbers = {"dim": dim, "spike_over_edge": outside, "signal_in_mean": in_mean,
                "goodness": goodness, "features_with_half": half,
-               "predicted_over_measured_spike": predicted.tolist()}  # fmt: skip
+               "predicted_over_measured_spike": predicted}  # fmt: skip
     return Outcome(categories(analyses, shown), findings, numbers, task_settings(experiment))
-
-
-def carriers(shares: Any) -> int:
-    """Return how many of the largest shares make up half.
-
-    >>> carriers([0.2, 0.5, 0.3])
-    1
-    """
-    return int(np.searchsorted(np.cumsum(np.sort(shares)[::-1]), 0.5)) + 1
 
 
 def task_settings(experiment: Experiment) -> dict[str, Any]:
@@ -307,9 +299,9 @@ def figure_4(experiment: Experiment) -> Outcome:
     ranks = snr_and_accuracy(analyses)
     predicted = np.array([[model.snr for model in a.spectral] for a in analyses])
     measured = np.array([a.snr for a in analyses])
-    error = float(np.mean(np.abs(predicted / measured - 1)))
+    error = np.mean(np.abs(predicted / measured - 1))
     fixed = np.array([_snr_of_one_noise(a) for a in analyses])
-    fixed_error = float(np.mean(np.abs(fixed / measured - 1)))
+    fixed_error = np.mean(np.abs(fixed / measured - 1))
     past_peak = sum(bool(a.snr[-1] < 0.9 * np.max(a.snr)) for a in analyses)
     findings = (
         f"{task.task.name}, {len(fits[0].eigenvalues)} pairs: the largest eigenvalue lies "
@@ -319,8 +311,8 @@ def figure_4(experiment: Experiment) -> Outcome:
         + f"; the mean task vector is {task.signal_in_mean[task.dims.index(dims[-1])]:.2f} of it. "
         + f"At the largest d, {task.dims[-1]}, it is at {last:.1f}: "
         + ("still outside." if last > 1 else "inside the bulk."),
-        f"{carriers(task.localization)} of the {len(task.localization)} features carry half of the "
-        f"mean task vector; its participation ratio is {task.participation_ratio:.0f}.",
+        f"{len(carriers(task.localization))} of the {len(task.localization)} features carry half "
+        f"of the mean task vector; its participation ratio is {task.participation_ratio:.0f}.",
         f"In {past_peak} of {len(analyses)} categories the SNR falls again by more than "
         "a tenth after its largest value.",
         f"Over categories, the largest SNR and the best accuracy have a rank correlation of "
@@ -335,11 +327,11 @@ def figure_4(experiment: Experiment) -> Outcome:
         f"d, within {fixed_error:.0%}.",
     )
     numbers = {
-        "dims": list(dims),
+        "dims": dims,
         "spike_over_edge": outside,
         "spike_over_edge_at_largest_dim": last,
         "effective_dim": [fit.effective_dim for fit in fits],
-        "participation_ratio": float(task.participation_ratio),
+        "participation_ratio": task.participation_ratio,
         "rank_correlation_with_accuracy": ranks,
         "nonnegative_eigenvalues": experiment.nonnegative,
         "predicted_snr_error": error,
@@ -368,7 +360,7 @@ def figure_geometry(experiment: Experiment) -> Outcome:
         f"from {score[middle]:.2f} to {score[-1]:.2f} while the cosine loses "
         f"{1 - cosine[-1] / cosine[middle]:.0%}.",
     )
-    numbers = {"dims": list(dims), "cosine": cosine.tolist(), "normalized_score": score.tolist()}
+    numbers = {"dims": dims, "cosine": cosine, "normalized_score": score}
     return Outcome(analogy_geometry(_shown(analyses)), findings, numbers, task_settings(experiment))
 
 

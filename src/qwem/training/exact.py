@@ -18,17 +18,16 @@ from scipy import sparse
 from qwem._internal.resources import require_memory
 from qwem.target import mstar
 from qwem.training.losses import QUARTIC, Loss, Objective, Parameters
-from qwem.training.trainer import Optimizer, StepRule, Trainer, make_trainer
+from qwem.training.trainer import Optimizer, Schedule, StepRule, Trainer, make_trainer
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.target import Reweighting, Target
-    from qwem.training.schedule import Schedule
     from qwem.training.weighting import PairWeights
 
-TILE_ENTRIES = 1 << 20
+BLOCK_ENTRIES = 1 << 20
 """Pairs per block: 4 MB in float32."""
 
 _CHUNK_ENTRIES = 1 << 16
@@ -64,7 +63,7 @@ class PairwiseObjective(Objective):
         weights: PairWeights,
         loss: Loss,
         dtype: np.dtype[Any],
-        tile_entries: int = TILE_ENTRIES,
+        block_entries: int = BLOCK_ENTRIES,
     ) -> None:
         size = len(weights.left)
         require_memory(
@@ -72,7 +71,7 @@ class PairwiseObjective(Objective):
             f"The population gradient of {size:,} words",
             "restrict the vocabulary, or train on minibatches",
         )
-        self._pairs = _tiles_on_device(weights, dtype, tile_entries)
+        self._pairs = _blocks_on_device(weights, dtype, block_entries)
         self._loss = loss
         self._symmetric = weights.is_symmetric
 
@@ -111,7 +110,7 @@ def population(
     dim
         The dimension d.
     rate
-        The learning rate η of W ← W − η∇L: a number, or a schedule such as `stepwise`.
+        The learning rate η of W ← W − η∇L: a number, or a `qwem.training.trainer.Schedule`.
     optimizer
         An Optax optimizer, instead of a rate.
     method
@@ -159,10 +158,6 @@ def population(
     )
 
 
-class _DenseMatrix(NamedTuple):
-    entries: jax.Array
-
-
 class _SparseMatrix(NamedTuple):
     """Stored entries in chunks of equal length, and separable terms T diag(term_weights) Tᵀ."""
 
@@ -173,9 +168,9 @@ class _SparseMatrix(NamedTuple):
     term_weights: jax.Array
 
 
-def _matrix_on_device(target: Target, dtype: np.dtype[Any]) -> _DenseMatrix | _SparseMatrix:
+def _matrix_on_device(target: Target, dtype: np.dtype[Any]) -> jax.Array | _SparseMatrix:
     if isinstance(target.rest, np.ndarray):
-        return _DenseMatrix(jnp.asarray(target.rest.astype(dtype, copy=False)))
+        return jnp.asarray(target.rest.astype(dtype, copy=False))
     rest: Any = target.rest
     row_of = np.repeat(np.arange(rest.shape[0], dtype=np.int32), np.diff(rest.indptr))
     chunks = max(1, -(-rest.nnz // _CHUNK_ENTRIES))
@@ -188,9 +183,9 @@ def _matrix_on_device(target: Target, dtype: np.dtype[Any]) -> _DenseMatrix | _S
     return _SparseMatrix(rows, columns, entries, terms, weights)
 
 
-def _multiply(matrix: _DenseMatrix | _SparseMatrix, block: jax.Array) -> jax.Array:
-    if isinstance(matrix, _DenseMatrix):
-        return matrix.entries @ block
+def _multiply(matrix: jax.Array | _SparseMatrix, block: jax.Array) -> jax.Array:
+    if not isinstance(matrix, _SparseMatrix):
+        return matrix @ block
 
     def add(
         total: jax.Array, chunk: tuple[jax.Array, jax.Array, jax.Array]
@@ -205,7 +200,7 @@ def _multiply(matrix: _DenseMatrix | _SparseMatrix, block: jax.Array) -> jax.Arr
 
 @jax.jit
 def _quadratic(
-    parameters: Parameters, matrix: _DenseMatrix | _SparseMatrix, shared: jax.Array
+    parameters: Parameters, matrix: jax.Array | _SparseMatrix, shared: jax.Array
 ) -> tuple[jax.Array, Parameters]:
     left, right = parameters[0], parameters[-1]
     u = shared[:, None]
@@ -221,10 +216,10 @@ def _quadratic(
 
 
 class _Pairs(NamedTuple):
-    """`PairWeights` on the device, with rows assigned to tiles in turn."""
+    """`PairWeights` on the device, with rows assigned to blocks in turn."""
 
     counts: jax.Array | tuple[jax.Array, jax.Array, jax.Array]
-    """C/n: dense tiles, or the row, column and value of entries, padded to equal length."""
+    """C/n: dense blocks, or the row, column and value of entries, padded to equal length."""
     left: jax.Array
     row_shared: jax.Array
     right: jax.Array
@@ -240,34 +235,34 @@ def _pair_bytes(weights: PairWeights, dtype: np.dtype[Any]) -> int:
     return 3 * counts.nnz * (dtype.itemsize + 8)
 
 
-def _in_tiles(rows: NDArray[Any], tiles: int, height: int, fill: float = 0.0) -> NDArray[Any]:
-    """Return rows as an array (tiles, height, …), where tile k has the rows k, k + tiles, …."""
-    padding = [(0, tiles * height - len(rows))] + [(0, 0)] * (rows.ndim - 1)
+def _in_blocks(rows: NDArray[Any], blocks: int, height: int, fill: float = 0.0) -> NDArray[Any]:
+    """Return rows as an array (blocks, height, …), where block k has the rows k, k + blocks, …."""
+    padding = [(0, blocks * height - len(rows))] + [(0, 0)] * (rows.ndim - 1)
     padded = np.pad(rows, padding, constant_values=fill)
-    return padded.reshape(height, tiles, *rows.shape[1:]).swapaxes(0, 1)
+    return padded.reshape(height, blocks, *rows.shape[1:]).swapaxes(0, 1)
 
 
-def _tiles_on_device(weights: PairWeights, dtype: np.dtype[Any], tile_entries: int) -> _Pairs:
-    """Return the pairs in tiles of similar size.
+def _blocks_on_device(weights: PairWeights, dtype: np.dtype[Any], block_entries: int) -> _Pairs:
+    """Return the pairs in blocks of similar size.
 
     Frequent words, whose rows have most entries, come first; assigning rows in turn spreads them.
     """
     size = len(weights.left)
-    tiles = max(1, -(-size * size // tile_entries))
-    height = -(-size // tiles)
+    blocks = max(1, -(-size * size // block_entries))
+    height = -(-size // blocks)
     counts: Any = weights.counts
     pairs: Any
     if isinstance(counts, np.ndarray):
         shares = np.divide(counts, weights.total, dtype=dtype, casting="same_kind")
         shares += dtype.type(weights.evidence)
-        pairs = jnp.asarray(_in_tiles(shares, tiles, height))
+        pairs = jnp.asarray(_in_blocks(shares, blocks, height))
     else:
-        pairs = _sparse_tiles(counts, weights.total, tiles, height, dtype)
+        pairs = _sparse_blocks(counts, weights.total, blocks, height, dtype)
     return _Pairs(
         pairs,
         # Rows of padding have expected counts of 1, which avoids division by zero, and weight 0.
-        jnp.asarray(_in_tiles(weights.left, tiles, height, fill=1.0).astype(dtype)),
-        jnp.asarray(_in_tiles(weights.shared, tiles, height).astype(dtype)),
+        jnp.asarray(_in_blocks(weights.left, blocks, height, fill=1.0).astype(dtype)),
+        jnp.asarray(_in_blocks(weights.shared, blocks, height).astype(dtype)),
         jnp.asarray(weights.right.astype(dtype)),
         jnp.asarray(weights.shared.astype(dtype)),
         weights.curvature,
@@ -275,10 +270,10 @@ def _tiles_on_device(weights: PairWeights, dtype: np.dtype[Any], tile_entries: i
     )
 
 
-def _sparse_tiles(
-    counts: sparse.csr_array[Any], total: float, tiles: int, height: int, dtype: np.dtype[Any]
+def _sparse_blocks(
+    counts: sparse.csr_array[Any], total: float, blocks: int, height: int, dtype: np.dtype[Any]
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    parts = [sparse.coo_array(counts[first::tiles]) for first in range(tiles)]
+    parts = [sparse.coo_array(counts[first::blocks]) for first in range(blocks)]
     longest = max(part.nnz for part in parts)
 
     def stack(arrays: list[NDArray[Any]], fill: int = 0) -> jax.Array:
@@ -299,17 +294,17 @@ def _pairwise(
     parameters: Parameters, pairs: _Pairs, loss: Loss, symmetric: bool
 ) -> tuple[jax.Array, Parameters]:
     left, right = parameters[0], parameters[-1]
-    tiles, height = pairs.row_shared.shape
+    blocks, height = pairs.row_shared.shape
     size, dim = left.shape
-    padded = jnp.pad(left, ((0, tiles * height - size), (0, 0)))
-    rows = padded.reshape(height, tiles, dim).swapaxes(0, 1)
+    padded = jnp.pad(left, ((0, blocks * height - size), (0, 0)))
+    rows = padded.reshape(height, blocks, dim).swapaxes(0, 1)
     half = len(parameters) == 1 and symmetric  # D = Dᵀ: both halves of the gradient are equal
 
     def visit(
-        carry: tuple[jax.Array, jax.Array], tile: tuple[Any, ...]
+        carry: tuple[jax.Array, jax.Array], block: tuple[Any, ...]
     ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
         total, right_gradient = carry
-        vectors, counts, expected_left, row_shared = tile
+        vectors, counts, expected_left, row_shared = block
         if isinstance(counts, tuple):
             at = jnp.full((height, size), pairs.evidence, left.dtype).at[counts[0], counts[1]]
             counts = at.add(counts[2], mode="drop")
@@ -328,7 +323,7 @@ def _pairwise(
     start = (jnp.zeros((), left.dtype), jnp.zeros_like(right))
     xs = (rows, pairs.counts, pairs.left, pairs.row_shared)
     (total, right_gradient), stacked = jax.lax.scan(visit, start, xs)
-    left_gradient = stacked.swapaxes(0, 1).reshape(tiles * height, dim)[:size]
+    left_gradient = stacked.swapaxes(0, 1).reshape(blocks * height, dim)[:size]
     if len(parameters) == 2:
         return total, (left_gradient, right_gradient)
     return total, (left_gradient + (left_gradient if half else right_gradient),)

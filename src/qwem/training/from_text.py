@@ -20,8 +20,7 @@ from qwem.training.exact import population, stable_rate
 from qwem.training.losses import LOGISTIC, QUARTIC
 from qwem.training.minibatch import stochastic
 from qwem.training.run import train
-from qwem.training.schedule import Linear, Schedule, stepwise
-from qwem.training.trainer import precision_for
+from qwem.training.trainer import Schedule, precision_for
 from qwem.training.weighting import word2vec_reweighting
 
 if TYPE_CHECKING:
@@ -30,10 +29,12 @@ if TYPE_CHECKING:
 
     from qwem.embedding import Embedding
     from qwem.model import Settings
-    from qwem.training.losses import Loss
     from qwem.training.settings import TrainingSettings
     from qwem.training.trace import Trace
     from qwem.training.trainer import Optimizer, Trainer
+
+
+LOSSES = {loss.name: loss for loss in (QUARTIC, LOGISTIC)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def run_training(
         resolved = resolve_auto(
             settings, counts.vocabulary if corpus is None else corpus.vocabulary
         )
-        trainer = _trainer(corpus, counts, training, resolved)
+        trainer = trainer_of(corpus, counts, training, resolved)
     with watch.stage("train"):
         directory.mkdir(parents=True, exist_ok=True)
         trace = train(
@@ -117,14 +118,14 @@ def _counted(
         return corpus, count(corpus, settings)
 
 
-def _trainer(
+def trainer_of(
     corpus: Corpus | None,
     counts: Cooccurrence,
     training: TrainingSettings,
     settings: ResolvedSettings,
 ) -> Trainer:
-    loss: Loss = {"quartic": QUARTIC, "logistic": LOGISTIC}[training.loss]
-    reweighting = _reweighting(counts, training, settings)
+    """Return the trainer of some settings; only minibatches need the corpus."""
+    loss, reweighting = LOSSES[training.loss], reweighting_of(counts, training, settings)
     shape = len(counts.vocabulary), settings.dim
     sigma = entry_scale(training.init_scale, shape, training.scale_of)
     precision = training.precision
@@ -138,7 +139,10 @@ def _trainer(
         rate = training.rate
         if rate is None:
             rate = stable_rate(counts, loss, reweighting, seed=settings.seed, **exact)
-        common["rate"] = _schedule(rate, training)
+        ends: dict[str, Any] = {"steps": _steps(training), "until": training.until}
+        common["rate"] = Schedule(
+            rate, training.schedule, **({} if training.schedule == "constant" else ends)
+        )
     if training.gradient == "population":
         common["method"] = "rk4" if training.optimizer == "rk4" else "sgd"
         return population(counts, loss, reweighting, shrinkage=settings.shrinkage, **common)
@@ -159,14 +163,6 @@ def _trainer(
     )
 
 
-def _schedule(rate: float, training: TrainingSettings) -> Schedule | float:
-    if training.schedule == "stepwise":
-        return stepwise(rate, training.until, max_steps=_steps(training))
-    if training.schedule == "linear":
-        return Linear(rate, _steps(training) or 1)
-    return rate
-
-
 def _adam(training: TrainingSettings) -> Optimizer:
     optax = require("optax", "train")
     rate: Any = 0.05 if training.rate is None else training.rate
@@ -179,9 +175,10 @@ def _adam(training: TrainingSettings) -> Optimizer:
     return optimizer
 
 
-def _reweighting(
+def reweighting_of(
     counts: Cooccurrence, training: TrainingSettings, settings: ResolvedSettings
 ) -> Reweighting:
+    """Return Ψ⁺ and Ψ⁻ of some settings."""
     if training.reweighting == "word2vec":
         subsample = 1e-3 if settings.subsample is None else settings.subsample
         reweighting = word2vec_reweighting(

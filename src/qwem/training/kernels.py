@@ -132,75 +132,50 @@ def draw_positives(
     stream: Array,
     begin: int,
     end: int,
-    gap: int,
-    reach: Array,
-    centres: Array,
-    contexts: Array,
-) -> None:
-    """Draw pairs of neighbours: a centre in [begin, end), and a context at a random distance.
-
-    `reach` lists signed distances, each repeated as many times as its weight. Most of the time is
-    spent waiting for memory, so each look-up handles many candidates together.
-    """
-    words, at = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
-    state = key
-    drawn = 0
-    while drawn < centres.size:
-        for k in range(_BLOCK):
-            at[k] = begin + np.int64(_uniform(state) * (end - begin))
-            words[k] = stream[at[k]]
-            state += GOLDEN
-        for k in range(_BLOCK):
-            at[k] = stream[at[k] + reach[np.int64(_uniform(state) * reach.size)]]
-            state += GOLDEN
-        for k in range(_BLOCK):
-            if drawn < centres.size and words[k] != gap and at[k] != gap:
-                centres[drawn] = words[k]
-                contexts[drawn] = at[k]
-                drawn += 1
-
-
-@njit(nogil=True, cache=True)
-def draw_accepted(
-    key: Any,
-    stream: Array,
-    places: Array,
-    starts: Array,
-    limit: Array,
-    alias: Array,
-    gap: int,
+    index: Any,
     reach: Array,
     accept: Array,
     centres: Array,
     contexts: Array,
 ) -> None:
-    """Draw pairs of neighbours whose words are accepted with the probabilities `accept`.
+    """Draw pairs of neighbours: a centre in [begin, end), and a context at a random distance.
 
-    Centres are drawn from an alias table of accepted words and from the places of the word, since
-    most centres drawn from the text would be rejected. Only contexts are drawn until accepted.
+    `reach` lists signed distances, each repeated as many times as its weight. `index` has the
+    places of each word, where they start, and an alias table of accepted centres; words are then
+    accepted with the probabilities `accept`. Without an index, where places are empty, all words
+    are accepted. Centres are drawn by word since most of those drawn from the text would be
+    rejected; only contexts are drawn until accepted. Most of the time is spent waiting for memory,
+    so each look-up handles many candidates together.
     """
+    places, starts, limit, alias = index
+    by_word, gap = places.size > 0, accept.size - 1
     words, at = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
     state = key
     drawn = 0
     while drawn < centres.size:
         for k in range(_BLOCK):
-            words[k] = _word(state, limit, alias)
+            if by_word:
+                words[k] = _word(state, limit, alias)
+            else:
+                at[k] = begin + np.int64(_uniform(state) * (end - begin))
+                words[k] = stream[at[k]]
             state += GOLDEN
-        for k in range(_BLOCK):
+        for k in range(_BLOCK if by_word else 0):
             count = starts[words[k] + 1] - starts[words[k]]
-            at[k] = starts[words[k]] + np.int64(_uniform(state) * count)
+            at[k] = places[starts[words[k]] + np.int64(_uniform(state) * count)]
             state += GOLDEN
         for k in range(_BLOCK):
-            at[k] = places[at[k]] + reach[np.int64(_uniform(state) * reach.size)]
+            at[k] = stream[at[k] + reach[np.int64(_uniform(state) * reach.size)]]
             state += GOLDEN
         for k in range(_BLOCK):
-            at[k] = stream[at[k]]
-        for k in range(_BLOCK):
-            if drawn < centres.size and at[k] != gap and _uniform(state) < accept[at[k]]:
+            found = words[k] != gap and at[k] != gap
+            if by_word:
+                found = found and _uniform(state) < accept[at[k]]
+                state += GOLDEN
+            if found and drawn < centres.size:
                 centres[drawn] = words[k]
                 contexts[drawn] = at[k]
                 drawn += 1
-            state += GOLDEN
 
 
 @njit(nogil=True, cache=True, fastmath=_SUMS)
@@ -225,27 +200,14 @@ def sum_accepted(stream: Array, begin: int, end: int, accept: Array, weights: Ar
 
 
 @njit(nogil=True, cache=True)
-def look_up_dense(counts: Array, centres: Array, contexts: Array, out: Array) -> None:
-    """Write the counts of pairs."""
-    for k in range(out.size):
-        out[k] = counts[centres[k], contexts[k]]
-
-
-@njit(nogil=True, cache=True)
 def look_up_sparse(
     indptr: Array, indices: Array, data: Array, centres: Array, contexts: Array, out: Array
 ) -> None:
     """Write the counts of pairs, from a sparse matrix with sorted columns."""
     for k in range(out.size):
-        low, high = indptr[centres[k]], indptr[centres[k] + 1]
-        end = high
-        while low < high:
-            middle = (low + high) // 2
-            if indices[middle] < contexts[k]:
-                low = middle + 1
-            else:
-                high = middle
-        out[k] = data[low] if low < end and indices[low] == contexts[k] else 0
+        end = indptr[centres[k] + 1]
+        at = lower_bound(indices, indptr[centres[k]], end, contexts[k])
+        out[k] = data[at] if at < end and indices[at] == contexts[k] else 0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -280,13 +242,6 @@ def weigh_pairs(
         if seen.size:
             weight /= a * seen[k] + b * expected
         out[k] = weight
-
-
-@njit(nogil=True, cache=True)
-def take(values: Array, order: Array, first: int, last: int, out: Array) -> None:
-    """Write a range of ``values[order]``, without the interpreter lock, which NumPy would hold."""
-    for k in range(first, last):
-        out[k] = values[order[k]]
 
 
 @njit(nogil=True, cache=True)

@@ -16,7 +16,7 @@ from qwem._internal.resources import thread_count
 from qwem.errors import SettingError
 from qwem.training.losses import LOGISTIC, QUARTIC, Descent, Loss, Objective, Parameters
 from qwem.training.pairs import PairBatch, PairSampler
-from qwem.training.trainer import Optimizer, Trainer, make_trainer
+from qwem.training.trainer import Optimizer, Schedule, Trainer, make_trainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from qwem.cooccurrence import Cooccurrence
     from qwem.corpus import Corpus
     from qwem.target import Reweighting
-    from qwem.training.schedule import Schedule
     from qwem.training.weighting import PairWeights
 
 Backend = Literal["auto", "jax", "compiled"]
@@ -151,7 +150,7 @@ class CompiledObjective(Objective):
 
     def _run(self, parameters: Parameters, batch: PairBatch, rate: float | None) -> Descent:
         """Return the parameters after a step of this rate; without a rate, the gradients."""
-        from qwem.training.kernels import fit_centres, fit_words, take
+        from qwem.training.kernels import fit_centres, fit_words
 
         host = [np.asarray(side) for side in parameters]
         left, right, tied = host[0], host[-1], len(host) == 1
@@ -189,13 +188,10 @@ class CompiledObjective(Objective):
                 fit_words(left, right, batch.contexts, slopes, starts, words, *half)
 
         self._run_in_threads(fit, starts)
-        sorted_slopes = np.empty_like(slopes)
+        pairs = batch.centres_by_context, slopes[by_context.order], by_context.starts
 
         def fit_contexts(words: tuple[int, int]) -> None:
-            first, last = by_context.starts[words[0]], by_context.starts[words[1]]
-            take(slopes, by_context.order, first, last, sorted_slopes)
             half = eta, moves, tied, norms[-1], results[-1]
-            pairs = batch.centres_by_context, sorted_slopes, by_context.starts
             fit_words(right, left, *pairs, words, *half)
 
         self._run_in_threads(fit_contexts, by_context.starts)

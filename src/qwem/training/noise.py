@@ -10,10 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from qwem._internal.arrays import quotient
 from qwem._internal.resources import require_memory
 from qwem.errors import SettingError
 from qwem.target import mstar, setting31
 from qwem.training.losses import QUARTIC, Loss
+from qwem.training.pairs import flattened
 from qwem.training.weighting import pair_weights, time_per_rate
 
 if TYPE_CHECKING:
@@ -35,10 +37,7 @@ class _Draw(NamedTuple):
     def weighed(self, slope: Array) -> tuple[Array, Array]:
         """Return c_ij, its importance weight times f±′, and E c_ij over draws."""
         # Pairs that are never drawn have no mass.
-        weight = np.divide(
-            self.mass, self.chance, out=np.zeros_like(self.mass), where=self.chance > 0
-        )
-        return weight * slope, self.mass * slope
+        return quotient(self.mass, self.chance) * slope, self.mass * slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,24 +186,14 @@ class MinibatchNoise:
     @cached_property
     def _draws(self) -> tuple[_Draw, _Draw]:
         """The distributions of positive and of negative pairs."""
-        size, weights = len(self.counts.vocabulary), self._weights
+        size = len(self.counts.vocabulary)
         require_memory(
             10 * 8 * size**2, f"The gradient noise of {size:,} words", "restrict the vocabulary"
         )
-        seen: Any = weights.counts
-        positive = (seen if isinstance(seen, np.ndarray) else seen.toarray()) / weights.total
-        negative = weights.left @ weights.right
-        shared = np.outer(weights.shared, weights.shared)
-        if weights.curvature is not None:
-            a, b = weights.curvature
-            shared = shared / (a * positive + b * negative)
-        words = self.counts.word_counts.astype(np.float64)
-        accept, drawn = (words.min() / words) ** self.flatten, words ** (1 - self.flatten)
+        positive, negative = self._weights.toarrays()
+        accept, drawn = flattened(self.counts.word_counts, self.flatten)
         pairs: Any = self.counts.symmetric.toarray() * np.outer(accept, accept)
-        return (
-            _Draw(pairs / pairs.sum(), positive * shared),
-            _Draw(np.outer(drawn, drawn) / drawn.sum() ** 2, negative * shared),
-        )
+        return _Draw(pairs / pairs.sum(), positive), _Draw(np.outer(drawn, drawn), negative)
 
     def _moments(self, vectors: ArrayLike, context: ArrayLike | None) -> tuple[float, float]:
         """Return Tr C and |∇L|²."""

@@ -8,17 +8,16 @@ the population loss for every β, and only its variance changes. At the paper's 
 Setting 3.1 span many orders of magnitude. At β = 1 all words are about equally likely, and the
 weights are of similar size.
 
-The text is laid out in parts of some tens of millions of words, which are visited in random order.
-Each part is read from disk at once and weighted by the pairs that it contains. The part of a batch
-and the pairs drawn from it depend only on the key and the number of the batch, not on the number of
-threads or on interruptions.
+The text is laid out in chunks of some tens of millions of words, which are visited in random order.
+Each chunk is read from disk at once and weighted by the pairs that it contains. The chunk of a
+batch and the pairs drawn from it depend only on the key and the number of the batch, not on the
+number of threads or on interruptions.
 """
 
 from __future__ import annotations
 
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,103 +32,23 @@ if TYPE_CHECKING:
     from qwem.corpus import Corpus
     from qwem.training.weighting import PairWeights
 
-PART_TOKENS = 1 << 25
-"""Words per part: 64 or 128 MB, and three times that where rare words are preferred."""
+CHUNK_TOKENS = 1 << 25
+"""Words per chunk: 64 or 128 MB, and three times that where rare words are preferred."""
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Part of the text, from which pairs are drawn in proportion to C_ij a_i a_j."""
+class Chunk(NamedTuple):
+    """Chunk of the text, from which pairs are drawn in proportion to C_ij a_i a_j."""
 
     number: int
     stream: NDArray[Any]
     """Token ids, with gaps between documents and at both ends."""
     begin: int
     end: int
-    reach: NDArray[np.int64]
-    """Signed distances, each repeated as many times as its weight."""
-    accept: NDArray[np.float64]
-    """The probability a_i of accepting a word; 0 for a gap."""
     kept: float
-    """Σ C_ij a_i a_j over the pairs whose centres are in this part."""
-    index: tuple[NDArray[Any], ...] | None
-    """The places of each word, and an alias table of accepted centres; None if all are accepted."""
-
-    def draw(self, key: Any, centres: NDArray[np.int32], contexts: NDArray[np.int32]) -> None:
-        """Fill both arrays with pairs."""
-        from qwem.training.kernels import draw_accepted, draw_positives
-
-        gap = len(self.accept) - 1
-        if self.index is None:
-            place = self.begin, self.end, gap
-            draw_positives(key, self.stream, *place, self.reach, centres, contexts)
-        else:
-            how = *self.index, gap, self.reach, self.accept
-            draw_accepted(key, self.stream, *how, centres, contexts)
-
-
-class Parts:
-    """Sequence of the parts of a text; the last part read is kept in memory."""
-
-    def __init__(
-        self,
-        corpus: Corpus,
-        distances: NDArray[np.int64],
-        accept: NDArray[np.float64],
-        part_tokens: int = PART_TOKENS,
-    ) -> None:
-        self._corpus = corpus
-        self._distances = distances
-        self._accept = np.append(accept, 0.0)
-        one_side = np.repeat(np.arange(1, len(distances) + 1), distances)
-        self._reach = np.concatenate([-one_side, one_side])
-        tokens = len(corpus.tokens)
-        count = max(1, -(-tokens // part_tokens))
-        self.cuts = even_cuts(0, tokens, count)
-        """Part k has the tokens from cuts[k] up to cuts[k + 1]."""
-        self._last: Part | None = None
-
-    def __len__(self) -> int:
-        return len(self.cuts) - 1
-
-    def __getitem__(self, number: int) -> Part:
-        """Return a part, with gaps between documents, and with the words before and after it."""
-        if self._last is None or self._last.number != number:
-            self._last = None  # memory may not suffice for two
-            self._last = self._read(number)
-        return self._last
-
-    def _read(self, number: int) -> Part:
-        from qwem.training.kernels import lay_out, sum_accepted
-
-        corpus, window, gap = self._corpus, len(self._distances), len(self._accept) - 1
-        start, stop = int(self.cuts[number]), int(self.cuts[number + 1])
-        first, last = max(0, start - window), min(len(corpus.tokens), stop + window)
-        a, b = np.searchsorted(corpus.offsets, [first, last])
-        dtype = np.uint16 if gap < 1 << 16 else np.uint32
-        stream = np.empty(last - first + window * (b - a + 3), dtype)
-        tokens = np.ascontiguousarray(corpus.tokens[first:last])
-        begin, end = lay_out(tokens, corpus.offsets, first, start, stop, gap, window, stream)
-        kept = sum_accepted(stream, begin, end, self._accept, self._distances)
-        if not kept:
-            raise CorpusError(
-                f"The tokens from {start:,} to {stop:,} of the corpus contain no pair of words; "
-                "leave out documents of a single word."
-            )
-        index = None if self._accept[:-1].min() == 1 else self._index(stream, begin, end)
-        return Part(number, stream, begin, end, self._reach, self._accept, kept, index)
-
-    def _index(self, stream: NDArray[Any], begin: int, end: int) -> tuple[NDArray[Any], ...]:
-        from qwem.training.kernels import fill_alias, sort_pairs
-
-        places = np.empty(end - begin, np.int32)
-        starts = np.empty(len(self._accept) + 1, np.int32)
-        sort_pairs(stream[begin:end], places, starts)
-        places += np.int32(begin)
-        weight = np.diff(starts)[:-1] * self._accept[:-1]
-        limit, alias = np.empty(len(weight)), np.empty(len(weight), np.int32)
-        fill_alias(weight / weight.sum(), limit, alias)
-        return places, starts, limit, alias
+    """Σ C_ij a_i a_j over the pairs whose centres are in this chunk."""
+    by_word: tuple[NDArray[Any], ...]
+    """The places of each word, where they start, and an alias table of accepted centres; all empty
+    if every word is accepted."""
 
 
 _AHEAD = 4
@@ -141,14 +60,6 @@ class Sorting(NamedTuple):
 
     order: NDArray[np.int32]
     starts: NDArray[np.int32]
-
-    def of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the values of pairs in this order."""
-        from qwem.training.kernels import take
-
-        out = np.empty_like(values)
-        take(values, self.order, 0, len(out), out)
-        return out
 
 
 class PairBatch(NamedTuple):
@@ -190,25 +101,26 @@ class PairSampler:
         batch_size: int = 100_000,
         flatten: float = 0.0,
         dtype: Any = np.float32,
-        part_tokens: int = PART_TOKENS,
+        chunk_tokens: int = CHUNK_TOKENS,
     ) -> None:
-        distances = _checked_distances(corpus, counts)
+        self._distances = _checked_distances(corpus, counts)
         if batch_size < 2 or batch_size % 2:
             raise SettingError(f"batch_size must be a positive even number, not {batch_size}.")
         if not 0 <= flatten <= 1:
             raise SettingError(f"flatten must be between 0 and 1, not {flatten}.")
-        from qwem.training.kernels import fill_alias
-
         self.batch_size = batch_size
         self.dtype = np.dtype(dtype)
         self._pair_weights = pair_weights
-        words = counts.word_counts.astype(np.float64)
-        accept = (words.min() / words) ** flatten
-        self._parts = Parts(corpus, distances, accept, part_tokens)
-        drawn = words ** (1 - flatten)
-        drawn /= drawn.sum()
-        self._limit, self._alias = np.empty(len(words)), np.empty(len(words), np.int32)
-        fill_alias(drawn, self._limit, self._alias)
+        accept, drawn = flattened(counts.word_counts, flatten)
+        self._accept = np.append(accept, 0.0)  # the probability a_i of accepting a word; 0 for gaps
+        one_side = np.repeat(np.arange(1, len(self._distances) + 1), self._distances)
+        self._reach = np.concatenate([-one_side, one_side])
+        self._corpus = corpus
+        tokens = len(corpus.tokens)
+        self._cuts = even_cuts(0, tokens, max(1, -(-tokens // chunk_tokens)))
+        self._chunks = len(self._cuts) - 1
+        self._last: Chunk | None = None
+        self._table = _alias_table(drawn)
         pairs = batch_size // 2
         self._positive_factor = pair_weights.shared / accept / np.sqrt(pairs)
         self._negative_factor = pair_weights.shared / drawn / np.sqrt(pairs)
@@ -216,8 +128,8 @@ class PairSampler:
         self._drawing: dict[tuple[int, int], Future[PairBatch]] = {}
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="qwem-pairs")
         weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
-        # A part is used until as many positive pairs were drawn from it as it has tokens.
-        self._visit = max(1, len(corpus.tokens) // len(self._parts) // pairs)
+        # A chunk is used until as many positive pairs were drawn from it as it has tokens.
+        self._visit = max(1, tokens // self._chunks // pairs)
 
     def batch(self, key: int, number: int) -> PairBatch:
         """Return batch `number` of the stream `key`, and draw the next ones in the background."""
@@ -231,23 +143,25 @@ class PairSampler:
 
     def draw(self, key: int, number: int) -> PairBatch:
         """Draw batch `number` of the stream `key`."""
-        from qwem.training.kernels import derive_key, draw_words
+        from qwem.training.kernels import derive_key, draw_positives, draw_words
 
-        part = self._parts[self.part_of(key, number)]
+        chunk = self._chunk(self.chunk_of(key, number))
         pairs = self.batch_size // 2
         centres = np.empty(2 * pairs, np.int32)
         contexts = np.empty(2 * pairs, np.int32)
         streams = [np.uint64(derive_key(key, 3 * number + k)) for k in range(3)]
-        part.draw(streams[0], centres[:pairs], contexts[:pairs])
-        draw_words(streams[1], self._limit, self._alias, centres[pairs:])
-        draw_words(streams[2], self._limit, self._alias, contexts[pairs:])
-        by_centre = self._sorted(centres)
-        centres, contexts = by_centre.of(centres), by_centre.of(contexts)
+        place = chunk.stream, chunk.begin, chunk.end, chunk.by_word
+        both = centres[:pairs], contexts[:pairs]
+        draw_positives(streams[0], *place, self._reach, self._accept, *both)
+        draw_words(streams[1], *self._table, centres[pairs:])
+        draw_words(streams[2], *self._table, contexts[pairs:])
+        by_centre = _sorted(centres, self._gap)
+        centres, contexts = centres[by_centre.order], contexts[by_centre.order]
         is_positive = by_centre.order < pairs
-        # Parts are used equally often, so each is scaled by the number of parts.
-        share = len(self._parts) * part.kept / self._pair_weights.total
+        # Chunks are used equally often, so each is scaled by the number of chunks.
+        share = self._chunks * chunk.kept / self._pair_weights.total
         weights = self._weights(centres, contexts, is_positive, share)
-        by_context = self._sorted(contexts)
+        by_context = _sorted(contexts, self._gap)
         return PairBatch(
             centres,
             contexts,
@@ -255,15 +169,48 @@ class PairSampler:
             weights,
             by_centre.starts,
             by_context,
-            by_context.of(centres),
+            centres[by_context.order],
         )
 
-    def _sorted(self, words: NDArray[np.int32]) -> Sorting:
-        from qwem.training.kernels import sort_pairs
+    @property
+    def _gap(self) -> int:
+        """The token of a gap, which is also the number of words."""
+        return len(self._accept) - 1
 
-        order, starts = np.empty(len(words), np.int32), np.empty(len(self._limit) + 1, np.int32)
-        sort_pairs(words, order, starts)
-        return Sorting(order, starts)
+    def _chunk(self, number: int) -> Chunk:
+        """Return a chunk of the text; the last one is kept in memory."""
+        if self._last is None or self._last.number != number:
+            self._last = None  # memory may not suffice for two
+            self._last = self._read(number)
+        return self._last
+
+    def _read(self, number: int) -> Chunk:
+        """Read a chunk, with gaps between documents, and with the words before and after it."""
+        from qwem.training.kernels import lay_out, sum_accepted
+
+        corpus, window, gap = self._corpus, len(self._distances), self._gap
+        start, stop = int(self._cuts[number]), int(self._cuts[number + 1])
+        first, last = max(0, start - window), min(len(corpus.tokens), stop + window)
+        a, b = np.searchsorted(corpus.offsets, [first, last])
+        dtype = np.uint16 if gap < 1 << 16 else np.uint32
+        stream = np.empty(last - first + window * (b - a + 3), dtype)
+        tokens = np.ascontiguousarray(corpus.tokens[first:last])
+        begin, end = lay_out(tokens, corpus.offsets, first, start, stop, gap, window, stream)
+        kept = sum_accepted(stream, begin, end, self._accept, self._distances)
+        if not kept:
+            raise CorpusError(
+                f"The tokens from {start:,} to {stop:,} of the corpus contain no pair of words; "
+                "leave out documents of a single word."
+            )
+        if self._accept[:-1].min() == 1:
+            no_numbers = np.empty(0, np.int32)
+            index = no_numbers, no_numbers, np.empty(0), no_numbers
+            return Chunk(number, stream, begin, end, kept, index)
+        places, starts = _sorted(stream[begin:end], gap + 1)
+        places += np.int32(begin)
+        weight = np.diff(starts)[:-1] * self._accept[:-1]
+        index = places, starts, *_alias_table(weight / weight.sum())
+        return Chunk(number, stream, begin, end, kept, index)
 
     def _weights(
         self,
@@ -297,20 +244,47 @@ class PairSampler:
     def _look_up(
         self, centres: NDArray[np.int32], contexts: NDArray[np.int32]
     ) -> NDArray[np.float64]:
-        from qwem.training.kernels import look_up_dense, look_up_sparse
+        """Return the counts of pairs."""
+        from qwem.training.kernels import look_up_sparse
 
         counts = self._pair_weights.counts
-        found = np.empty(len(centres))
         if isinstance(counts, np.ndarray):
-            look_up_dense(counts, centres, contexts, found)
-        else:
-            look_up_sparse(counts.indptr, counts.indices, counts.data, centres, contexts, found)
+            return counts[centres, contexts].astype(np.float64)
+        found = np.empty(len(centres))
+        look_up_sparse(counts.indptr, counts.indices, counts.data, centres, contexts, found)
         return found
 
-    def part_of(self, key: int, number: int) -> int:
-        """Return the part of a batch; each round visits all parts once, in random order."""
-        round_, place = divmod(number // self._visit, len(self._parts))
-        return int(np.random.default_rng([key, round_]).permutation(len(self._parts))[place])
+    def chunk_of(self, key: int, number: int) -> int:
+        """Return the chunk of a batch; each round visits all chunks once, in random order."""
+        round_, place = divmod(number // self._visit, self._chunks)
+        return int(np.random.default_rng([key, round_]).permutation(self._chunks)[place])
+
+
+def flattened(
+    word_counts: NDArray[np.integer[Any]], flatten: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the chance a_i of accepting each word, and that of drawing it as a negative."""
+    words = word_counts.astype(np.float64)
+    drawn = words ** (1 - flatten)
+    return (words.min() / words) ** flatten, drawn / drawn.sum()
+
+
+def _sorted(words: NDArray[Any], size: int) -> Sorting:
+    """Sort pairs, or places of the text, by their words, which are numbers below `size`."""
+    from qwem.training.kernels import sort_pairs
+
+    order, starts = np.empty(len(words), np.int32), np.empty(size + 1, np.int32)
+    sort_pairs(words, order, starts)
+    return Sorting(order, starts)
+
+
+def _alias_table(probability: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return Walker's alias table of a distribution."""
+    from qwem.training.kernels import fill_alias
+
+    limit, alias = np.empty(len(probability)), np.empty(len(probability), np.int32)
+    fill_alias(probability, limit, alias)
+    return limit, alias
 
 
 def _checked_distances(corpus: Corpus, counts: Cooccurrence) -> NDArray[np.int64]:

@@ -57,6 +57,17 @@ class PairWeights:
     is_symmetric: bool
     evidence: float = 0.0
 
+    def toarrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return Ψ⁺ P_ij and Ψ⁻ P_i P_j of all pairs."""
+        counts: Any = self.counts
+        seen = counts if isinstance(counts, np.ndarray) else counts.toarray()
+        positive, negative = seen / self.total + self.evidence, self.left @ self.right
+        scale = np.outer(self.shared, self.shared)
+        if self.curvature is not None:
+            a, b = self.curvature
+            scale = scale / (a * positive + b * negative)
+        return positive * scale, negative * scale
+
 
 def pair_weights(
     counts: Cooccurrence, reweighting: Reweighting, loss: Loss, shrinkage: float = 0.0
@@ -70,7 +81,7 @@ def pair_weights(
     if evidence:
         left = np.pad(left, ((0, 0), (0, 1)), constant_values=np.sqrt(evidence))
         right = np.pad(right, ((0, 1), (0, 0)), constant_values=np.sqrt(evidence))
-    # The coupling of Setting 3.1 times a product is exactly the factor that Ψ⁺ and Ψ⁻ share.
+    # Under Setting 3.1 the coupling is the factor that Ψ⁺ and Ψ⁻ share.
     normalized = reweighting if reweighting.is_setting31 else setting31() * reweighting
     coupling = normalized.coupling(counts)
     shared = coupling if isinstance(coupling, np.ndarray) else np.ones(len(left))
