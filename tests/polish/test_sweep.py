@@ -19,9 +19,8 @@ from polish.statistics import (
     some_contexts,
 )
 from qwem.polish import sweep
-from qwem.polish.kernels import RELAXATION
 from qwem.polish.loss import Statistics, Word2vecLoss
-from qwem.polish.sweep import LocalStepper, gram, improve, row_cuts, tile_starts
+from qwem.polish.sweep import RELAXATION, LocalStepper, gram, improve, row_cuts, tile_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,8 +38,8 @@ def one_step(
 ) -> Array:
     """Move one row at a time along the preconditioned gradient.
 
-    The step goes past the minimum of the bounding parabola or, with means, just to it. The
-    preconditioner is the curvature of the parabolas of all pairs, seen or not.
+    The step goes past the minimum of the bounding parabola. The preconditioner is the curvature of
+    the parabolas of all pairs, seen or not.
     """
     expected = (np.zeros_like(own) if means is None else means) @ other.T
     transposed = (lambda a: a) if words else np.transpose
@@ -51,7 +50,6 @@ def one_step(
     slope = 1 / (1 + np.exp(-bias))
     curvature = slope * (1 - slope)
     stepped = own.copy()
-    relaxation = 1.0 if means is not None else RELAXATION
     for i, row in enumerate(own):
         z = other @ row
         x = z + bias[i]
@@ -67,7 +65,7 @@ def one_step(
         hessian = (other.T * (bound + evidence[i] * curvature[i])) @ other
         common = (other.T * ((negative[i] + evidence[i]) * curvature[i])) @ other
         direction = np.linalg.solve(common, gradient)
-        length = relaxation * (direction @ gradient) / (direction @ hessian @ direction)
+        length = RELAXATION * (direction @ gradient) / (direction @ hessian @ direction)
         stepped[i] -= length * direction
     return stepped
 

@@ -196,6 +196,8 @@ STAGES = logging.getLogger("qwem.stages")
 class Progress(Protocol):
     """A progress bar."""
 
+    total: float | None
+
     def update(self, amount: float = 1) -> Any:
         """Advance by `amount`."""
 

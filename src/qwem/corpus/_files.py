@@ -263,6 +263,8 @@ def looks_like_table(head: bytes) -> bool:
 
     >>> looks_like_table(b"id\ttext\n" + b"1\tthe king\n" * 5)
     True
+    >>> looks_like_table(b"the\rking\n" * 5)
+    False
     """
     lines = [line.strip() for line in head.decode("utf-8", "replace").split("\n")[:_TABLE_LINES]]
     lines = [line for line in lines[:-1] if line]
@@ -271,7 +273,10 @@ def looks_like_table(head: bytes) -> bool:
     if all(line.startswith('{"') for line in lines):
         return True
     for delimiter, fewest in (("\t", 2), (",", 3), (";", 3)):
-        sizes = {len(row) for row in csv.reader(lines, delimiter=delimiter)}
+        try:
+            sizes = {len(row) for row in csv.reader(lines, delimiter=delimiter)}
+        except csv.Error:  # such as a line with a carriage return in it
+            return False
         if len(sizes) == 1 and sizes.pop() >= fewest:
             return True
     return False

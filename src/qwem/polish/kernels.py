@@ -43,11 +43,6 @@ LANES = 16
 PAIRS = 32
 """The number of pairs processed together: their rows fit in the fastest cache."""
 
-RELAXATION = 1.2
-"""How far a step goes, relative to the minimum of the parabola. Any step below 2 lowers the loss,
-since the parabola is nowhere below it; the minimum of the loss itself is usually further away.
-Steps towards means, which follow the rows, are not relaxed."""
-
 _TOGETHER = 4  # the number of rows y_j multiplied at a time
 _LARGEST = 14  # the exponent of the largest entry of a row in half precision
 
@@ -341,10 +336,10 @@ def solve_blocks(
 ) -> None:  # fmt: skip
     """Take one step for each of the rows from ``cuts[0]`` to ``cuts[-1]``.
 
-    The step goes along the gradient, `RELAXATION` times as far as the minimum of the parabola that
-    bounds the row's loss from above. The row's loss before the step is written to `losses`, and how
-    much lower the parabola is after it: the step lowers the loss by at least that much. The rows
-    between two cuts are processed together, tile by tile; a row that is alone, without tiles.
+    The step goes along the gradient, ``rows[i, 8]`` times as far as the minimum of the parabola
+    that bounds the row's loss from above. The row's loss before the step is written to `losses`,
+    and how much lower the parabola is after it: the step lowers the loss by at least that much. The
+    rows between two cuts are processed together, tile by tile; a row that is alone, without tiles.
     `tiles` are the columns at which tiles begin, and one past the last.
 
     The pairs are tuples of CSR matrices, one for each of K kinds of contexts. If `kind` is −1, rows
@@ -355,7 +350,6 @@ def solve_blocks(
     of_words, dim = kind < 0, other.shape[1]
     first_part, last_part = (0, len(indices)) if of_words else (kind, kind + 1)
     step, kinds = (1, len(indices)) if of_words else (len(indices), 1)
-    relaxation = 1.0 if means.shape[0] else RELAXATION
     one_tile = np.array([0, tiles[-1]], tiles.dtype)
     most_rows, most_pairs = 0, 0
     for number in range(cuts.size - 1):
@@ -414,6 +408,7 @@ def solve_blocks(
             along[r] += rows[i, 5] * square
             losses[i, 1] = 0.0
             if along[r] > 0.0:
+                relaxation = np.float64(rows[i, 8])
                 losses[i, 1] = relaxation * (1.0 - 0.5 * relaxation) * square * square / along[r]
                 length = _f(relaxation * square / along[r])
                 for t in range(dim):

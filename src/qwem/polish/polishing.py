@@ -15,7 +15,7 @@ from qwem.embedding import Embedding
 from qwem.errors import CountError, SettingError
 from qwem.polish.loss import Contexts, Statistics, Word2vecLoss
 from qwem.polish.polished import Polished, Start, closed_sides, coupling_of
-from qwem.polish.sweep import LocalStepper, balanced, gram, improve, transformed
+from qwem.polish.sweep import RELAXATION, LocalStepper, balanced, gram, improve, transformed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -140,6 +140,9 @@ PRIOR_HALVES = 8
 """The number of half sweeps after which losses of words can be compared. Spelling is first learned
 from the second step of the words, and the first two updates are the largest."""
 
+USUAL_HALVES, USUAL_PRIOR_HALVES = 8, 13
+"""The number of half sweeps after which polishing usually ends, which a progress bar shows."""
+
 
 def polish(
     spectrum: Spectrum,
@@ -149,7 +152,7 @@ def polish(
     negatives: float = 5.0,
     exponent: float = 0.75,
     evidence: float = 100.0,
-    tol: float = 0.0075,
+    tol: float = 0.01,
     ngrams: bool = False,
     start: Start | None = None,
     callback: Callable[[Polished], object] | None = None,
@@ -180,14 +183,14 @@ def polish(
         The number of tokens of text, with independent neighbours, that are added to each word.
         Words that are rarer than that stay near zero.
     tol
-        Stop after the words' half of a sweep if it lowers the loss by less than half of this share
-        of its fall below the loss of independent words.
+        Stop when a sweep lowers the loss by less than this share of its fall below the loss of
+        independent words. What a sweep does is estimated from its step of the words.
     ngrams
         Use the spelling of words as a prior: see `qwem.polish.polishing.SpellingPrior`. Then words
         that were never seen have vectors too.
     start
         Where to start instead of the closed form, such as an earlier result on similar counts,
-        `Polished.start`. Then a sweep begins with the words.
+        `Polished.start`. Then, and with `ngrams`, a sweep begins with the words.
     callback
         Called with the result so far after every sweep.
     stepper
@@ -267,27 +270,34 @@ def polish(
             settings,
         )
 
+    # In the closed form the contexts of a word are the same in all slots, so they come first. But
+    # spelling is learned from words, and vectors of similar counts need little more than words.
+    words_first = is_warm or prior is not None
+    # Words and what spelling expects of them follow each other, and longer steps would overshoot.
+    steps = {"tol": tol, "relaxation": RELAXATION if prior is None else 1.0}
+    usual = 1 if is_warm else USUAL_HALVES if prior is None else USUAL_PRIOR_HALVES
+    usual = 2 * sweeps if tol == 0 else min(usual, 2 * sweeps)
     # Products of matrices are cut into blocks, each for one BLAS thread, so that their bits don't
     # depend on the number of threads.
-    with blas_threads(1), progress("polish", 2 * sweeps * statistics.pairs, "pair") as bar:
+    with blas_threads(1), progress("polish", usual * statistics.pairs, "pair") as bar:
         while not converged and len(losses) < 2 * sweeps:
-            # In the closed form the contexts of a word are the same in all slots, so they come
-            # first; vectors of similar counts need little more than a step of the words.
-            if is_warm == (len(losses) % 2 == 0):
+            bar.total = max(usual, len(losses) + 1) * statistics.pairs
+            if words_first == (len(losses) % 2 == 0):
                 expected = () if prior is None else (prior.means, prior.evidence)
                 problem = loss.of_words(*expected)
-                word, before, fall = improve(problem, stepper, word, context, bar.update, tol=tol)
+                word, before, fall = improve(problem, stepper, word, context, bar.update, **steps)
                 losses.append(before)
+                if prior is None or (is_warm and len(losses) == 1):
+                    # A sweep lowers the loss by about three times what its step of the words is
+                    # sure to do.
+                    converged = 3 * fall < tol * -before
                 if prior is not None and (is_warm or len(losses) > 2):
                     prior.learn(word, gram(context, problem.gram))
                     # The prior changes too, and is part of the loss of words, so compare that loss.
-                    converged = len(losses) > PRIOR_HALVES and losses[-3] - before <= tol * -before
-                else:
-                    # Twice the guaranteed fall of the words' half estimates that of a sweep.
-                    converged = 2 * fall < tol * -before
+                    converged |= len(losses) > PRIOR_HALVES and losses[-3] - before <= tol * -before
             else:
                 problem = loss.of_contexts()
-                context, before, _ = improve(problem, stepper, context, word, bar.update, tol=tol)
+                context, before, _ = improve(problem, stepper, context, word, bar.update, **steps)
                 losses.append(before)
             bar.set_postfix_str(f"loss {before:.4f}")
             if callback is not None and (converged or len(losses) % 2 == 0):

@@ -79,7 +79,7 @@ export class Overlay {
     text.globalAlpha = 1;
   }
 
-  // Labels that do not overlap: titles of topics, chosen words, then others by their order. Nothing
+  // Labels that do not overlap: chosen words, titles of topics, then others by their order. Nothing
   // is written where the map is covered. Returns what was drawn, with its box.
   drawLabels(positions, camera, [width, height], { topics, chosen, others, covered }) {
     const text = this.#text;
@@ -90,6 +90,15 @@ export class Overlay {
     text.textBaseline = "top";
     text.lineJoin = "round";
     text.strokeStyle = colour("card");
+    const place = (rows, look) =>
+      placeLabels(rows, positions, camera, frame, (row) => this.#width(row), room).map((label) => ({
+        ...label,
+        text: this.#words[label.row],
+        ...look,
+      }));
+    text.font = `600 ${LABEL}px system-ui, sans-serif`;
+    const first = place(chosen, { fill: colour("warm"), bold: true });
+    this.#write(first, 3);
     text.font = `700 ${TITLE}px system-ui, sans-serif`;
     const titles = topics.flatMap(({ title, fill, x, y }) => {
       const wide = text.measureText(title).width + 6;
@@ -102,19 +111,10 @@ export class Overlay {
       return free.find((box) => box.y > 0 && room.take(box)) ?? [];
     });
     this.#write(titles, 4);
-    const place = (rows, look) =>
-      placeLabels(rows, positions, camera, frame, (row) => this.#width(row), room).map((label) => ({
-        ...label,
-        text: this.#words[label.row],
-        ...look,
-      }));
-    text.font = `600 ${LABEL}px system-ui, sans-serif`;
-    const first = place(chosen, { fill: colour("warm"), bold: true });
-    this.#write(first, 3);
     text.font = `${LABEL}px system-ui, sans-serif`;
     const rest = place(others, { fill: colour(this.ink) }); // a chosen word has its place already
     this.#write(rest, 3);
-    return [...titles, ...first, ...rest];
+    return [...first, ...titles, ...rest];
   }
 
   // Rings around pixels.
