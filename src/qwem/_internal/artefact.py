@@ -80,7 +80,10 @@ def read_description(directory: Path, kind: str, *, wait: bool = False) -> Descr
         return found
     if not directory.exists():
         raise ArtefactError(f"There is no saved {kind} at {directory}.")
-    raise ArtefactError(f"{directory} is not a saved {kind}: it has no {METADATA_FILE}.")
+    raise ArtefactError(
+        f"{directory} is not a saved {kind}: it has no {METADATA_FILE}; name a directory that qwem "
+        "wrote, or fit a model to the text first."
+    )
 
 
 def _require_regular(path: Path, state: os.stat_result) -> None:
