@@ -64,7 +64,7 @@ class Polished:
     centre: NDArray[np.float32] = field(repr=False)
     """The mean word vector, which was subtracted from W."""
     losses: Vector = field(repr=False)
-    """The loss before each half of a sweep, contexts and words in turn; 0 for independence."""
+    """The loss before each half of a sweep, words or contexts in turn; 0 for independence."""
     converged: bool
     """Whether polishing ended because the loss hardly fell any more; see `tol` of `polish`."""
     settings: Mapping[str, Any]
