@@ -19,6 +19,7 @@ from polish.statistics import (
     some_contexts,
 )
 from qwem.polish import sweep
+from qwem.polish.kernels import SAMPLE
 from qwem.polish.loss import Statistics, Word2vecLoss
 from qwem.polish.sweep import RELAXATION, LocalStepper, gram, improve, row_cuts, tile_starts
 
@@ -136,10 +137,11 @@ def test_a_step_is_the_one_of_its_definition(
 
 @pytest.mark.parametrize("words", [True, False])
 def test_half_precision_hardly_changes_a_step(words: bool) -> None:
-    matrix, counts = some_contexts(2)
-    own, other = random_sides(1, kinds=2) if words else random_sides(1, kinds=2)[::-1]
+    size = SAMPLE // 2  # so that no length is estimated
+    matrix, counts = some_contexts(2, size)
+    own, other = random_sides(1, size=size, kinds=2)[:: 1 if words else -1]
     other *= np.geomspace(1e-6, 1, len(other), dtype=np.float32)[:, None]  # some are tiny
-    loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **some_settings())
+    loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **some_settings(size))
     problem = loss.of_words() if words else loss.of_contexts()
     exact, rounded = (
         improve(problem, stepper_of(matrix), own, other, lambda _: None, tol=tol)
@@ -149,6 +151,29 @@ def test_half_precision_hardly_changes_a_step(words: bool) -> None:
     moved = exact.vectors - own
     np.testing.assert_allclose(rounded.vectors - own, moved, atol=2e-3 * np.abs(moved).max())
     assert not np.array_equal(rounded.vectors, exact.vectors)
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_lengths_of_steps_are_estimated_from_a_sample_of_pairs(words: bool) -> None:
+    size = 3 * SAMPLE
+    matrix, counts = some_contexts(2, size, length=6.0)
+    own, other = random_sides(1, size=size, kinds=2)[:: 1 if words else -1]
+    loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **some_settings(size))
+    problem = loss.of_words() if words else loss.of_contexts()
+    exact, estimated = (
+        improve(problem, stepper_of(matrix), own, other, lambda _: None, tol=tol).vectors - own
+        for tol in (0.0, sweep.ROUNDED_TOL)
+    )
+    pairs = np.count_nonzero(matrix, axis=1 if words else 0)
+    assert np.median(pairs) > SAMPLE
+    lengths = np.linalg.norm(exact, axis=1), np.linalg.norm(estimated, axis=1)
+    ratio = lengths[1] / lengths[0]
+    cosine = (exact * estimated).sum(axis=1) / (lengths[0] * lengths[1])
+    assert cosine.min() > 0.999
+    np.testing.assert_allclose(ratio[pairs <= SAMPLE], 1, atol=5e-3)
+    assert np.abs(ratio[pairs > SAMPLE] - 1).max() > 0.01  # or nothing was estimated
+    assert 0.5 < ratio.min() < ratio.max() < 2 / RELAXATION
+    assert np.mean(ratio[pairs > SAMPLE]) == pytest.approx(1, abs=0.03)
 
 
 def test_evidence_can_be_centred_anywhere() -> None:

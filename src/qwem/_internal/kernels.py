@@ -163,21 +163,24 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Ask the processor to load ``array[index]`` into its cache."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte_pointer = ir.IntType(8).as_pointer()
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         offset = context.cast(builder, arguments[1], signature.args[1], types.intp)
-        pointer = builder.bitcast(builder.gep(data, [offset]), byte_pointer)
-        flag = ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [byte_pointer, flag, flag, flag]),
-            "llvm.prefetch.p0",
-        )
-        read, keep, data_cache = (ir.Constant(flag, value) for value in (0, 3, 1))
-        builder.call(function, [pointer, read, keep, data_cache])
+        emit_prefetch(builder, builder.gep(data, [offset]))
         return context.get_dummy_value()
 
     return types.void(array, index), generate
+
+
+def emit_prefetch(builder: Any, pointer: Any) -> None:
+    """Add the instruction that loads what a pointer points to into the processor's cache."""
+    byte_pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+    function = cgutils.get_or_insert_function(
+        builder.module,
+        ir.FunctionType(ir.VoidType(), [byte_pointer, flag, flag, flag]),
+        "llvm.prefetch.p0",
+    )
+    read, keep, data_cache = (ir.Constant(flag, value) for value in (0, 3, 1))
+    builder.call(function, [builder.bitcast(pointer, byte_pointer), read, keep, data_cache])
 
 
 Array = np.ndarray[Any, Any]

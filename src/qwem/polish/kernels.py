@@ -30,7 +30,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from qwem._internal.kernels import exp_of_negative, log_of_one_plus, njit
+from qwem._internal.kernels import emit_prefetch, exp_of_negative, log_of_one_plus, njit
 
 Array = np.ndarray[Any, Any]
 
@@ -43,7 +43,12 @@ LANES = 16
 PAIRS = 32
 """The number of pairs processed together: their rows fit in the fastest cache."""
 
+SAMPLE = 128
+"""The number of pairs from which the curvature of a long row along its gradient is estimated."""
+
 _TOGETHER = 4  # the number of rows y_j multiplied at a time
+_AHEAD = 8  # how many pairs ahead the rows y_j are loaded into the cache
+_LINE = 64  # bytes that are loaded together
 _LARGEST = 14  # the exponent of the largest entry of a row in half precision
 
 _f = np.float32
@@ -156,6 +161,24 @@ def _multiply_some(
 
 
 @intrinsic
+def _prefetch_some(typing_context: Any, other: Any, ids: Any, c: Any) -> Any:
+    """Ask the processor to load other[ids[c + u]], for u below `_TOGETHER`, into its cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there, numbers = (_Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 1))
+        first = _whole(context, builder, signature.args[2], arguments[2])
+        places = [builder.add(first, _constant(context, u)) for u in range(_TOGETHER)]
+        starts = [there.at(builder.load(builder.gep(numbers.data, [at]))) for at in places]
+        step = _constant(context, 8 * _LINE // signature.args[0].dtype.bitwidth)
+        with cgutils.for_range_slice(builder, _constant(context, 0), there.width, step) as (t, _):
+            for start in starts:
+                emit_prefetch(builder, builder.gep(start, [t]))
+        return context.get_dummy_value()
+
+    return types.void(other, ids, c), generate
+
+
+@intrinsic
 def _add_some(
     typing_context: Any, other: Any, ids: Any, by: Any, c: Any, total: Any, k: Any
 ) -> Any:
@@ -259,11 +282,10 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
 
 @njit(inline="always")
 def _take_ids(indices: Any, start: Any, count: Any, kinds: Any, kind: Any, ids: Any) -> None:
-    """Write the row numbers in `other` of some pairs; repeat the last up to a multiple of four."""
-    for c in range(count):
-        ids[c] = np.int64(indices[start + c]) * kinds + kind
-    for c in range(count, -(-count // _TOGETHER) * _TOGETHER):
-        ids[c] = ids[count - 1]
+    """Write the row numbers in `other` of `count` pairs, and of the next ones."""
+    last = indices.size - 1
+    for c in range(count + _AHEAD + _TOGETHER):
+        ids[c] = np.int64(indices[min(start + c, last)]) * kinds + kind
 
 
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
@@ -275,7 +297,7 @@ def _add_part(
     first, place, step, kinds, kind = block
     indptr, indices, counts = pairs
     at = indptr[first : first + here.shape[0] + 1].copy()
-    ids = np.empty(PAIRS, np.int64)
+    ids = np.empty(PAIRS + _AHEAD + _TOGETHER, np.int64)
     products, slopes = np.empty(PAIRS, np.float32), np.empty(PAIRS, np.float32)
     gathered = np.empty((7, PAIRS), np.float32)
     for tile in range(1, tiles.size):
@@ -286,6 +308,7 @@ def _add_part(
                 count = min(PAIRS, stop - start)
                 _take_ids(indices, start, count, kinds, kind, ids)
                 for c in range(0, count, _TOGETHER):
+                    _prefetch_some(other, ids, c + _AHEAD)
                     _multiply_some(other, ids, here, r, c, products)
                 for c in range(count):
                     j = ids[c]
@@ -304,28 +327,64 @@ def _add_part(
             at[r] = stop
 
 
+@njit(inline="always")
+def _weighted_squares(
+    other: Any, ids: Any, weights: Any, count: Any, gradient: Any, r: Any, products: Any
+) -> Any:
+    """Return the sum over `count` pairs of their weights times (gradient[r]·y)²."""
+    total = 0.0
+    for c in range(count, -(-count // _TOGETHER) * _TOGETHER):
+        ids[c], weights[c] = ids[0], _ZERO
+    for c in range(0, count, _TOGETHER):
+        _prefetch_some(other, ids, min(c + _AHEAD, ids.size - _TOGETHER))
+        _multiply_some(other, ids[c:], gradient, r, 0, products)
+        for u in range(_TOGETHER):
+            total += np.float64(weights[c + u] * products[u] * products[u])
+    return total
+
+
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
-def _add_curvature(
-    block: Any, tiles: Array, pairs: Any, other: Array, gradient: Array, curvature: Array,
-    base: Any, along: Array,
-) -> None:  # fmt: skip
-    """Add the curvature of some rows' pairs of one kind in the direction of the gradient."""
-    first, _, _, kinds, kind = block
-    indptr, indices, _ = pairs
-    at = indptr[first : first + gradient.shape[0] + 1].copy()
-    ids, products = np.empty(PAIRS, np.int64), np.empty(PAIRS, np.float32)
-    for tile in range(1, tiles.size):
-        for r in range(gradient.shape[0]):
-            stop = _tile_end(indices, at[r], indptr[first + r + 1], tiles[tile])
-            for start in range(at[r], stop, PAIRS):
-                count = min(PAIRS, stop - start)
-                _take_ids(indices, start, count, kinds, kind, ids)
-                for c in range(0, count, _TOGETHER):
-                    _multiply_some(other, ids, gradient, r, c, products)
-                for c in range(count):
-                    curved = curvature[base + start + c]
-                    along[r] += np.float64(curved * products[c] * products[c])
-            at[r] = stop
+def _curvature_along(
+    row: Any, kind: Any, indptr: Any, indices: Any, other: Array, gradient: Array, r: Any,
+    curvature: Array, bases: Array, ids: Array, weights: Array,
+) -> Any:  # fmt: skip
+    """Return the curvature of a row's pairs along gradient[r]: Σ_c curvature_c (gradient·y_c)².
+
+    In half precision it is estimated for rows of more than `SAMPLE` pairs, from those at which the
+    running sum of |curvature| passes one of `SAMPLE` equal steps. So a pair counts in proportion to
+    its weight, and frequent and rare columns, which are in this order, have their shares.
+    """
+    first_part, last_part = (0, len(indices)) if kind < 0 else (kind, kind + 1)
+    total, pairs = 0.0, 0
+    for part in range(first_part, last_part):
+        pairs += indptr[part][row + 1] - indptr[part][row]
+        for k in range(indptr[part][row], indptr[part][row + 1]):
+            total += abs(curvature[bases[part] + k])
+    sampled = other.itemsize == 2 and pairs > SAMPLE
+    step = total / SAMPLE
+    along, reached, passed, count = 0.0, 0.0, 0.5 * step, 0
+    products = np.empty(_TOGETHER, np.float32)
+    for part in range(first_part, last_part):
+        for k in range(indptr[part][row], indptr[part][row + 1]):
+            weight = curvature[bases[part] + k]
+            if sampled:
+                reached += abs(weight)
+                if reached <= passed:
+                    continue
+                share = step * np.ceil((reached - passed) / step)
+                passed += share
+                weight = _f(share) if weight > _ZERO else -_f(share)
+            ids[count] = np.int64(indices[part][k])
+            if kind < 0:
+                ids[count] = ids[count] * len(indices) + part
+            weights[count] = weight
+            count += 1
+            if count == ids.size:
+                along += _weighted_squares(other, ids, weights, count, gradient, r, products)
+                count = 0
+    along += _weighted_squares(other, ids, weights, count, gradient, r, products)
+    # Seen pairs seldom lower the curvature; an estimate that they do would make the step too long.
+    return max(along, 0.0) if sampled else along
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
@@ -338,7 +397,8 @@ def solve_blocks(
 
     The step goes along the gradient, ``rows[i, 8]`` times as far as the minimum of the parabola
     that bounds the row's loss from above. The row's loss before the step is written to `losses`,
-    and how much lower the parabola is after it: the step lowers the loss by at least that much. The
+    and how much lower the parabola is after it: the step lowers the loss by at least that much. In
+    half precision the curvature of this parabola is estimated; see `_curvature_along`. The
     rows between two cuts are processed together, tile by tile; a row that is alone, without tiles.
     `tiles` are the columns at which tiles begin, and one past the last.
 
@@ -360,7 +420,8 @@ def solve_blocks(
             max(most_rows, cuts[number + 1] - cuts[number]),
             max(most_pairs, count),
         )
-    curvature, along = np.empty(most_pairs, np.float32), np.empty(most_rows)
+    curvature, bases = np.empty(most_pairs, np.float32), np.empty(len(indices), np.int64)
+    ids, weights = np.zeros(SAMPLE, np.int64), np.empty(SAMPLE, np.float32)
     vectors = np.empty((2, most_rows, dim), np.float32)
 
     for number in range(cuts.size - 1):
@@ -387,29 +448,24 @@ def solve_blocks(
         for part in range(first_part, last_part):
             pairs = indptr[part], indices[part], counts[part]
             block = first, place, step, kinds, part if of_words else 0
-            base -= indptr[part][first]
+            bases[part] = base - indptr[part][first]
             _add_part(
                 block, some_tiles, pairs, other, rows, columns, here, gradient, losses, curvature,
-                base,
+                bases[part],
             )  # fmt: skip
-            base += indptr[part][last]
-        base, along[:] = 0, 0.0
-        for part in range(first_part, last_part):
-            pairs = indptr[part], indices[part], counts[part]
-            block = first, place, step, kinds, part if of_words else 0
-            base -= indptr[part][first]
-            _add_curvature(block, some_tiles, pairs, other, gradient, curvature, base, along)
-            base += indptr[part][last]
+            base += indptr[part][last] - indptr[part][first]
         for r in range(last - first):
             i = place + step * r
             square = 0.0
             for t in range(dim):
                 square += np.float64(gradient[r, t] * gradient[r, t])
-            along[r] += rows[i, 5] * square
+            along = rows[i, 5] * square + _curvature_along(
+                first + r, kind, indptr, indices, other, gradient, r, curvature, bases, ids, weights
+            )
             losses[i, 1] = 0.0
-            if along[r] > 0.0:
+            if along > 0.0:
                 relaxation = np.float64(rows[i, 8])
-                losses[i, 1] = relaxation * (1.0 - 0.5 * relaxation) * square * square / along[r]
-                length = _f(relaxation * square / along[r])
+                losses[i, 1] = relaxation * (1.0 - 0.5 * relaxation) * square * square / along
+                length = _f(relaxation * square / along)
                 for t in range(dim):
                     own[i, t] -= length * gradient[r, t]

@@ -29,7 +29,7 @@ ROUNDING = 1e-6
 """Added to the diagonal of a Gram matrix, relative to its mean, to keep it invertible."""
 
 ROUNDED_TOL = 5e-3
-"""The tolerance from which on half precision is enough."""
+"""The tolerance from which on half precision and estimated lengths of steps are enough."""
 
 RELAXATION = 1.2
 """How far a step goes, relative to the minimum of a parabola that touches the loss and is nowhere
@@ -85,7 +85,8 @@ def improve(
     `RELAXATION`. `done` is called with the number of pairs processed.
 
     Reading the other side takes most of the time. If `tol` is at least `ROUNDED_TOL`, it is rounded
-    to half precision, which changes the loss by less than 1e-4 of it.
+    to half precision, which changes the loss by less than 1e-4 of it, and the lengths of steps are
+    estimated from some of a row's pairs (`kernels.SAMPLE`).
     """
     root = cholesky(_regular(gram(other, problem.gram)), lower=True)
     inverse = solve_triangular(root, np.eye(len(root)), lower=True)
