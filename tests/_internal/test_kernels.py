@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,9 @@ from scipy import sparse
 
 from qwem._internal import kernels
 from qwem._internal.kernels import multiply, multiply_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def double(x: int) -> int:
@@ -81,6 +86,63 @@ def test_compilation_is_announced_once(
         assert kernels.njit(cache=True)(double)(x) == 42
     assert kernels.njit(cache=True)(double)(21) == 42
     assert capsys.readouterr().err.count("Compiling kernels") == 1
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """A module with one function to compile, whose cache is empty."""
+    source = "from qwem._internal.kernels import njit\n\n\n@njit(cache=True)\n"
+    source += "def double(x):\n    return 2 * x\n"
+    name = f"ahead_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setattr(kernels, "thread_count", lambda: 2)
+    return importlib.import_module(name)
+
+
+@pytest.mark.parametrize(
+    ("call", "elsewhere"),
+    [
+        pytest.param("double(1)", True, id="compiled"),
+        pytest.param("double(1.0)", False, id="for another type"),
+        pytest.param("no_such_name", False, id="failed"),
+    ],
+)
+def test_another_process_can_compile(module: Any, call: str, elsewhere: bool) -> None:
+    kernels.compile_ahead([module.double], f"import {module.__name__} as m; m.{call}")
+    assert module.double(21) == 42
+    assert sum(module.double.stats.cache_hits.values()) == elsewhere
+    assert sum(module.double.stats.cache_misses.values()) == (not elsewhere)
+
+
+def test_a_process_that_takes_too_long_is_ended(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "_LONGEST", 0.1)
+    kernels.compile_ahead([module.double], "import time; time.sleep(60)")
+    compiler = module.double._cache._compiler
+    assert module.double(21) == 42
+    assert compiler.wait(10) != 0
+
+
+@pytest.mark.parametrize("reason", ["compiled before", "one core", "no process"])
+def test_nothing_is_waited_for(module: Any, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+
+    def start(*arguments: Any, **options: Any) -> Any:
+        started.append(arguments)
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(kernels.subprocess, "Popen", start)
+    if reason == "compiled before":
+        module.double(1)
+    elif reason == "one core":
+        monkeypatch.setattr(kernels, "thread_count", lambda: 1)
+    kernels.compile_ahead([module.double], "pass")
+    assert len(started) == (reason == "no process")
+    assert module.double._cache._compiler is None
+    assert module.double(21) == 42
 
 
 def test_a_product_over_several_tiles_is_exact() -> None:

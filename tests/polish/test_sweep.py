@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import qwem
 from in_threads import in_threads
 from polish.statistics import (
     SIZE,
@@ -19,9 +20,17 @@ from polish.statistics import (
     some_contexts,
 )
 from qwem.polish import sweep
-from qwem.polish.kernels import SAMPLE
+from qwem.polish.kernels import SAMPLE, round_rows, solve_blocks
 from qwem.polish.loss import Statistics, Word2vecLoss
-from qwem.polish.sweep import RELAXATION, LocalStepper, gram, improve, row_cuts, tile_starts
+from qwem.polish.sweep import (
+    RELAXATION,
+    LocalStepper,
+    gram,
+    improve,
+    row_cuts,
+    take_small_step,
+    tile_starts,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -223,6 +232,14 @@ def test_bits_do_not_depend_on_threads() -> None:
     ]
     assert all(np.array_equal(step.vectors, steps[0].vectors) for step in steps)
     assert len({step.loss for step in steps}) == 1
+
+
+def test_a_small_step_compiles_what_a_fit_needs() -> None:
+    qwem.fit(["the king and the queen", "a cat and a dog"] * 20, dim=2)
+    compiled = set(solve_blocks.nopython_signatures), set(round_rows.nopython_signatures)
+    assert take_small_step(3).vectors.shape == (2, 1)
+    again = set(solve_blocks.nopython_signatures), set(round_rows.nopython_signatures)
+    assert again == compiled
 
 
 def test_gram_is_the_weighted_sum_of_squares() -> None:

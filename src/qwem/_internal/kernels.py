@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from functools import cache as once
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +16,17 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from qwem._internal.arrays import for_each, stored_blocks
-from qwem._internal.resources import announce
+from qwem._internal.resources import announce, thread_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from scipy import sparse
 
 
 _LOGGER = logging.getLogger(__name__)
+_LONGEST = 120.0  # seconds that another process may take to compile
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -53,20 +56,40 @@ class _TolerantCache:
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
+        self._compiler: subprocess.Popen[bytes] | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cache, name)
 
+    def is_empty(self) -> bool:
+        """Return whether nothing is kept."""
+        try:
+            return not self._cache._cache_file._load_index()
+        except Exception as error:
+            _LOGGER.debug("the index of compiled code can't be read: %r", error)
+            return True
+
+    def await_compiler(self, compiler: subprocess.Popen[bytes]) -> None:
+        """Wait for a process that compiles this function, when its code is first needed."""
+        self._compiler = compiler
+
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return compiled code, or None if there is none that can be used."""
-        try:
-            loaded = self._cache.load_overload(signature, context)
-        except Exception as error:
-            _LOGGER.debug("compiled code can't be loaded: %r", error)
-            loaded = None
+        loaded = self._load(signature, context)
         if loaded is None:
             _announce()
+            if self._compiler is not None:
+                _wait(self._compiler)
+                self._compiler = None
+                loaded = self._load(signature, context)
         return loaded
+
+    def _load(self, signature: Any, context: Any) -> Any:
+        try:
+            return self._cache.load_overload(signature, context)
+        except Exception as error:
+            _LOGGER.debug("compiled code can't be loaded: %r", error)
+            return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep compiled code if possible."""
@@ -74,6 +97,34 @@ class _TolerantCache:
             self._cache.save_overload(signature, compiled)
         except Exception as error:
             _warn_not_cached(str(error))
+
+
+def compile_ahead(kernels: Sequence[Any], statement: str) -> None:
+    """Compile functions in another process by a Python statement that calls them.
+
+    Numba compiles one function at a time in a process, so this process can compile and run others
+    meanwhile. It waits when it first needs one of these. Nothing is done if they are in the cache,
+    or if there is only one core.
+    """
+    caches = [each._cache for each in kernels if isinstance(each._cache, _TolerantCache)]
+    if thread_count() < 2 or not any(cache.is_empty() for cache in caches):
+        return
+    command = [sys.executable, "-c", statement]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    try:
+        compiler = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
+    except OSError as error:
+        _LOGGER.debug("no other process can compile: %r", error)
+        return
+    for cache in caches:
+        cache.await_compiler(compiler)
+
+
+def _wait(compiler: subprocess.Popen[bytes]) -> None:
+    try:
+        compiler.wait(_LONGEST)
+    except subprocess.TimeoutExpired:
+        compiler.kill()
 
 
 @once

@@ -9,7 +9,7 @@ import numpy as np
 
 from qwem._internal.resources import Stopwatch, available_memory, blas_threads
 from qwem.cooccurrence import Cooccurrence
-from qwem.cooccurrence.contexts import Usage, original_vocabulary
+from qwem.cooccurrence.contexts import Usage, original_vocabulary, window_slots
 from qwem.corpus import Corpus
 from qwem.corpus._files import are_paths
 from qwem.corpus.reading import AUTO_MIN_COUNT
@@ -25,6 +25,7 @@ from qwem.model.settings import (
 )
 from qwem.polish import Polished, polish
 from qwem.polish.polished import shared_rows
+from qwem.polish.sweep import compile_steps_ahead
 from qwem.spectrum import factorize
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ def fit(
         require_enough(resolved, vocabulary)
         usage = Usage.of(counts, vocabulary.counts)
     else:
+        if given.polish and given.target == "mstar":
+            kinds = sum(slot.contexts for slot in window_slots(WINDOW, layout=given.slots))
+            compile_steps_ahead(kinds)
         with watch.stage("read"):
             corpus = source if isinstance(source, Corpus) else read(source, given)
             found = len(corpus.vocabulary)
@@ -278,7 +282,7 @@ def cut_to_memory(corpus: Corpus, settings: ResolvedSettings) -> Corpus:
     if _PAIR_BYTES * rough <= budget[-1]:
         return corpus
     from qwem.cooccurrence._estimates import sampled_pairs
-    from qwem.cooccurrence.contexts import Subsampling, window_slots
+    from qwem.cooccurrence.contexts import Subsampling
 
     subsampling = None
     if settings.subsample is not None:

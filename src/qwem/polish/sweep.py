@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 
 from qwem._internal.arrays import blocks, cut_evenly, for_each
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-    from scipy import sparse
 
     from qwem.cooccurrence import Cooccurrence
     from qwem.polish.loss import RowProblem, Side
@@ -108,6 +108,27 @@ def improve(
     losses = stepper(problem, there, constant.astype(np.float32), here, done)
     loss, fall = (math.fsum(column * problem.weight) for column in losses.T)
     return Step(transformed(here, _padded(inverse.T).T), loss, fall)
+
+
+def compile_steps_ahead(kinds: int) -> None:
+    """Let another process compile the kernels of half a sweep, if they are not compiled yet."""
+    from qwem._internal.kernels import compile_ahead
+    from qwem.polish.kernels import round_rows, solve_blocks
+
+    statement = f"from qwem.polish.sweep import take_small_step; take_small_step({kinds})"
+    compile_ahead([round_rows, solve_blocks], statement)
+
+
+def take_small_step(kinds: int) -> Step:
+    """Take a step for two words with `kinds` kinds of contexts, in half precision."""
+    from qwem.polish.loss import Statistics, Word2vecLoss
+
+    ones, two = np.ones(2), sparse.csr_array(np.ones((2, 2), np.uint32))
+    sums = Statistics(ones.astype(np.int64), 2 * kinds * ones, 2 * np.ones(2 * kinds), 4 * kinds)
+    word, context = (np.ones((rows, 1), np.float32) for rows in (2, 2 * kinds))
+    stepper = LocalStepper([two] * kinds, [two] * kinds)
+    problem = Word2vecLoss(sums, negatives=1.0, exponent=1.0, evidence=1.0).of_words()
+    return improve(problem, stepper, word, context, lambda _: None, tol=ROUNDED_TOL)
 
 
 class Pairs(NamedTuple):
