@@ -134,7 +134,7 @@ def test_nothing_is_waited_for(module: Any, reason: str, monkeypatch: pytest.Mon
         started.append(arguments)
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(kernels.subprocess, "Popen", start)
+    monkeypatch.setattr("subprocess.Popen", start)
     if reason == "compiled before":
         module.double(1)
     elif reason == "one core":

@@ -109,10 +109,9 @@ def compile_ahead(kernels: Sequence[Any], statement: str) -> None:
     caches = [each._cache for each in kernels if isinstance(each._cache, _TolerantCache)]
     if thread_count() < 2 or not any(cache.is_empty() for cache in caches):
         return
-    command = [sys.executable, "-c", statement]
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    command, nothing = [sys.executable, "-c", statement], subprocess.DEVNULL
     try:
-        compiler = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
+        compiler = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
     except OSError as error:
         _LOGGER.debug("no other process can compile: %r", error)
         return
