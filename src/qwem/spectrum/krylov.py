@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from qwem._internal.arrays import blocks, for_each
-from qwem._internal.resources import progress
+from qwem._internal.resources import blas_threads, progress
 from qwem.errors import SettingError
 from qwem.spectrum.spectrum import Eigenpairs, Request, Selection, select
 
@@ -343,9 +343,7 @@ def _rayleigh_ritz(basis: GrowingBasis, factor: NDArray[np.float64], request: Re
     eigenvalue, which is of second order in r_k, is below tol·λ_k.
     """
     ends = None if request.signed else (basis.size - request.dim, basis.size - 1)
-    values, combinations = scipy.linalg.eigh(
-        basis.projection, subset_by_index=ends, check_finite=False
-    )
+    values, combinations = _eigenpairs(basis.projection, ends)
     along = request.direction.astype(basis.columns.dtype) @ basis.columns
     alignment = (along @ combinations) ** 2
     selection = select(values, alignment, signed=request.signed)
@@ -363,9 +361,21 @@ def _rayleigh_ritz(basis: GrowingBasis, factor: NDArray[np.float64], request: Re
     return _Ritz(values, combinations, selection, excess, int(crowd.max()))
 
 
+def _eigenpairs(
+    matrix: NDArray[np.float64], ends: tuple[int, int] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues and eigenvectors of a small matrix, all or the ones from end to end.
+
+    At this size the threads of BLAS spend more time on waiting for each other than they save.
+    """
+    with blas_threads(1):
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=ends, check_finite=False)
+    return values, vectors
+
+
 def _restart(basis: GrowingBasis, request: Request, width: int) -> None:
     """Keep the requested Ritz vectors and a third of the others, the best first."""
-    values, combinations = scipy.linalg.eigh(basis.projection, check_finite=False)
+    values, combinations = _eigenpairs(basis.projection)
     alignment = np.zeros(len(values))
     order = select(values, alignment, signed=request.signed).kept
     room = basis.capacity - width - _OTHER_END
