@@ -33,6 +33,10 @@ os.environ.setdefault(
     "XLA_FLAGS", "--xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true"
 )
 
+# There are no wheels of gensim for Python 3.14.
+HAS_GENSIM = importlib.util.find_spec("gensim") is not None
+NO_GENSIM = "gensim is not installed"
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_blas_thread() -> Iterator[None]:
@@ -45,12 +49,15 @@ def _one_blas_thread() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that read large text, and leave them out where there is none.
 
-    A function that is marked itself reads no small text.
+    A function that is marked itself reads no small text. Examples in docstrings have no fixtures:
+    those that need gensim are skipped here.
     """
     left_out: list[pytest.Item] = []
     others: list[pytest.Item] = []
     absent = "QWEM_TEST_DATA" not in os.environ
     for item in items:
+        if not HAS_GENSIM and isinstance(item, pytest.DoctestItem) and _uses_gensim(item):
+            item.add_marker(pytest.mark.skip(reason=NO_GENSIM))
         if "real_data" in getattr(item, "fixturenames", ()):
             item.add_marker("real_text")
         marked = item.get_closest_marker("real_text") is not None
@@ -60,6 +67,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = others
+
+
+def _uses_gensim(item: pytest.DoctestItem) -> bool:
+    """Say whether an example uses gensim, or a benchmark whose file is in gensim's package."""
+    code = "".join(example.source for example in item.dtest.examples)
+    return any(name in code for name in ("gensim", '"google"', '"wordsim353"', '"simlex999"'))
 
 
 @pytest.fixture(scope="session")
@@ -95,6 +108,13 @@ def text_corpus(text_file: Path) -> Corpus:
     """Corpus of the 3,000 most frequent words of a text, or of all if it has fewer."""
     corpus = Corpus.from_files(text_file, min_count=5, min_tokens=500, tokenizer="ascii")
     return corpus.restrict(min(3_000, len(corpus.vocabulary)))
+
+
+@pytest.fixture(scope="session")
+def gensim() -> None:
+    """Skip where gensim, which also brings the files of some benchmarks, is not installed."""
+    if not HAS_GENSIM:
+        pytest.skip(NO_GENSIM)
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,14 @@ from qwem.cli import main
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
+GENSIM_PAGES = {
+    "README.md",
+    "docs/how-to/choose-dimension.md",
+    "docs/how-to/from-gensim.md",
+    "docs/how-to/test-a-concept.md",
+    "docs/how-to/where-vectors-go.md",
+}
+"""Pages that use gensim, or the files of benchmarks that it brings."""
 SHOWN = {"bibtex", "text"}
 """Blocks that are to be read, not run."""
 OTHERS = {"make", "mkdocs", "pip", "python"}
@@ -89,8 +97,15 @@ def fits(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Fits:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_runs(
-    page: Path, files: Path, fits: Fits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    files: Path,
+    fits: Fits,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
+    if str(page.relative_to(ROOT)) in GENSIM_PAGES:
+        request.getfixturevalue("gensim")
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(qwem.model.fitting, "fit", fits.fit)

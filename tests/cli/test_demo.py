@@ -53,6 +53,7 @@ def demo(capture: Capture, *arguments: object) -> Any:
     return json.loads(capture.readouterr().out)
 
 
+@pytest.mark.usefixtures("gensim")
 def test_a_second_run_reuses_the_model(text: Path, tmp_path: Path, capsys: Capture) -> None:
     first = demo(capsys, text, "-o", tmp_path / "out")
     assert not first["reused"]
@@ -144,6 +145,7 @@ def test_scores_are_left_out_where_there_is_no_benchmark(
     assert "--analogies google" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("gensim")
 def test_people_are_told_where_things_are(text: Path, out: Path, capsys: Capture) -> None:
     assert main(["demo", str(text), "-o", str(out)]) == 0
     shown = capsys.readouterr().out

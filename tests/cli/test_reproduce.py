@@ -77,6 +77,7 @@ def test_the_page_is_written_without_a_figure_that_failed(
         command.run(options)
 
 
+@pytest.mark.usefixtures("gensim")
 def test_a_refused_run_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(QwemError, match=r"missing\.txt"):
         command.run(parse(tmp_path / "missing.txt", "-o", tmp_path / "out"))
@@ -87,6 +88,7 @@ def test_a_refused_run_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["empty.txt"]
 
 
+@pytest.mark.usefixtures("gensim")
 def test_unknown_names_are_listed(text: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"'fig7'; there are fig1, .*table1"):
         command.run(parse(text, "-o", tmp_path / "out", "--only", "fig7"))

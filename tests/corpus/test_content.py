@@ -8,6 +8,7 @@ import sqlite3
 import sys
 import tarfile
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,7 +73,7 @@ def test_what_is_not_text_is_refused_with_what_to_do(
 
 
 def test_a_database_under_another_name_is_refused(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "a.txt") as database:
+    with closing(sqlite3.connect(tmp_path / "a.txt")) as database:
         database.execute("create table speeches (text)")
     with pytest.raises(CorpusError, match="is an SQLite database, not text; end its name in"):
         Corpus.from_files(tmp_path / "a.txt")

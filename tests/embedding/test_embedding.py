@@ -28,7 +28,7 @@ def embedding() -> Embedding:
 
 
 @pytest.fixture(scope="module")
-def keyed(embedding: Embedding) -> KeyedVectors:
+def keyed(gensim: None, embedding: Embedding) -> KeyedVectors:
     return embedding.to_gensim()
 
 

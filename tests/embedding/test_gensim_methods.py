@@ -26,7 +26,7 @@ def embedding() -> Embedding:
 
 
 @pytest.fixture(scope="module")
-def keyed(embedding: Embedding) -> KeyedVectors:
+def keyed(gensim: None, embedding: Embedding) -> KeyedVectors:
     return embedding.to_gensim()
 
 
@@ -130,6 +130,7 @@ def test_benchmarks_are_scored_as_by_keyed_vectors(
 
 
 @pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.usefixtures("gensim")
 def test_word2vec_files_are_written_and_read_by_gensims_names(
     embedding: Embedding, tmp_path: Path, binary: bool
 ) -> None:
@@ -170,6 +171,7 @@ def test_central_words_are_those_of_keyed_vectors(
         embedding.rank_by_centrality(["sword"])
 
 
+@pytest.mark.usefixtures("gensim")
 def test_words_have_counts_as_an_attribute() -> None:
     counted = Embedding(Vocabulary(("a", "b"), np.array([5, 2])), np.eye(2))
     assert counted.get_vecattr("b", "count") == counted.to_gensim().get_vecattr("b", "count") == 2

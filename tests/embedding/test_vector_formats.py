@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from gensim.models import KeyedVectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -122,7 +121,10 @@ def test_compressed_vectors_come_back_as_they_were_written(
 @leaky_gensim
 @pytest.mark.parametrize("file_format", FLAT_FORMATS)
 @pytest.mark.parametrize("gz", [False, True])
+@pytest.mark.usefixtures("gensim")
 def test_gensim_reads_what_is_written(tmp_path: Path, file_format: Format, gz: bool) -> None:
+    from gensim.models import KeyedVectors
+
     path = file_for(tmp_path, file_format, gz)
     write_vectors(odd_embedding(), path, file_format)
     keyed = KeyedVectors.load_word2vec_format(
@@ -132,6 +134,7 @@ def test_gensim_reads_what_is_written(tmp_path: Path, file_format: Format, gz: b
 
 
 @pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.usefixtures("gensim")
 def test_what_gensim_writes_is_read(tmp_path: Path, binary: bool) -> None:
     path = tmp_path / "vectors"
     odd_embedding().to_gensim().save_word2vec_format(str(path), binary=binary)
@@ -139,6 +142,7 @@ def test_what_gensim_writes_is_read(tmp_path: Path, binary: bool) -> None:
 
 
 @leaky_gensim
+@pytest.mark.usefixtures("gensim")
 @settings(deadline=None)
 @given(
     words=st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=5, unique=True),
@@ -147,6 +151,8 @@ def test_what_gensim_writes_is_read(tmp_path: Path, binary: bool) -> None:
 def test_gensim_reads_every_word_that_is_not_refused(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], data: st.DataObject
 ) -> None:
+    from gensim.models import KeyedVectors
+
     numbers = st.floats(-(2.0**60), 2.0**60, width=32)
     vectors = data.draw(arrays(np.float32, (len(words), 2), elements=numbers))
     embedding = Embedding(words, vectors)
@@ -199,6 +205,7 @@ def test_other_words_that_a_format_can_not_hold_are_refused(tmp_path: Path) -> N
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("gensim")
 def test_keyed_vectors_keep_words_vectors_and_counts() -> None:
     vocabulary = Vocabulary.from_counts({"the": 9, "a\u00a0b": 3, "👑": 2})
     embedding = Embedding(vocabulary, np.random.default_rng(0).normal(size=(3, 4)))
@@ -211,7 +218,10 @@ def test_keyed_vectors_keep_words_vectors_and_counts() -> None:
     assert embedding.vectors[0].any()
 
 
+@pytest.mark.usefixtures("gensim")
 def test_keyed_vectors_need_words() -> None:
+    from gensim.models import KeyedVectors
+
     keyed = KeyedVectors(2)
     keyed.add_vectors([7], np.eye(2, dtype=np.float32)[:1])
     with pytest.raises(SettingError, match="have the key 7"):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pytest
-from gensim.test.utils import datapath
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -20,7 +19,7 @@ from qwem.embedding import Embedding
 from qwem.errors import DataError, SettingError
 from qwem.evaluation import evaluate_analogies, read_analogies
 from qwem.evaluation.answers import answer_questions
-from qwem.evaluation.benchmarks import AnalogySet
+from qwem.evaluation.benchmarks import AnalogySet, benchmark_file
 from qwem.evaluation.scores import AnalogyScore, Formula
 
 if TYPE_CHECKING:
@@ -239,21 +238,23 @@ def test_unknown_choices_are_refused(choice: dict[str, Any]) -> None:
         evaluate_analogies(Embedding(list("abcd"), np.eye(4)), asked, **choice)
 
 
+@pytest.mark.usefixtures("gensim")
 def test_gensim_gives_the_same_accuracy() -> None:
     """On random vectors for the words of Google's file, where gensim's protocol is the same."""
-    asked = read_analogies(datapath("questions-words.txt"))
+    asked = read_analogies("google")
     words = sorted({word for found in asked.categories.values() for q in found for word in q})
     vectors = np.random.default_rng(0).normal(size=(len(words), 3))
     embedding = Embedding(words, vectors)
     result = evaluate_analogies(embedding, asked)
     accuracy, sections = embedding.to_gensim().evaluate_word_analogies(
-        datapath("questions-words.txt"), restrict_vocab=len(words)
+        str(benchmark_file("google")), restrict_vocab=len(words)
     )
     assert result.questions == 19_544
     assert result.accuracy == pytest.approx(accuracy, abs=2e-4)  # gensim ranks in float32
     assert [section["section"] for section in sections[:-1]] == list(result.by_category)
 
 
+@pytest.mark.usefixtures("gensim")
 def test_real_files_have_their_published_numbers() -> None:
     asked = read_analogies("google")
     assert (len(asked), len(asked.categories)) == (19_544, 14)

@@ -142,12 +142,14 @@ def test_a_malformed_line_of_questions_is_named(tmp_path: Path, text: bytes, mes
         read_analogies(path)
 
 
+@pytest.mark.usefixtures("gensim")
 def test_benchmarks_have_their_published_sizes() -> None:
     wordsim = read_similarity("wordsim353")
     assert len(wordsim) == 353
     assert wordsim.pairs[0] == ("love", "sex", 6.77)
 
 
+@pytest.mark.usefixtures("gensim")
 def test_files_have_their_published_sizes(real_data: Path) -> None:
     men = read_similarity(real_data / "benchmarks" / "men.txt")
     wordsim = read_similarity(real_data / "benchmarks" / "wordsim353.tsv")
@@ -165,7 +167,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ["google", "wordsim353", "simlex999"])
-@pytest.mark.usefixtures("cache")
+@pytest.mark.usefixtures("gensim", "cache")
 def test_gensims_copies_are_the_checksummed_files(name: str) -> None:
     path = benchmark_file(name)
     assert hashlib.sha256(path.read_bytes()).hexdigest() == _BENCHMARKS[name].sha256
@@ -187,7 +189,7 @@ def test_an_unknown_name_and_a_file_without_an_address_are_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def contents() -> bytes:
+def contents(gensim: None) -> bytes:
     """Return what the address of Google's analogies serves, from gensim's copy."""
     return benchmark_file("google").read_bytes()
 

@@ -15,7 +15,7 @@ from qwem.evaluation.benchmarks import RatedPair, SimilaritySet, benchmark_file
 
 
 @pytest.fixture(scope="module")
-def embedding() -> Embedding:
+def embedding(gensim: None) -> Embedding:
     words = sorted({w for pair in read_similarity("wordsim353").pairs for w in pair[:2]})
     rng = np.random.default_rng(0)
     return Embedding(

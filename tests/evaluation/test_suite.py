@@ -22,6 +22,7 @@ FAMILY = Embedding(
 )
 
 
+@pytest.mark.usefixtures("gensim")
 def test_evaluate_bundles_and_names_the_scores() -> None:
     asked = AnalogySet("one", {"x": (("boy", "girl", "brother", "sister"),)})
     found = evaluate(FAMILY, asked, ["wordsim353"])
@@ -35,6 +36,7 @@ def test_evaluate_bundles_and_names_the_scores() -> None:
         evaluate(FAMILY, similarity=["wordsim353", "wordsim353"])
 
 
+@pytest.mark.usefixtures("gensim")
 def test_text_shows_both_formulas_the_totals_and_the_coverage() -> None:
     right = ("boy", "girl", "brother", "sister")
     far = ("athens", "greece", "oslo", "norway")
@@ -61,6 +63,7 @@ class TestAvailable:
         (tmp_path / "qwem").mkdir()
         return tmp_path / "qwem"
 
+    @pytest.mark.usefixtures("gensim")
     def test_it_scores_what_is_there(self) -> None:
         found = evaluate_available(FAMILY, similarity=("wordsim353", "mturk771"))
         assert found.to_dict() == evaluate(FAMILY, "google", ["wordsim353"]).to_dict()
@@ -74,6 +77,7 @@ class TestAvailable:
         (cache / "men.txt").write_text("sun sunlight 50\n")
         assert not evaluate_available(FAMILY, None, ["men"])
 
+    @pytest.mark.usefixtures("gensim")
     def test_words_of_another_language_are_not_scored(self) -> None:
         german = Embedding(["der", "und", *FAMILY.index_to_key], np.ones((8, 1)))
         assert not evaluate_available(german, "google", ["wordsim353"])

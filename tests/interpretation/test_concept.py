@@ -137,6 +137,7 @@ def test_random_pairs_of_recurring_words_are_random_too(text_embedding: Embeddin
     assert kstest(found, "uniform").pvalue > 0.01
 
 
+@pytest.mark.usefixtures("gensim")
 def test_known_relations_are_found(text_embedding: Embedding) -> None:
     tasks = [task.restrict(text_embedding) for task in read_tasks("google")]
     tests = [concept_test(text_embedding, task, draws=199) for task in tasks if len(task) >= 10]
@@ -146,6 +147,7 @@ def test_known_relations_are_found(text_embedding: Embedding) -> None:
 
 
 @pytest.mark.real_text
+@pytest.mark.usefixtures("gensim")
 def test_re_paired_countries_and_languages_are_two_groups(text_embedding: Embedding) -> None:
     tasks = {t.name: t for t in read_tasks("google")}
     first, second = zip(

@@ -111,6 +111,7 @@ def test_ties_and_zero_vectors_are_treated_as_in_the_evaluation(
         assert accuracy == accuracy_alone(prefix(embedding, dim), task)
 
 
+@pytest.mark.usefixtures("gensim")
 def test_a_text_has_the_accuracy_of_the_evaluation(text_embedding: Embedding) -> None:
     tasks = {t.name: t for t in read_tasks("google")}
     task = tasks["gram6-nationality-adjective"].restrict(text_embedding)
@@ -121,6 +122,7 @@ def test_a_text_has_the_accuracy_of_the_evaluation(text_embedding: Embedding) ->
 
 
 @pytest.mark.real_text
+@pytest.mark.usefixtures("gensim")
 def test_the_mean_task_vector_has_nearly_all_of_the_signal(text_embedding: Embedding) -> None:
     tasks = {t.name: t for t in read_tasks("google")}
     task = tasks["gram6-nationality-adjective"].restrict(text_embedding)

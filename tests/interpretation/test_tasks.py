@@ -74,6 +74,7 @@ def test_a_pair_stands_in_a_task_once() -> None:
         Task("x", (("a", "b"), ("c", "d"), ("a", "b")))
 
 
+@pytest.mark.usefixtures("gensim")
 def test_googles_file_has_its_pairs() -> None:
     tasks = read_tasks("google")
     assert len(tasks) == 14

@@ -88,6 +88,7 @@ def test_minibatches_can_stand_in_for_the_flow(corpus: Path, tmp_path: Path) -> 
     assert rate["until"] == pytest.approx(trace.times[-1], rel=0.02)
 
 
+@pytest.mark.usefixtures("gensim")
 def test_a_default_benchmark_that_is_missing_is_named(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

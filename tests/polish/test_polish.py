@@ -228,6 +228,7 @@ def practical(corpus: qwem.Corpus, dim: int) -> tuple[qwem.Spectrum, Cooccurrenc
     return qwem.factorize(target, dim, signed=True), counts
 
 
+@pytest.mark.usefixtures("gensim")
 def test_polishing_makes_more_analogies_right(text_corpus: qwem.Corpus) -> None:
     spectrum, counts = practical(text_corpus, 40)
     before, after = (
