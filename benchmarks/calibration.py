@@ -7,10 +7,11 @@ nothing to find. The regression is run on made-up vectors of occurrences whose g
 number of clusters, in occurrences per cluster (and so in noise), and in nothing else; their noise
 is normal, heavy-tailed (Student's t with 4 degrees of freedom), Laplace's, or skewed (exponential,
 log-normal, or a word that is in one context of ten). Numbers vary between clusters, with noise that
-grows with them or doesn't, or within clusters. Some of these nulls were used to choose the test and
-others were not. Comparisons are of made-up documents about a few topics, and of random splits of
-TEXT if it is given. Occurrences of some words of TEXT, shuffled, have the clusters of real
-documents. `--only` prints the rows of regressions whose name contains a text.
+grows with them or doesn't, or within clusters. `LATER` was made up to check the F test;
+docs/calibration.md says what was chosen on what. Comparisons are of made-up documents about a few
+topics, and of random splits of TEXT if it is given. Occurrences of some words of TEXT, shuffled,
+have the clusters of real documents. `--only` prints the rows of regressions whose name contains a
+text.
 """
 
 from __future__ import annotations
@@ -25,8 +26,7 @@ import qwem
 from qwem.comparison import compare_corpora
 from qwem.comparison.contexts import contexts_of
 from qwem.comparison.folds import arrange
-from qwem.comparison.least_squares import fit_clusters
-from qwem.comparison.regression import FEWEST_DEGREES
+from qwem.comparison.least_squares import FEWEST_DEGREES, fit_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 LEVELS = (0.05, 0.001)
 DRAWS, DIM = 999, 10
 SPREAD = 1 / np.sqrt(np.arange(1, DIM + 1))
+MANY = np.exp(-np.arange(100) / 60)
+"""The noise of each dimension: 10 with an effective number of 6, or 100 with one of 56."""
 
 GROUPS = [
     ((50, 5), (50, 5)),
@@ -73,6 +75,22 @@ OTHERS = [
 ]
 """More groups; of three, the last is compared with the first."""
 
+LATER = [
+    (((4, 2), (10, 2)), "Laplace", 1.0, SPREAD),
+    (((3, 1), (6, 6)), "normal", 1.0, SPREAD),
+    (((4, 1), (16, 4)), "rare", 1.0, SPREAD),
+    (((18, 1), (70, 8)), "Poisson", 1.0, SPREAD),
+    (((35, 1), (70, 4)), "gamma", 1.0, SPREAD),
+    (((5, 2), (50, 4)), "gamma", 1.0, SPREAD),
+    (((5, 5), (10, 5), (20, 1)), "mixture", 1.0, SPREAD),
+    (((15, 3), (45, 3)), "gamma", 1.5, SPREAD),
+    (((8, 1), (60, 4)), "normal", 0.6, SPREAD),
+    (((8, 3), (16, 3)), "gamma", 1.0, MANY),
+    (((4, 3), (16, 6)), "Laplace", 0.4, MANY),
+    (((3, 2), (9, 8)), "normal", 1.0, MANY),
+]
+"""Groups, the shape of noise, how much noisier the first group is, and the noise of dimensions."""
+
 SHAPES = {
     "normal": lambda rng, size: rng.normal(size=size),
     "heavy-tailed": lambda rng, size: rng.standard_t(4, size) / np.sqrt(2),
@@ -80,6 +98,9 @@ SHAPES = {
     "log-normal": lambda rng, size: rng.lognormal(0, 0.8, size) - np.exp(0.32),
     "rare": lambda rng, size: (rng.random(size) < 0.1) - 0.1,
     "Laplace": lambda rng, size: rng.laplace(size=size),
+    "gamma": lambda rng, size: rng.gamma(0.5, size=size) - 0.5,
+    "Poisson": lambda rng, size: rng.poisson(0.4, size) - 0.4,
+    "mixture": lambda rng, size: rng.normal(size=size) * rng.choice([1, 4], size, p=[0.9, 0.1]),
 }
 SHAPED = GROUPS[1], GROUPS[3], GROUPS[7]
 CLUSTERS = (10, 20, 40, 100)
@@ -93,8 +114,10 @@ NUMBERS = [
     (40, "log-normal", 2, True, "normal"),
     (25, "normal", 1, False, "skewed"),
     (15, "normal", 1, True, "heavy-tailed"),
+    (18, "years", 0, False, "Poisson"),
+    (35, "log-normal", 1, True, "mixture"),
 ]
-"""More numbers: clusters, law, other covariates, growing noise, shape."""
+"""More numbers: clusters, law, other covariates, growing noise, shape; the last two as `LATER`."""
 
 WORDS = ("church", "game", "power", "village")
 """Words whose occurrences in real documents are shuffled."""
@@ -104,13 +127,18 @@ Sample: TypeAlias = "tuple[Array, Array, NDArray[np.int64]]"
 
 
 def groups_null(
-    rng: np.random.Generator, groups: tuple[tuple[int, int], ...], shape: str
+    rng: np.random.Generator,
+    groups: tuple[tuple[int, int], ...],
+    shape: str,
+    noise: float = 1.0,
+    spread: Array = SPREAD,
 ) -> Sample:
-    """Return groups that differ in noise alone."""
+    """Return groups that differ in noise alone: per cluster, and the first by a factor."""
     sizes = np.repeat([size for _, size in groups], [count for count, _ in groups])
     labels = np.repeat(np.arange(len(sizes)), sizes)
     group = np.repeat(np.arange(len(groups)), [count for count, _ in groups])[labels]
-    vectors = SHAPES[shape](rng, (len(labels), DIM)) * SPREAD
+    vectors = SHAPES[shape](rng, (len(labels), len(spread))) * spread
+    vectors[group == 0] *= noise
     columns = (group[:, None] == np.arange(1, len(groups))).astype(np.float64)
     return np.column_stack([np.ones(len(labels)), columns - columns.mean(axis=0)]), vectors, labels
 
@@ -221,6 +249,13 @@ def main() -> None:
     cases += [(groups, shape) for shape in ("heavy-tailed", "skewed") for groups in SHAPED]
     for groups, shape in [*cases, *OTHERS]:
         regress(groups_name(groups, shape), partial(groups_null, groups=groups, shape=shape))
+    for groups, shape, factor, spread in LATER:
+        more = "" if factor == 1 else f", the first {factor} times as noisy"
+        more += f", {len(spread)} dimensions" if len(spread) > DIM else ""
+        regress(
+            f"{groups_name(groups, shape)}{more}",
+            partial(groups_null, groups=groups, shape=shape, noise=factor, spread=spread),
+        )
     numbers = [
         (count, "normal", 1, grows, "normal") for count in CLUSTERS for grows in (False, True)
     ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from qwem import Cooccurrence, Corpus, Embedding
 from qwem.comparison import context_regression
@@ -186,7 +187,7 @@ def test_p_values_are_those_of_a_wild_cluster_bootstrap_corrected_for_skewness(
         expected.append(statistic(signs[labels][:, None] * (y - null)))
     found = np.concatenate(list(fitted._statistics(2, 99, 0)))
     assert np.allclose(found, expected)
-    assert fitted.p_value(2, 99, 0) == np.mean(np.array(expected) >= expected[0] * (1 - 1e-9))
+    assert fitted._p_of_signs(2, 99, 0) == np.mean(np.array(expected) >= expected[0] * (1 - 1e-9))
 
 
 def covariance_of_steps(fitted: Any, noise: Any, covariate: int) -> tuple[Any, Any]:
@@ -238,6 +239,64 @@ def test_degrees_of_freedom_are_the_smaller_of_those_by_design_and_by_the_data(
         assert min(design, low) * (1 - 1e-9) <= found <= min(design, high) * (1 + 1e-9)
         smaller.add("design" if np.isclose(found, design) else "data")
     assert smaller == {"design", "data"}
+
+
+@pytest.mark.parametrize("groups", [[(3, 3), (9, 3)], [(12, 1), (8, 5)]])
+def test_the_f_test_of_two_groups_is_that_of_welch(groups: list[tuple[int, int]]) -> None:
+    """Against the variances of the two groups, for vectors of one dimension and of several."""
+    x, y, labels = nothing(np.random.default_rng(2), groups)
+    means = np.array([y[labels == g].mean(axis=0) for g in range(max(labels) + 1)])
+    cut, sizes = groups[0][0], np.bincount(labels)
+    first, second = means[:cut] - means[:cut].mean(axis=0), means[cut:] - means[cut:].mean(axis=0)
+    change = means[cut:].mean(axis=0) - means[:cut].mean(axis=0)
+    parts = np.array([(each**2).sum() / (len(each) - 1) / len(each) for each in (first, second)])
+    equal = [1 / (count * size) for count, size in groups]
+    more = [1 / ((count - 1) * size) for count, size in groups]
+    jackknife = sum(
+        part * len(each) / (len(each) - 1)
+        for part, each in zip(parts, (first, second), strict=True)
+    )
+    noise = max(parts.sum(), jackknife * sum(equal) / sum(more))
+    residuals = np.concatenate([first, second]) * np.sqrt(sizes)[:, None]
+    squares, freedom = residuals.T @ residuals, len(means) - 2
+    # Moments of the Wishart distribution: the expected ‖M‖² and (tr M)² for tr Σ² and (tr Σ)².
+    moments = np.array([[freedom**2 + freedom, freedom], [2 * freedom, freedom**2]])
+    both = np.linalg.solve(moments, [(squares**2).sum(), np.trace(squares) ** 2])
+    dimensions = np.clip(both[1] / both[0], 1, 6)
+    fitted = fit_clusters(x, y, labels)
+    expected = stats.f.sf(change @ change / noise, dimensions, 7 * dimensions)
+    assert np.isclose(fitted._p_of_f_test(1, 7.0), expected)
+    one = fit_clusters(x, y[:, :1], labels)
+    welch = stats.ttest_ind(means[cut:, 0], means[:cut, 0], equal_var=False)
+    assert one._p_of_f_test(1, welch.df) >= welch.pvalue * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_a_small_p_value_is_one_that_signs_and_the_f_test_agree_on(few: bool) -> None:
+    """Others are those of signs, or of the F test if clusters are too few for signs."""
+    rng, raised = np.random.default_rng(1), 0
+    for seed in range(60):
+        x, y, labels = nothing(rng, [(3 if few else 8, 1), (12, 3)])
+        y[:, 0] += 0.05 * seed * x[:, 1]
+        fitted = fit_clusters(x, y, labels)
+        freedom = fitted.degrees_of_freedom(1)
+        tests = fitted._p_of_signs(1, 999, seed), max(fitted._p_of_f_test(1, freedom), 0.001)
+        first, second = reversed(tests) if few else tests
+        found = fitted.p_value(1, 999, seed)
+        assert few == (freedom < 4)
+        assert found == (first if first >= 0.01 else max(first, min(second, 0.01)))
+        raised += found > first
+    assert raised
+
+
+@pytest.mark.parametrize("groups", [[(3, 3), (9, 3)], [(4, 1), (8, 10)], [(3, 1), (30, 10)]])
+def test_three_or_four_noisy_clusters_are_rarely_found_but_sometimes(
+    groups: list[tuple[int, int]],
+) -> None:
+    """Signs alone reject 8 % of the first two and none of the third."""
+    rng = np.random.default_rng(5)
+    found = [fit_clusters(*nothing(rng, groups)).p_value(1, 99, seed) for seed in range(1000)]
+    assert 0.03 < np.mean(np.array(found) <= 0.05) < 0.065
 
 
 @pytest.mark.parametrize(
@@ -471,6 +530,7 @@ def test_a_p_value_that_rests_on_few_clusters_is_said_to_be_rough(regression: An
     found = context_regression(texts, "bank", few, dim=4, polish=False, permutations=99)
     assert found["place=town"].degrees_of_freedom < 4
     assert "The p-value of place=town is rough: its noise has 2." in found.heading()
+    assert "It is that of an F test, which takes noise for normal." in found.heading()
     assert "Tipton, E. (2015)" in found.methods()
 
 
@@ -491,10 +551,9 @@ def test_a_result_says_whether_all_signs_were_tried() -> None:
     few = {"p": [place.replace("o", "o\n") for place in covariates["place"][:6]]}
     found = context_regression(texts[:6], "bank", few, dim=3, polish=False, permutations=99)
     heading, rough, *_ = found.to_text().splitlines()
-    assert "p-values from all 32 patterns of signs of clusters." in heading
+    assert "p-values from all 32 patterns of signs of clusters and F tests." in heading
     assert "The p-value of p=to wn is rough" in rough
     assert "bootstrap of all 32 patterns of signs with" in found.methods()
-    assert found["p=to\nwn"].p_value in np.arange(1, 33) / 32
 
 
 def test_neighbours_say_that_their_errors_are_over_clusters(regression: Any) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from scipy.special import fdtrc
 
 from qwem._internal.arrays import blocks, quotient
 from qwem._internal.resources import require_memory
@@ -24,9 +25,17 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float64]
 
+FEWEST_DEGREES = 4.0
+"""With fewer degrees of freedom a p-value is rough (Tipton 2015): that of an F test."""
+
+SURE_P = 0.01
+"""A p-value below this is one that both signs and the F test give."""
+
 # If the smallest eigenvalue without a cluster is below this part of the largest, the cluster alone
 # identifies a covariate.
 _SINGULAR = 1e-9
+# Clusters that agree exactly leave nothing but rounding of this part of the squares.
+_ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +134,46 @@ class ClusteredFit:
         return coefficients, (coefficients**2).sum(axis=2) - noise
 
     def p_value(self, covariate: int, draws: int, seed: int) -> float:
-        """Return the p-value of a coefficient, from random signs of the clusters.
+        """Return the p-value of a coefficient: that of random signs, or of an F test if they fail.
+
+        Signs take noise for symmetric, an F test takes it for normal. If the noise has fewer than
+        `FEWEST_DEGREES`, too few patterns of signs matter, and the p-value is that of the F test.
+        Where clusters are few, either test gives too many small p-values if noise is skewed, and
+        the F test even if it is normal; but less often both. So a p-value below `SURE_P` is the
+        larger of the two, up to `SURE_P`. None is below 1 / (`draws` + 1).
+        """
+        freedom = self.degrees_of_freedom(covariate)
+        signs = self._p_of_signs(covariate, draws, seed)
+        normal = max(self._p_of_f_test(covariate, freedom), 1 / (draws + 1))
+        first, second = (normal, signs) if freedom < FEWEST_DEGREES else (signs, normal)
+        return max(first, min(second, SURE_P))
+
+    def _p_of_f_test(self, covariate: int, freedom: float) -> float:
+        """Return the p-value of an F test, given the degrees of freedom f of the noise.
+
+        ‖β‖² is divided by the larger of two estimates of its noise. One is right on average if two
+        groups are compared: the products of what each cluster adds to β with how much β changes
+        without it (as in Bell and McCaffrey 2002). The other is the jackknife's, divided by how
+        much too large it is if all observations are equally noisy. Over normal samples the quotient
+        has about the distribution F with D and fD degrees of freedom, where D is the effective
+        number of dimensions (Box 1954). It follows from the mean residuals of all clusters, each
+        multiplied by the root of the cluster's size.
+        """
+        squared, changes = self.squares[covariate], -self._steps[:, covariate]
+        if squared == 0:
+            return 1.0
+        added = np.einsum("i,gic->gc", self.inverse[covariate], self._scores)
+        equal = self._equal_noise
+        parts, _ = self._noise_moments(covariate, equal)
+        expected = (self.inverse @ equal.sum(axis=0) @ self.inverse)[covariate, covariate]
+        jackknife = (changes**2).sum() * expected / parts.sum()
+        noise = max((added * changes).sum(), jackknife, _ROUNDING * squared)
+        residuals = np.sqrt(self.sizes)[:, None] * self._scores[:, 0]
+        share = _inverse_dimensions(residuals.T @ residuals, self.clusters - len(self.inverse))
+        return float(fdtrc(1 / share, freedom / share, squared / noise))
+
+    def _p_of_signs(self, covariate: int, draws: int, seed: int) -> float:
+        """Return the p-value of random signs of the clusters.
 
         This is the wild cluster bootstrap with the null hypothesis imposed (Cameron, Gelbach and
         Miller 2008). The statistic is ‖β‖² divided by the jackknife's estimate of its noise, and
@@ -168,7 +216,6 @@ class ClusteredFit:
         own = np.einsum("gi,gic->gc", weights, scores)
         lengths = (own**2).sum(axis=1)
         count, size, dim = scores.shape
-        rounding = 64 * np.finfo(np.float64).eps
         rng = np.random.default_rng([seed, covariate])
         for signs in _signs(count, draws, rng, most=(1 << 22) // size):
             change = self.inverse @ (signs @ scores.reshape(count, -1)).reshape(-1, size, dim)
@@ -177,8 +224,7 @@ class ClusteredFit:
             along = crossed[:, :, covariate] - fitted[:, :, covariate]
             squares = lengths + ((fitted - 2 * crossed) * turned).sum(axis=2)
             squared = (change[:, covariate] ** 2).sum(axis=1)
-            # Clusters that agree exactly leave nothing but the rounding of this difference.
-            noise = np.maximum(squares.sum(axis=1), rounding * (lengths.sum() + squared))
+            noise = np.maximum(squares.sum(axis=1), _ROUNDING * (lengths.sum() + squared))
             spread = lengths.sum() * (crossed[:, :, covariate] ** 2).sum(axis=1)
             skewness = quotient(squared * (squares * along).sum(axis=1), spread)
             yield quotient(squared, noise) * (1 + skewness / 2 + skewness**2 / 12) ** 2
@@ -198,23 +244,20 @@ class ClusteredFit:
         from how much the o_g differ in direction. The smaller number is returned: the data can
         show that a few clusters are noisier than others, but few clusters show it by chance only.
         """
-        parts, norm = self._noise_moments(covariate, self.grams / self.sizes[:, None, None])
+        parts, norm = self._noise_moments(covariate, self._equal_noise)
         design = float(parts.sum() ** 2 / norm)
         own = self._steps[:, covariate]
         directions = own.T @ own
-        total = np.trace(directions)
-        if total <= 0:
+        if not directions.any():
             return design
         outside = self.grams.sum(axis=0) @ -self._steps
         noise = np.einsum("gic,gjc->gij", self._scores, outside)
         parts, norm = self._noise_moments(covariate, (noise + noise.transpose(0, 2, 1)) / 2)
-        alike = float((directions**2).sum() / total**2)
         share, freedom = 0.0, 1.0
         for _ in range(5):
             excess = 2 * share / (1 + 2 * share) * (parts**2).sum()
             freedom = float((parts.sum() ** 2 - excess) / (norm - excess))
-            share = (alike - 1 / freedom) / (1 + (1 - 2 * alike) / freedom)
-            share = float(np.clip(share, 1 / own.shape[1], 1))
+            share = _inverse_dimensions(directions, freedom)
         return min(design, freedom)
 
     def _noise_moments(self, covariate: int, noise: Array) -> tuple[Array, float]:
@@ -253,6 +296,11 @@ class ClusteredFit:
         """How much the coefficients change without each cluster."""
         return np.asarray(-self._inverses_without @ self._scores)
 
+    @property
+    def _equal_noise(self) -> Array:
+        """The covariance of each cluster's scores if all observations are equally noisy."""
+        return self.grams / self.sizes[:, None, None]
+
     @cached_property
     def _scores(self) -> Array:
         return np.asarray(self.moments - self.grams @ self.coefficients)
@@ -279,6 +327,21 @@ def fit_clusters(covariates: Array, vectors: Array, clusters: NDArray[np.int64])
     centre = moments[:, 0].mean(axis=0)
     variance = float(weight @ ((vectors - centre) ** 2).sum(axis=1) / count)
     return ClusteredFit(grams, moments, sizes, variance)
+
+
+def _inverse_dimensions(squares: Array, freedom: float) -> float:
+    """Return 1/D from a sum of squares: D = (tr Σ)² / tr Σ² is the effective number of dimensions.
+
+    Of normal vectors with the covariance Σ, the sum of squares has a Wishart distribution: its
+    squared norm and its squared trace are expected to be sums of (tr Σ)² and tr Σ², with factors
+    that depend on the degrees of freedom.
+    """
+    total = np.trace(squares)
+    if total <= 0:
+        return 1.0
+    alike = (squares**2).sum() / total**2
+    share = (alike - 1 / freedom) / (1 + (1 - 2 * alike) / freedom)
+    return float(np.clip(share, 1 / len(squares), 1))
 
 
 def _signs(count: int, draws: int, rng: np.random.Generator, most: int) -> Iterator[Array]:

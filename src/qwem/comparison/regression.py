@@ -16,7 +16,7 @@ from qwem._internal.settings import require_whole
 from qwem.comparison.contexts import context_transform, contexts_of, documents_with
 from qwem.comparison.covariates import Design, columns_of, design_of
 from qwem.comparison.folds import columns_in, group_numbers, labels_of, numbered
-from qwem.comparison.least_squares import fit_clusters
+from qwem.comparison.least_squares import FEWEST_DEGREES, SURE_P, fit_clusters
 from qwem.comparison.permutation import MOST_DRAWS
 from qwem.comparison.results import Estimates, paragraph
 from qwem.cooccurrence import Cooccurrence
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float64]
 
 OCCURRENCES = "occurrences"
-FEWEST_DEGREES = 4.0
-"""With fewer degrees of freedom the result warns that a p-value is rough (Tipton 2015)."""
-
 SMALL_P, ENOUGH_DEGREES = 0.005, 50.0
 """A p-value below this, with fewer degrees of freedom, is said to need noise that is not strongly
 skewed: see docs/calibration.md."""
@@ -71,10 +68,11 @@ class Coefficient:
     degrees_of_freedom: float
     """The degrees of freedom of the noise: small if it comes from few clusters, because few have
     the covariate, or few have few occurrences, or a few are much noisier than others. Below 4 the
-    p-value is rough."""
+    p-value is rough: it takes noise for normal."""
     p_value: float | None
     """The share of random signs of clusters whose squared norm, divided by its noise and corrected
-    for skewness, is at least as large."""
+    for skewness, is at least as large; with fewer than 4 degrees of freedom, the p-value of an F
+    test. One below 0.01 is the larger of the two, up to 0.01."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +206,9 @@ class ContextRegression(Result):
 
     def heading(self) -> str:
         """Return the size of the regression, its base levels, and what p-values depend on."""
-        tested = f"; p-values from {self._signs} of clusters" if self.permutations else ""
+        tested = (
+            f"; p-values from {self._signs} of clusters and F tests" if self.permutations else ""
+        )
         text = (
             f"{listed(self.words)}: {self.occurrences:,} occurrences in {self.documents:,} "
             f"documents, {self.clusters:,} clusters{tested}."
@@ -223,7 +223,7 @@ class ContextRegression(Result):
 
     @property
     def _signs(self) -> str:
-        """How many patterns of signs `ClusteredFit.p_value` tries, in words."""
+        """How many patterns of signs a p-value is from, in words."""
         patterns = 2 ** (self.clusters - 1)
         if patterns <= self.permutations + 1:
             return f"all {patterns:,} patterns of signs"
@@ -235,6 +235,7 @@ class ContextRegression(Result):
         found = [
             f"The p-value of {as_cell(each.name)} is rough: its noise has "
             f"{each.degrees_of_freedom:.1f} degrees of freedom, because it comes from few clusters."
+            " It is that of an F test, which takes noise for normal."
             for each, _ in tested
             if each.degrees_of_freedom < FEWEST_DEGREES
         ]
@@ -293,15 +294,17 @@ class ContextRegression(Result):
                 f"p-values are from a wild cluster bootstrap of {self._signs} with the null "
                 "hypothesis imposed (Cameron, Gelbach and Miller 2008) by minimum distance (Newey "
                 "and McFadden 1994), of the squared norm divided by its jackknife variance, with "
-                "the correction for skewness of Hall (1992); they are not corrected for the number "
-                "of coefficients."
+                "the correction for skewness of Hall (1992); those below "
+                f"{SURE_P} are the larger of these and of those of an F test with Satterthwaite's "
+                "degrees of freedom (Box 1954; Bell and McCaffrey 2002), up to "
+                f"{SURE_P}. They are not corrected for the number of coefficients."
             )
             cautions = self.cautions()
             if cautions:
                 cautions.append(
-                    "Degrees of freedom are Satterthwaite's, by the design or by the data, "
-                    "whichever are fewer (Bell and McCaffrey 2002; Tipton 2015); no test of means "
-                    "holds for every skewed distribution (Bahadur and Savage 1956)."
+                    "Degrees of freedom are by the design or by the data, whichever are fewer "
+                    "(Tipton 2015); no test of means holds for every skewed distribution (Bahadur "
+                    "and Savage 1956)."
                 )
             sentences += cautions
         return paragraph(sentences, self.provenance)

@@ -206,6 +206,9 @@ REFERENCES = {
     "Benjamini and Yekutieli 2005": "Benjamini, Y. and Yekutieli, D. (2005). False discovery "
     "rate-adjusted multiple confidence intervals for selected parameters. Journal of the American "
     "Statistical Association 100, 71-81.",
+    "Box 1954": "Box, G. E. P. (1954). Some theorems on quadratic forms applied in the study of "
+    "analysis of variance problems, I. Effect of inequality of variance in the one-way "
+    "classification. Annals of Mathematical Statistics 25, 290-302.",
     "Caliskan et al. 2017": "Caliskan, A., Bryson, J. J. and Narayanan, A. (2017). Semantics "
     "derived automatically from language corpora contain human-like biases. Science 356, 183-186.",
     "Cameron et al. 2008": "Cameron, A. C., Gelbach, J. B. and Miller, D. L. (2008). "
