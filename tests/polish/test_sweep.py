@@ -52,11 +52,11 @@ def one_step(
     the parabolas of all pairs, seen or not.
     """
     expected = (np.zeros_like(own) if means is None else means) @ other.T
-    transposed = (lambda a: a) if words else np.transpose
-    positive, negative, evidence = (
-        transposed(part) for part in (weights.positive, weights.negative, weights.evidence)
+    wide = np.broadcast_to(weights.bias, weights.positive.shape)
+    positive, negative, evidence, bias = (
+        part if words else part.T
+        for part in (weights.positive, weights.negative, weights.evidence, wide)
     )
-    bias = transposed(np.broadcast_to(weights.bias, weights.positive.shape))
     slope = 1 / (1 + np.exp(-bias))
     curvature = slope * (1 - slope)
     stepped = own.copy()

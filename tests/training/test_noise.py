@@ -100,7 +100,7 @@ def test_modes_and_loss_level_off_where_predicted(tied: bool) -> None:
     noise = MinibatchNoise(COUNTS, **settings)
     directions = np.array([np.outer(VECTORS[:, k], np.eye(DIM)[k]) for k in range(DIM)])
     point = {"vectors": minimum, "directions": directions}
-    start = {"vectors": minimum}
+    start: dict[str, Any] = {"vectors": minimum}
     if not tied:
         both = directions / np.sqrt(2)
         point |= {"directions": both, "context_vectors": minimum, "context_directions": both}

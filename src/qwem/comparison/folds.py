@@ -350,10 +350,10 @@ def _proportional(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     makes the number in all larger.
     """
     whole = sizes.sum(axis=1)
-    least = FEWEST_FOLDS * whole.sum() / max(1, whole.min())
+    least = FEWEST_FOLDS * int(whole.sum()) / max(1, int(whole.min()))
     total = max(total, min(round(least), max(LARGEST_TEST, FEWEST_FOLDS * len(whole))))
     fewest = FEWEST_FOLDS if np.count_nonzero(sizes) == len(whole) else 1
-    shares = sizes / max(1, whole.sum())
+    shares = sizes / max(1, int(whole.sum()))
     return np.where(sizes > 0, np.maximum(fewest, np.round(total * shares)), 0).astype(np.int64)
 
 

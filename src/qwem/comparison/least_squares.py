@@ -352,4 +352,4 @@ def _signs(count: int, draws: int, rng: np.random.Generator, most: int) -> Itera
         return
     yield np.ones((1, count))
     for rows in blocks(draws, count, most=most):
-        yield rng.choice([-1.0, 1.0], (rows.stop - rows.start, count))
+        yield rng.choice(np.array([-1.0, 1.0]), (rows.stop - rows.start, count))

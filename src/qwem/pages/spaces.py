@@ -141,7 +141,8 @@ class Space:
         found = np.flatnonzero(cosines >= max(last - SLACK, -2.0))
         vectors = self.vectors(found)
         lengths = np.linalg.norm(vectors, axis=1)
-        found, vectors, lengths = (each[lengths > 0] for each in (found, vectors, lengths))
+        kept = lengths > 0
+        found, vectors, lengths = found[kept], vectors[kept], lengths[kept]
         exact = np.clip(vectors @ (direction / length) / lengths, -1.0, 1.0)
         order = np.lexsort((found, -exact.round(12)))[:topn]
         return list(zip(found[order].tolist(), exact[order].tolist(), strict=True))

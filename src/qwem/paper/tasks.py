@@ -60,7 +60,8 @@ def draw_spectrum(axes: Axes, fit: MarchenkoPasturFit, model: SpikedModel) -> No
     axes.set_xlim(0, max(fit.spike, model.spike) + 2 * width)
     # The law of a small effective dimension is unbounded at zero: there the bars set the height.
     tallest = max(float(line.get_ydata().max()) for line in axes.lines[:2])  # type: ignore[union-attr]
-    axes.set_ylim(0, 1.1 * min(max(tallest, 1.2 * heights.max()), 3 * heights.max()))
+    highest = float(heights.max())
+    axes.set_ylim(0, 1.1 * min(max(tallest, 1.2 * highest), 3 * highest))
     axes.annotate(
         "spike", (fit.spike, share), (0, 14), textcoords="offset points", fontsize=7,
         ha="center", arrowprops={"arrowstyle": "->", "lw": 0.6, "shrinkB": 1},

@@ -98,8 +98,8 @@ class SpellingPrior:
         trust = self._trust(self._evidence)
         centre = trust @ words / trust.sum()
         expected = np.float32(0) if self.means is None else self.means
-        own = words + (self.evidence / self._counts)[:, None] * (words - expected) - centre
-        own = own.astype(np.float32)
+        asked = words + (self.evidence / self._counts)[:, None] * (words - expected) - centre
+        own = asked.astype(np.float32)
         if not self.settings:
             self._measure(own, metric)
         weights = self._trust(self.evidence).astype(np.float32)
