@@ -6,7 +6,10 @@ import csv
 import json
 import random
 import re
+import shlex
 import sqlite3
+from contextlib import ExitStack, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -15,8 +18,7 @@ from pyarrow import parquet
 from small_wiki import gender_pairs, small_wiki  # tests/small_wiki.py
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\((pictures/[\w-]+\.svg)\)")
@@ -27,6 +29,8 @@ SMALLER = {
     "enwiki-36M.parquet": "wiki.parquet",
 }
 """What the documentation says, and what does for the small text of a test."""
+OTHERS = {"make", "mkdocs", "pip", "python"}
+"""Commands that are not run."""
 ABOUT = {
     "D": (
         "families",
@@ -77,6 +81,21 @@ def blocks_of(page: Path) -> Iterator[Block]:
 def run_python(block: Block, page: Path, namespace: dict[str, object]) -> None:
     """Run a block of Python; empty lines before it make a traceback name the line of the page."""
     exec(compile("\n" * block.line + block.code, str(page), "exec"), namespace)
+
+
+def run_shell(block: Block, where: str, run: Callable[[list[str]], int]) -> None:
+    """Run the `qwem` commands of a block, by a function of their arguments."""
+    for line in block.code.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words and words[0] not in OTHERS:
+            assert words[0] == "qwem", f"{where}: {words[0]} is not a command to run"
+            arguments = words[1:]
+            with ExitStack() as stack:
+                if ">" in arguments:
+                    *arguments, _, name = arguments
+                    file = stack.enter_context(Path(name).open("w", encoding="utf-8"))
+                    stack.enter_context(redirect_stdout(file))
+                assert run(arguments) == 0, f"{where}: {shlex.join(words)}"
 
 
 def write_files(directory: Path) -> None:

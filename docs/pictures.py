@@ -38,9 +38,11 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def draw(page: Path, names: list[str]) -> dict[str, str]:
-    """Run the Python of a page in a directory of its own, and return its pictures."""
+    """Run a page in a directory of its own up to its last picture, and return its pictures."""
     import matplotlib as mpl
-    from blocks import blocks_of, run_python, write_files
+    from blocks import blocks_of, run_python, run_shell, write_files
+
+    from qwem.cli import main
 
     mpl.use("Agg")
     _LOGGER.info("drawing the pictures of %s", page.relative_to(DOCS))
@@ -54,6 +56,10 @@ def draw(page: Path, names: list[str]) -> dict[str, str]:
             for block in blocks_of(page):
                 if block.language == "python":
                     run_python(block, page, namespace)
+                elif block.language == "sh":
+                    run_shell(block, page.name, main)
+                if all(Path(name).exists() for name in names):
+                    break
             return {name: Path(name).read_text("utf-8") for name in names}
         finally:
             os.chdir(before)

@@ -15,13 +15,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-from contextlib import ExitStack, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from blocks import PICTURE, blocks_of, run_python, write_files
+from blocks import PICTURE, blocks_of, run_python, run_shell, write_files
 
 import qwem
 from qwem.cli import main
@@ -39,8 +38,6 @@ GENSIM_PAGES = {
 """Pages that use gensim, or the files of benchmarks that it brings."""
 SHOWN = {"bibtex", "text"}
 """Blocks that are to be read, not run."""
-OTHERS = {"make", "mkdocs", "pip", "python"}
-"""Commands that are not ours to test here."""
 
 
 @pytest.fixture(scope="module")
@@ -116,24 +113,11 @@ def test_every_block_runs(
         if block.language == "python":
             run_python(block, page, namespace)
         elif block.language == "sh":
-            for line in block.code.replace("\\\n", " ").splitlines():
-                run_line(shlex.split(line, comments=True), where, fits)
+            run_shell(block, where, fits.run)
         else:
             assert block.language in SHOWN, f"{where}: a block of {block.language or 'nothing'}"
     for picture in PICTURE.findall(page.read_text("utf-8")):
         assert Path(picture).exists(), f"{page.relative_to(ROOT)} does not draw {picture}"
-
-
-def run_line(words: list[str], where: str, fits: Fits) -> None:
-    if words and words[0] not in OTHERS:
-        assert words[0] == "qwem", f"{where}: {words[0]} is not a command to run"
-        arguments = words[1:]
-        with ExitStack() as stack:
-            if ">" in arguments:
-                *arguments, _, name = arguments
-                file = stack.enter_context(Path(name).open("w", encoding="utf-8"))
-                stack.enter_context(redirect_stdout(file))
-            assert fits.run(arguments) == 0, f"{where}: {shlex.join(words)}"
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "api").glob("*.md")), ids=lambda p: p.stem)
