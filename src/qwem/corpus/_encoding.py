@@ -209,6 +209,9 @@ def spool_batches(
 
     spooled = []
     text_bytes = 0
+    if source.tokenizer.split is None:  # compile now: the bar would stand still meanwhile
+        nothing = np.empty(0, np.uint8), np.empty(0, np.int64)
+        spools[0].interner.tokenize(*nothing, source.tokenizer.letters)
     with progress("reading", forecast.total, "B") as bar:
         for batch, size, read in in_order(append, source.batches, len(spools)):
             spooled.append(batch)
