@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from qwem import Cooccurrence, Corpus, Embedding
 from qwem.comparison import context_regression
 from qwem.comparison.contexts import context_transform, contexts_of
 from qwem.comparison.covariates import design_of
-from qwem.comparison.least_squares import fit_clusters
+from qwem.comparison.least_squares import fit_clusters, needs_symmetry
 from qwem.errors import CorpusError, CountError, SettingError
 
 if TYPE_CHECKING:
@@ -540,10 +541,55 @@ def test_a_small_p_value_from_few_clusters_is_said_to_need_noise_that_is_not_ske
     assert not regression.cautions()
     texts, covariates = planted()
     some = {"place": covariates["place"][:20]}
-    found = context_regression(texts[:20], "bank", some, dim=4, polish=False, permutations=999)
-    assert (found["place=town"].p_value or 1) < 0.005
-    assert "not strongly skewed where it comes from few clusters: place=town (1" in found.heading()
+    found = context_regression(texts[:20], "bank", some, dim=4, polish=False, permutations=99)
+    (said,) = found.cautions()
+    assert said == found["place=town"].caution
+    assert "place=town needs noise that is not strongly skewed: its noise has 1" in said
+    assert said in found.heading()
+    assert found.to_dict()["cautions"] == [said]
     assert "Bahadur, R. R." in found.methods()
+    assert "Cochran, W. G." in found.methods()
+    # A contrast is a result of its own.
+    contrast = found.contrast({"place": "town"}, {"place": "country"})
+    assert "needs noise that is not strongly skewed" in contrast.caution
+
+
+@pytest.mark.parametrize(
+    ("p_value", "freedom", "said"),
+    [
+        (0.05, 24.9, "not strongly skewed: its noise has 24.9 degrees"),
+        (0.05, 25, ""),
+        (0.051, 5, ""),
+        (0.005, 49, "not strongly skewed"),
+        (0.006, 49, ""),
+        (0.005, 50, ""),
+        (0.6, 3.9, "rough"),
+        (0.001, 3.9, "rough"),
+        (None, 3.9, ""),
+    ],
+)
+def test_what_is_said_depends_on_the_p_value_and_the_degrees_of_freedom(
+    regression: Any, p_value: float | None, freedom: float, said: str
+) -> None:
+    changed = replace(regression["year"], p_value=p_value, degrees_of_freedom=freedom)
+    assert said in changed.caution
+    assert bool(said) == bool(changed.caution)
+
+
+@pytest.mark.parametrize(("level", "least", "most"), [(0.05, 25, 0.06), (0.001, 50, 0.003)])
+def test_a_skewness_of_one_is_tolerated_without_a_caution(
+    level: float, least: int, most: float
+) -> None:
+    """By Edgeworth's expansion of a t test, and by t tests of means of a gamma distribution."""
+    assert not needs_symmetry(level, least)
+    assert needs_symmetry(level, least - 1)
+    x = stats.norm.isf(level / 2)
+    error = stats.norm.pdf(x) * x * (x**4 + 2 * x**2 - 3) / 9
+    assert level + error / least < most
+    assert level + error / (0.8 * least) > most
+    rng = np.random.default_rng(0)
+    samples = rng.gamma(4, size=(40_000, least + 1)) - 4
+    assert np.mean(stats.ttest_1samp(samples, 0, axis=1).pvalue <= level) < most
 
 
 def test_a_result_says_whether_all_signs_were_tried() -> None:

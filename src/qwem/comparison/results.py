@@ -214,6 +214,7 @@ REFERENCES = {
     "Cameron et al. 2008": "Cameron, A. C., Gelbach, J. B. and Miller, D. L. (2008). "
     "Bootstrap-based improvements for inference with clustered errors. Review of Economics and "
     "Statistics 90, 414-427.",
+    "Cochran 1977": "Cochran, W. G. (1977). Sampling techniques. Third edition. Wiley.",
     "Di Carlo et al. 2019": "Di Carlo, V., Bianchi, F. and Palmonari, M. (2019). Training temporal "
     "word embeddings with a compass. AAAI 33, 6326-6334.",
     "Garg et al. 2018": "Garg, N., Schiebinger, L., Jurafsky, D. and Zou, J. (2018). Word "
