@@ -9,6 +9,9 @@ DEMO_READY := $(VENV)/.demo-ready
 INSTALL := $(BIN)/pip install --disable-pip-version-check --no-compile --editable
 # The environment and the browser are installed at the same time.
 MAKEFLAGS += --jobs=2
+# What Python compiles is kept, also where the environment says otherwise, as images of containers do: without
+# it every process of the tests, and there are hundreds, would compile NumPy, SciPy, Numba and JAX again.
+unexport PYTHONDONTWRITEBYTECODE
 # Neighbouring tests run in one process, as far as possible, and share their fixtures.
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
 
