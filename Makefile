@@ -9,6 +9,9 @@ DEMO_READY := $(VENV)/.demo-ready
 INSTALL := $(BIN)/pip install --disable-pip-version-check --no-compile --editable
 # The environment and the browser are installed at the same time.
 MAKEFLAGS += --jobs=2
+# What Python compiles is kept, also where the environment says otherwise, as images of containers do: without
+# it every process of the tests, and there are hundreds, would compile NumPy, SciPy, Numba and JAX again.
+unexport PYTHONDONTWRITEBYTECODE
 # Neighbouring tests run in one process, as far as possible, and share their fixtures.
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
 
@@ -50,8 +53,9 @@ test: $(READY) browser
 test-slow: $(READY) browser
 	$(PYTEST) -m slow
 
+# Numba overwrites what another version compiled, which the other tests need again.
 test-minimum: $(OLDEST)/.ready
-	PYTHONPATH=src $(OLDEST)/bin/pytest $(CORRIDOR)
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba PYTHONPATH=src $(OLDEST)/bin/pytest $(CORRIDOR)
 
 $(OLDEST)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(OLDEST)

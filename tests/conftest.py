@@ -45,6 +45,12 @@ def _one_blas_thread() -> Iterator[None]:
         yield
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out what tests share: it has no examples, and would be imported by a second name."""
+    file = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return (file and Path(__file__).parent in collection_path.parents) or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that read large text, and leave them out where there is none.

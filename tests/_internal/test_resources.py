@@ -136,8 +136,8 @@ def test_bars_are_switched_off_as_those_of_tqdm_are() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
-@pytest.mark.parametrize("size", [(24, 80), (0, 0)], ids=["of some size", "of unknown size"])
-def test_a_terminal_is_never_silent(size: tuple[int, int]) -> None:
+def test_a_terminal_is_never_silent() -> None:
+    """Two terminals at the same time, one of some size and one of unknown size."""
     import pty
     import termios
 
@@ -148,19 +148,23 @@ def test_a_terminal_is_never_silent(size: tuple[int, int]) -> None:
         "    with progress('counting', total=2) as bar: time.sleep(2.5)\n"
         "time.sleep(1.5)"
     )
-    terminal, other_end = pty.openpty()
-    termios.tcsetwinsize(other_end, size)
-    with subprocess.Popen([sys.executable, "-c", program], stderr=other_end) as process:
+    started = []
+    for size in ((24, 80), (0, 0)):
+        terminal, other_end = pty.openpty()
+        termios.tcsetwinsize(other_end, size)
+        process = subprocess.Popen([sys.executable, "-c", program], stderr=other_end)
         os.close(other_end)
+        started.append((size, terminal, process))
+    for size, terminal, process in started:
         shown = b""
         with suppress(OSError):  # the end of a terminal is an error on Linux
             while some := os.read(terminal, 1024):
                 shown += some
-    os.close(terminal)
-    assert process.returncode == 0
-    assert shown.count(b"target: 00:0") >= 1
-    assert b"00:01<?" in shown
-    assert shown.endswith(b"\r")
+        os.close(terminal)
+        assert process.wait() == 0, size
+        assert shown.count(b"target: 00:0") >= 1, size
+        assert b"00:01<?" in shown, size
+        assert shown.endswith(b"\r"), size
 
 
 def test_what_was_compiled_before_the_first_step_says_nothing_about_the_rest(

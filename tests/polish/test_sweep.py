@@ -25,6 +25,7 @@ from qwem.polish.loss import Statistics, Word2vecLoss
 from qwem.polish.sweep import (
     RELAXATION,
     LocalStepper,
+    Pairs,
     gram,
     improve,
     row_cuts,
@@ -91,7 +92,8 @@ def statistics_of(matrix: NDArray[np.int64], word_counts: NDArray[np.int64]) -> 
 
 def stepper_of(matrix: NDArray[np.int64]) -> LocalStepper:
     kinds = matrix.shape[1] // len(matrix)
-    sides = [matrix[:, kind::kinds] for kind in range(kinds)]
+    # The type of the counts that a fit has, for which kernels are compiled in any case.
+    sides = [matrix[:, kind::kinds].astype(np.uint32) for kind in range(kinds)]
     return LocalStepper(
         [sparse.csr_array(side.copy()) for side in sides],
         [sparse.csr_array(side.T.copy()) for side in sides],
@@ -240,6 +242,13 @@ def test_a_small_step_compiles_what_a_fit_needs() -> None:
     assert take_small_step(3).vectors.shape == (2, 1)
     again = set(solve_blocks.nopython_signatures), set(round_rows.nopython_signatures)
     assert again == compiled
+
+
+def test_pointers_of_any_width_need_the_same_kernels() -> None:
+    """Counts of a text have narrow ones, counts on a cluster wide ones."""
+    indices, counts = np.zeros(0, np.int32), np.zeros(0, np.uint32)
+    narrow, wide = (Pairs.of([(np.zeros(3, t), indices, counts)]) for t in (np.int32, np.int64))
+    assert [part[0].dtype for part in narrow] == [part[0].dtype for part in wide]
 
 
 def test_gram_is_the_weighted_sum_of_squares() -> None:

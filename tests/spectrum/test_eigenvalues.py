@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qwem.spectrum import factorize
 from qwem.spectrum.factorizing import count_above
-from spectrum.matrices import CASES, mstar_like, mstar_values, with_eigenvalues, words
+from spectrum.matrices import CASES, matrix_of, mstar_like, mstar_values, with_eigenvalues, words
 
 if TYPE_CHECKING:
     from qwem.spectrum.factorizing import Method
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("case", CASES)
 def test_agree_with_a_full_decomposition(case: str, method: Method) -> None:
-    matrix, dim = CASES[case]
+    matrix, dim = matrix_of(case)
     spectrum = factorize(matrix, dim, words=words(len(matrix)), method=method)
     expected = np.linalg.eigvalsh(matrix.astype(np.float64))[::-1][:dim]
     np.testing.assert_allclose(spectrum.eigenvalues, expected, rtol=1e-3)

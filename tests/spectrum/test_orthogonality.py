@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qwem.spectrum import factorize
 from qwem.spectrum.krylov import orthonormalize
-from spectrum.matrices import CASES, words
+from spectrum.matrices import CASES, matrix_of, words
 
 if TYPE_CHECKING:
     from qwem.spectrum.factorizing import Method
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("case", CASES)
 def test_eigenvectors_are_orthonormal(case: str, method: Method) -> None:
-    matrix, dim = CASES[case]
+    matrix, dim = matrix_of(case)
     vectors = factorize(matrix, dim, words=words(len(matrix)), method=method).eigenvectors
     gram = vectors.T.astype(np.float64) @ vectors
     np.testing.assert_allclose(gram, np.eye(dim), atol=5e-6)

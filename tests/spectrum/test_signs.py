@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 
 from qwem.spectrum import factorize
 from qwem.spectrum.spectrum import fix_signs
-from spectrum.matrices import CASES, mstar_like, words
+from spectrum.matrices import matrix_of, mstar_like, words
 
 if TYPE_CHECKING:
     from qwem.spectrum.factorizing import Method
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("case", ["fast decay", "slow decay", "like M*"])
 def test_sums_of_cubes_are_positive(case: str, method: Method) -> None:
-    matrix, dim = CASES[case]
+    matrix, dim = matrix_of(case)
     vectors = factorize(matrix, dim, words=words(len(matrix)), method=method).eigenvectors
     assert np.all((vectors.astype(np.float64) ** 3).sum(axis=0) > 0)
 

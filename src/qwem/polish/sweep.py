@@ -142,10 +142,14 @@ class Pairs(NamedTuple):
     def of(cls, matrices: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]) -> Pairs:
         """Return the pairs of matrices, each given as `indptr`, `indices` and counts.
 
-        Arrays that have the same type in all matrices are not copied.
+        Indices and counts that have the same type in all matrices are not copied. `indptr` is wide
+        here and on a cluster, so that both need the same kernels.
         """
-        parts = zip(*matrices, strict=True)
-        return cls(*(tuple(_fixed(each, np.result_type(*part)) for each in part) for part in parts))
+        indptr, *parts = zip(*matrices, strict=True)
+        return cls(
+            tuple(_fixed(each, np.int64) for each in indptr),
+            *(tuple(_fixed(each, np.result_type(*part)) for each in part) for part in parts),
+        )
 
     def ends(self, kind: int) -> NDArray[np.int64]:
         """Return the `indptr` of one kind, or the sum over all kinds if `kind` is −1."""

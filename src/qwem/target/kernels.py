@@ -24,7 +24,8 @@ def _rational(count: Any, expected: Any, coefficients: Any) -> Any:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _expected_row(left: Array, right: Array, out: Array) -> None:
-    out[:] = left[0] * right[0]
+    for j in range(out.size):
+        out[j] = left[0] * right[0, j]
     for term in range(1, left.size):
         weight = left[term]
         for j in range(out.size):
