@@ -145,13 +145,12 @@ def test_nothing_is_waited_for(module: Any, reason: str, monkeypatch: pytest.Mon
     assert module.double(21) == 42
 
 
-def test_a_product_over_several_tiles_is_exact() -> None:
+def test_a_product_over_several_ranges_of_rows_and_columns_is_exact() -> None:
     rng = np.random.default_rng(2)
-    matrix = rng.standard_normal((40, 2300)) * (rng.random((40, 2300)) < 0.2)
-    block = rng.standard_normal((2300, 1000))
-    np.testing.assert_allclose(
-        multiply(sparse.csr_array(matrix), block), matrix @ block, atol=1e-11
-    )
+    width = kernels._CACHED_ROWS + 9_000
+    matrix = sparse.random_array((40, width), density=0.002, rng=rng, format="csr")
+    block = rng.standard_normal((width, kernels.LANES + 3))
+    np.testing.assert_allclose(multiply(matrix, block), matrix @ block, atol=1e-11)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from qwem.spectrum import factorize
+from qwem.spectrum import factorize, krylov
 from spectrum.matrices import CASES, matrix_of, mstar_like, words
 
 if TYPE_CHECKING:
@@ -55,6 +55,19 @@ def test_what_did_not_converge_says_so_and_what_to_do(caplog: pytest.LogCaptureF
     assert spectrum.residuals.max() > 1e-3 * spectrum.eigenvalues[0]
     assert spectrum.products <= 256 + 40
     assert "raise max_products" in caplog.text
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-6])
+def test_estimated_residuals_are_checked_and_computed_if_they_are_wrong(shift: float) -> None:
+    matrix = mstar_like(600)
+    exact, vectors = np.linalg.eigh(matrix)
+    values, vectors = exact[-40:] * (1 + shift), vectors[:, -40:]
+    nothing = np.zeros((600, 0)), np.zeros((0, 40))
+    found, products = krylov._residuals(
+        lambda block: matrix @ block, values, vectors, nothing, 1e-9, np.random.default_rng(0)
+    )
+    np.testing.assert_allclose(found, shift * exact[-40:], rtol=1e-5, atol=1e-9)
+    assert products == krylov.BLOCK_WIDTH + (40 if shift else 0)
 
 
 def test_a_small_basis_restarts_and_still_converges() -> None:

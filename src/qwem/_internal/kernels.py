@@ -238,8 +238,9 @@ Array = np.ndarray[Any, Any]
 LANES = 32
 """How many columns of the dense block are multiplied at once, in vector registers."""
 
-_CACHED_ENTRIES = 1 << 20
-"""Entries of the dense block that are used in one pass over all rows: 4 MB, to fit the cache."""
+_CHAINS = 2  # sums that do not wait for each other
+_CACHED_ROWS = 1 << 17
+"""Rows of the dense block that are used in one pass over the sparse rows: 16 MB of float32."""
 
 
 def multiply(matrix: sparse.csr_array[Any], vectors: NDArray[Any]) -> NDArray[Any]:
@@ -262,8 +263,8 @@ def _add_entries(
 ) -> Any:  # fmt: skip
     """Add Σ data[k] · block[indices[k], first : first + LANES], over k, to that part of out[row].
 
-    The sum stays in vector registers, which the compiler does not achieve by itself. `block` and
-    `out` must be C-contiguous.
+    The sums, one of the even and one of the odd entries, stay in vector registers, which the
+    compiler does not achieve by itself. `block` and `out` must be C-contiguous.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -290,11 +291,13 @@ def _add_entries(
             at = builder.add(builder.mul(index, columns), offset)
             return builder.bitcast(builder.gep(array, [at]), vector.as_pointer())
 
-        total = cgutils.alloca_once(builder, vector)
         result = lanes_of(target, place)
-        builder.store(builder.load(result, align=size), total)
-        one = context.get_constant(types.intp, 1)
-        with cgutils.for_range_slice(builder, begin, end, one) as (entry, _):
+        totals = [cgutils.alloca_once(builder, vector) for _ in range(_CHAINS)]
+        builder.store(builder.load(result, align=size), totals[0])
+        for total in totals[1:]:
+            builder.store(ir.Constant(vector, [0.0] * LANES), total)
+
+        def add(entry: Any, total: Any) -> None:
             column = builder.load(builder.gep(column_ids, [entry]))
             column = context.cast(builder, column, kinds[0].dtype, types.intp)
             value = builder.load(builder.gep(values, [entry]))
@@ -304,7 +307,18 @@ def _add_entries(
             other = builder.load(lanes_of(rows, column), align=size)
             product = builder.fmul(spread, other, flags=("contract",))
             builder.store(builder.fadd(builder.load(total), product, flags=("contract",)), total)
-        builder.store(builder.load(total), result, align=size)
+
+        one, chains = (context.get_constant(types.intp, n) for n in (1, _CHAINS))
+        whole = builder.sub(end, builder.srem(builder.sub(end, begin), chains))
+        with cgutils.for_range_slice(builder, begin, whole, chains) as (entry, _):
+            for n, total in enumerate(totals):
+                add(builder.add(entry, context.get_constant(types.intp, n)), total)
+        with cgutils.for_range_slice(builder, whole, end, one) as (entry, _):
+            add(entry, totals[0])
+        together = builder.load(totals[0])
+        for total in totals[1:]:
+            together = builder.fadd(together, builder.load(total))
+        builder.store(together, result, align=size)
         return context.get_dummy_value()
 
     return types.void(indices, data, block, start, stop, out, row, first), generate
@@ -314,25 +328,26 @@ def _add_entries(
 def multiply_rows(indptr: Array, indices: Array, data: Array, block: Array, out: Array) -> None:
     """Add some rows of a sparse matrix times `block` to `out`; `indptr` belongs to the rows.
 
-    Columns, which must be sorted in each row, are processed one range at a time, so that the rows
-    of `block` for this range stay in the cache during a pass over all rows. Reading from the cache
-    is what takes time: `LANES` numbers of `block` per stored entry, for as many multiplications.
+    `LANES` columns of `block` are multiplied in a pass over all rows, so that what they read of
+    `block` fits in the cache. Of a larger block, one range of rows is used at a time; the indices,
+    which must be sorted in each row, tell where it ends. Reading from the cache is what takes time:
+    `LANES` numbers of `block` per stored entry, for as many multiplications.
     """
     columns = block.shape[1]
-    whole = columns - columns % LANES
-    step = max(1, _CACHED_ENTRIES // max(1, columns))
-    reached = indptr[:-1].copy()
-    for end in range(step, block.shape[0] + step, step):
-        for i in range(out.shape[0]):
-            entry, last = reached[i], indptr[i + 1]
-            if entry == last or indices[entry] >= end:
-                continue
-            stop = lower_bound(indices, entry, last, end)
-            for first in range(0, whole, LANES):
-                _add_entries(indices, data, block, entry, stop, out, i, first)
-            if whole < columns:
-                for k in range(entry, stop):
-                    value, other = data[k], indices[k]
-                    for column in range(whole, columns):
-                        out[i, column] += value * block[other, column]
-            reached[i] = stop
+    for first in range(0, columns, LANES):
+        reached = indptr[:-1].copy()
+        for end in range(_CACHED_ROWS, block.shape[0] + _CACHED_ROWS, _CACHED_ROWS):
+            for i in range(out.shape[0]):
+                entry, stop = reached[i], indptr[i + 1]
+                if entry == stop or indices[entry] >= end:
+                    continue
+                if end < block.shape[0]:
+                    stop = lower_bound(indices, entry, stop, end)
+                if first + LANES <= columns:
+                    _add_entries(indices, data, block, entry, stop, out, i, first)
+                else:
+                    for k in range(entry, stop):
+                        value, other = data[k], indices[k]
+                        for column in range(first, columns):
+                            out[i, column] += value * block[other, column]
+                reached[i] = stop

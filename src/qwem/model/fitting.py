@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from qwem.spectrum import Spectrum
     from qwem.target import Reweighting, Target
 
-UPDATE_TOL = 0.03
-"""Tolerance of the closed form when a polished model is updated. The polished vectors continue
-from the earlier ones and hardly depend on it."""
 FEWEST_WORDS = 100
 """The fewest words of text for which a dimension is chosen."""
 
@@ -203,7 +200,7 @@ def learn(
             target,
             settings.dim,
             signed=settings.signed,
-            tol=settings.tol if before is None else max(settings.tol, UPDATE_TOL),
+            tol=settings.tol,
             seed=settings.seed,
             warm_start=None if earlier is None else earlier.spectrum,
         )

@@ -36,6 +36,9 @@ SUBSAMPLE = 1e-3
 KEPT_OCCURRENCES = 1_000
 """Short texts are subsampled less: words that occur less often than this are not subsampled."""
 SHRINKAGE, COUPLING = 10.0, -0.2
+TOL = {False: 1e-3, True: 0.03}
+"""The tolerance of the closed form without polishing and with it: polished vectors hardly depend on
+it. docs/closed-form-choices.md has the trials."""
 
 
 def _weights(text: str) -> str | list[int]:
@@ -126,9 +129,10 @@ class Settings(Reading):
     signed: bool = setting(
         True, "use negative eigenvalues too, as an untied model does", Switch(), stage="factorize"
     )
-    tol: float = setting(
-        1e-3, "largest residual of an eigenpair, relative to the largest eigenvalue",
+    tol: float | Literal["auto"] = setting(
+        "auto", "largest residual of an eigenpair, relative to the largest eigenvalue",
         Number(), stage="factorize", metavar="T",
+        auto=Auto("0.001, and 0.03 if polishing follows", lambda given, *_: TOL[given._polished]),
     )  # fmt: skip
     seed: int = setting(0, "seed of everything that is random", Whole(0), metavar="N")
     polish: bool | Literal["auto"] = setting(
@@ -136,7 +140,7 @@ class Settings(Reading):
         "continue with a few steps of word2vec's own loss, see `qwem.polish`, or keep the closed "
         "form",
         Switch(), stage="polish",
-        auto=Auto("yes for M*, no for other targets", lambda given, *_: given.target == "mstar"),
+        auto=Auto("yes for M*, no for other targets", lambda given, *_: given._polished),
     )  # fmt: skip
     ngrams: bool = setting(
         False,
@@ -180,9 +184,12 @@ class Settings(Reading):
             raise SettingError(
                 f"`negatives`, `shrinkage` and `coupling` are settings of M*, not of {self.target}."
             )
-        polished = self.target == "mstar" if self.polish == "auto" else self.polish
-        if self.ngrams and not polished:
+        if self.ngrams and not self._polished:
             raise SettingError("`ngrams` needs polished vectors; pass `polish=True`.")
+
+    @property
+    def _polished(self) -> bool:
+        return self.target == "mstar" if self.polish == "auto" else self.polish
 
     @classmethod
     def of(cls, preset: str | None = None, /, **changes: Any) -> Self:
@@ -219,6 +226,7 @@ class ResolvedSettings(Settings):
         shrinkage: float
         coupling: float
         dim: int
+        tol: float
         polish: bool
 
     @property

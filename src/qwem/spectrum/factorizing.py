@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.linalg
 
-from qwem._internal.arrays import blocks
 from qwem._internal.resources import blas_threads, require_memory
 from qwem.errors import RankError, SettingError
-from qwem.spectrum.spectrum import Eigenpairs, Request, Spectrum, fix_signs, select
+from qwem.spectrum.spectrum import Eigenpairs, Request, Spectrum, fix_signs, residuals_of, select
 from qwem.target import Target
 
 if TYPE_CHECKING:
@@ -99,39 +98,28 @@ def factorize(
         require_memory(
             3 * 8 * rows**2, f"Reducing a matrix of {rows:,} words", 'use method="krylov"'
         )
-        dense = matrix.toarray()
-        used, pairs = "lapack", solve_dense(dense, request)
-        image: NDArray[Any] = dense @ pairs.eigenvectors
+        used, pairs = "lapack", solve_dense(matrix.toarray(), request)
     else:
         start = None if warm_start is None else _aligned(warm_start, problem.vocabulary)
         used, pairs = "krylov", _solve_krylov(matrix, request, start, seed, max_products, max_basis)
-        image = matrix @ pairs.eigenvectors
     _check_rank(matrix, request, pairs)
     spectrum = Spectrum(
         eigenvalues=pairs.eigenvalues,
         eigenvectors=fix_signs(pairs.eigenvectors),
-        residuals=_residuals(image, pairs),
+        residuals=pairs.residuals,
         vocabulary=problem.vocabulary,
         tol=tol,
         signed=signed,
         row_scale=problem.row_scale,
         outlier=pairs.outlier,
         method=used,
-        products=pairs.products + dim,
+        products=pairs.products,
         target_name=problem.name,
         target_settings=dict(problem.settings),
     )
     if not spectrum.converged:
         _warn(spectrum)
     return spectrum
-
-
-def _residuals(image: NDArray[Any], pairs: Eigenpairs) -> NDArray[np.float64]:
-    """Return ‖M v − λ v‖ of every pair, given the image M v."""
-    squares = np.zeros(len(pairs.eigenvalues))
-    for rows in blocks(*image.shape):
-        squares += np.square(image[rows] - pairs.eigenvectors[rows] * pairs.eigenvalues).sum(axis=0)
-    return np.sqrt(squares)
 
 
 def _as_target(target: Any, words: Sequence[str] | Vocabulary | None) -> Target:
@@ -190,9 +178,9 @@ def _solve_krylov(
         f"A basis of {columns:,} vectors for {rows:,} words",
         "lower max_basis",
     )
-    # After a product, BLAS's threads spin on the cores that a sparse target's own threads need. So
-    # with a sparse target BLAS gets one thread, and products with the basis are split by rows.
-    with blas_threads(None if matrix.is_dense else 1):
+    # After a product, BLAS's threads spin on the cores that other threads need. So BLAS gets one
+    # thread, and products are split by rows.
+    with blas_threads(1):
         return krylov.solve(
             lambda block: matrix @ np.ascontiguousarray(block),
             rows,
@@ -202,7 +190,6 @@ def _solve_krylov(
             seed=seed,
             max_basis=basis,
             max_products=products,
-            cut=not matrix.is_dense,
         )
 
 
@@ -270,10 +257,13 @@ def solve_dense(matrix: NDArray[Any], request: Request) -> Eigenpairs:
     alignment = (request.direction @ vectors) ** 2
     selection = select(values, alignment, signed=request.signed)
     kept = selection.kept[: request.dim]
+    outlier = None if selection.outlier is None else float(values[selection.outlier])
+    values, vectors = values[kept], vectors[:, kept]
     return Eigenpairs(
-        eigenvalues=values[kept],
-        eigenvectors=vectors[:, kept],
-        outlier=None if selection.outlier is None else float(values[selection.outlier]),
+        eigenvalues=values,
+        eigenvectors=vectors,
+        residuals=residuals_of(matrix @ vectors, values, vectors),
+        outlier=outlier,
         floor=floor,
         products=0,
     )

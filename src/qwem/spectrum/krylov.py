@@ -12,7 +12,7 @@ import scipy.linalg
 from qwem._internal.arrays import blocks, for_each
 from qwem._internal.resources import blas_threads, progress
 from qwem.errors import SettingError
-from qwem.spectrum.spectrum import Eigenpairs, Request, Selection, select
+from qwem.spectrum.spectrum import Eigenpairs, Request, Selection, residuals_of, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,106 +30,95 @@ _CANCELLATION = 0.1
 _BLOCK_ROWS = 1 << 14
 
 
-class TallProducts:
-    """Products of tall matrices, divided among threads.
+def inner_products(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+    """Return firstᵀ second; sums of at most `_BLOCK_ROWS` rows are in the type of the factors.
 
-    The rows are cut into blocks that do not depend on the number of threads, so results don't
-    either. Unless `cut`, there is a single block, and BLAS uses its own threads.
+    As in all functions here, the rows are cut into blocks that do not depend on the number of
+    threads, so results don't either.
     """
+    cuts = _row_blocks(first)
+    sums = np.empty((len(cuts), first.shape[1], second.shape[1]), second.dtype)
 
-    def __init__(self, rows: int, cut: bool) -> None:
-        self.blocks = blocks(rows, most=_BLOCK_ROWS if cut else rows)
+    def work(block: int) -> None:
+        np.matmul(first[cuts[block]].T, second[cuts[block]], out=sums[block])
 
-    def inner_products(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
-        """Return firstᵀ second."""
-        sums = np.empty((len(self.blocks), first.shape[1], second.shape[1]), second.dtype)
-
-        def work(block: int) -> None:
-            rows = self.blocks[block]
-            np.matmul(first[rows].T, second[rows], out=sums[block])
-
-        for_each(work, range(len(sums)))
-        return sums.sum(axis=0, dtype=np.float64)
-
-    def combined(self, columns: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
-        """Return columns @ weights."""
-        result = np.empty((len(columns), weights.shape[1]), weights.dtype)
-
-        def work(rows: slice) -> None:
-            np.matmul(columns[rows], weights, out=result[rows])
-
-        for_each(work, self.blocks)
-        return result
-
-    def subtract(self, block: Block, columns: Block, weights: Block) -> None:
-        """Subtract columns @ weights from `block`."""
-
-        def work(rows: slice) -> None:
-            block[rows] -= columns[rows] @ weights
-
-        for_each(work, self.blocks)
-
-    def copy(self, block: Block, result: Block) -> None:
-        """Copy `block` in blocks of rows, which is faster if the memory order changes."""
-
-        def work(rows: slice) -> None:
-            result[rows] = block[rows]
-
-        for_each(work, self.blocks)
+    for_each(work, range(len(cuts)))
+    return sums.sum(axis=0, dtype=np.float64)
 
 
-def orthonormalize(
-    block: Block, threshold: float, tall: TallProducts | None = None
-) -> tuple[Block, NDArray[np.float64]]:
+def gram(block: Block) -> NDArray[np.float64]:
+    """Return blockᵀ block in float64."""
+    cuts = _row_blocks(block)
+    sums = np.empty((len(cuts), block.shape[1], block.shape[1]))
+
+    def work(part: int) -> None:
+        wide = block[cuts[part]].astype(np.float64)
+        np.matmul(wide.T, wide, out=sums[part])
+
+    for_each(work, range(len(cuts)))
+    return sums.sum(axis=0)
+
+
+def combined(columns: Block, weights: NDArray[Any]) -> Block:
+    """Return columns @ weights, multiplied in the type of the weights, in that of the columns."""
+    result = np.empty((len(columns), weights.shape[1]), columns.dtype)
+
+    def work(rows: slice) -> None:
+        result[rows] = columns[rows].astype(weights.dtype, copy=False) @ weights
+
+    for_each(work, _row_blocks(columns))
+    return result
+
+
+def _row_blocks(columns: Block) -> list[slice]:
+    return blocks(len(columns), most=_BLOCK_ROWS)
+
+
+def orthonormalize(block: Block, threshold: float) -> tuple[Block, NDArray[np.float64]]:
     """Return Q with orthonormal columns and R such that `block` = Q R.
 
     Directions in which the block is not longer than `threshold` are left out, so Q may have fewer
     columns than the block, or none. The work is done in float64 through the Gram matrix, which
     needs only matrix products, or through a QR factorization if the Gram matrix is too inaccurate.
-    `tall` divides it among threads.
 
     >>> Q, R = orthonormalize(np.array([[3.0, 6.0], [4.0, 8.0]]), 1e-9)
     >>> Q.shape, np.allclose(Q @ R, [[3, 6], [4, 8]])
     ((2, 1), True)
     """
-    tall = TallProducts(len(block), False) if tall is None else tall
-    wide = np.asarray(block, dtype=np.float64)
-    factor = np.eye(wide.shape[1])
+    factor = np.eye(block.shape[1])
     for smallest in (threshold, 0.5):
-        if wide.shape[1] == 0:
+        if block.shape[1] == 0:
             break
-        directions, lengths, wide = _principal_axes(wide, smallest, tall)
+        directions, lengths, block = _principal_axes(block, smallest)
         factor = (lengths[:, None] * directions.T) @ factor
-    return np.asarray(wide, dtype=block.dtype), factor
+    return block, factor
 
 
 def _principal_axes(
-    wide: NDArray[np.float64], threshold: float, tall: TallProducts
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    block: Block, threshold: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Block]:
     """Return the right vectors, values and left vectors of singular values above `threshold`."""
-    squares, directions = np.linalg.eigh(tall.inner_products(wide, wide))
+    squares, directions = np.linalg.eigh(gram(block))
     lengths = np.sqrt(np.maximum(squares, 0.0))
     if lengths[0] * _GRAM_CONDITION < lengths[-1]:
+        wide = block.astype(np.float64)
         columns, triangle = scipy.linalg.qr(wide, mode="economic", check_finite=False)
         left, lengths, right = np.linalg.svd(triangle, full_matrices=False)
         kept = lengths > threshold
-        return right[kept].T, lengths[kept], columns @ left[:, kept]
+        outer = (columns @ left[:, kept]).astype(block.dtype)
+        return right[kept].T, lengths[kept], outer
     kept = lengths > threshold
     directions, lengths = directions[:, kept], lengths[kept]
-    return directions, lengths, tall.combined(wide, directions / lengths)
+    return directions, lengths, combined(block, directions / lengths)
 
 
 class GrowingBasis:
     """Orthonormal columns Q for a symmetric operator A, with the projection QᵀAQ.
 
-    `capacity` bounds the number of columns; memory is touched only as they fill up. `cut` is
-    as for `TallProducts`.
+    `capacity` bounds the number of columns; memory is touched only as they fill up.
     """
 
-    def __init__(
-        self, rows: int, capacity: int, dtype: np.dtype[Any], *, cut: bool = False
-    ) -> None:
-        self._tall = TallProducts(rows, cut)
+    def __init__(self, rows: int, capacity: int, dtype: np.dtype[Any]) -> None:
         self._columns: Block = np.empty((rows, capacity), dtype=dtype, order="F")
         self._projection = np.zeros((capacity, capacity))
         self._recent = 0
@@ -169,19 +158,19 @@ class GrowingBasis:
         first, last = self._recent, self.size
         self._recent = last
         self.size += block.shape[1]
-        self._tall.copy(block, self._columns[:, last : self.size])
+        self._copy(block, self._columns[:, last : self.size])
 
         coefficients = np.zeros((self.size, block.shape[1]))
         image = image.astype(self._columns.dtype, order="C", copy=True)
         coefficients[first:] += self._subtract(image, first)
         before = float(np.linalg.norm(image, axis=0).max(initial=0.0))
         coefficients += self._subtract(image, 0)
-        rest, factor = orthonormalize(image, threshold, self._tall)
+        rest, factor = orthonormalize(image, threshold)
         shortest = float(np.linalg.norm(factor, axis=1).min(initial=before))
         if shortest < _CANCELLATION * before:
             again = self._subtract(rest, 0)
             coefficients += again @ factor
-            rest, correction = orthonormalize(rest, 0.5, self._tall)
+            rest, correction = orthonormalize(rest, 0.5)
             factor = correction @ factor
 
         self._projection[: self.size, last : self.size] = coefficients
@@ -195,7 +184,7 @@ class GrowingBasis:
         block = block / np.linalg.norm(block, axis=0)
         for _ in range(2):  # the second time removes the rounding errors of the first
             self._subtract(block, 0)
-            block, _ = orthonormalize(block, 1e-3, self._tall)
+            block, _ = orthonormalize(block, 1e-3)
         return block
 
     def compress(self, combinations: NDArray[np.float64], values: NDArray[np.float64]) -> None:
@@ -207,13 +196,26 @@ class GrowingBasis:
 
     def combine(self, combinations: NDArray[np.float64]) -> Block:
         """Return these combinations of the columns."""
-        return self._tall.combined(self.columns, combinations.astype(self._columns.dtype))
+        return combined(self.columns, combinations.astype(self._columns.dtype))
+
+    def _copy(self, block: Block, result: Block) -> None:
+        """Copy `block` in blocks of rows, which is faster if the memory order changes."""
+
+        def work(rows: slice) -> None:
+            result[rows] = block[rows]
+
+        for_each(work, _row_blocks(block))
 
     def _subtract(self, block: Block, first: int) -> NDArray[np.float64]:
         """Project the columns from `first` on out of `block`, in place; return the coefficients."""
         columns = self.columns[:, first:]
-        coefficients = self._tall.inner_products(columns, block)
-        self._tall.subtract(block, columns, coefficients.astype(block.dtype))
+        coefficients = inner_products(columns, block)
+        weights = coefficients.astype(block.dtype)
+
+        def work(rows: slice) -> None:
+            block[rows] -= columns[rows] @ weights
+
+        for_each(work, _row_blocks(block))
         return coefficients
 
 
@@ -253,7 +255,6 @@ def solve(
     seed: int,
     max_basis: int,
     max_products: int,
-    cut: bool = False,
 ) -> Eigenpairs:
     """Return the requested eigenpairs of the operator that `multiply` applies.
 
@@ -271,7 +272,7 @@ def solve(
     deflation.
     """
     rng = np.random.default_rng(seed)
-    basis = GrowingBasis(rows, min(rows, max_basis), dtype, cut=cut)
+    basis = GrowingBasis(rows, min(rows, max_basis), dtype)
     width = BLOCK_WIDTH
     if start is not None and request.tol >= _COARSE:
         direction = request.direction[:, None].astype(dtype)
@@ -316,13 +317,47 @@ def solve(
                 block = basis.orthogonal(np.hstack([block, fresh]))
     kept = ritz.selection.kept[: request.dim]
     outlier = ritz.selection.outlier
+    values, vectors = ritz.values[kept], basis.combine(ritz.combinations[:, kept])
+    outside = factor @ ritz.combinations[basis.newest][:, kept]
+    rounding = _ROUNDINGS * float(np.finfo(dtype).eps) * norm
+    residuals, more = _residuals(multiply, values, vectors, (block, outside), rounding, rng)
     return Eigenpairs(
-        eigenvalues=ritz.values[kept],
-        eigenvectors=basis.combine(ritz.combinations[:, kept]),
+        eigenvalues=values,
+        eigenvectors=vectors,
+        residuals=residuals,
         outlier=None if outlier is None else float(ritz.values[outlier]),
         floor=float(np.finfo(dtype).eps * math.sqrt(rows) * norm),
-        products=products,
+        products=products + more,
     )
+
+
+def _residuals(
+    multiply: Callable[[Block], Block],
+    values: NDArray[np.float64],
+    vectors: Block,
+    rest: tuple[Block, NDArray[np.float64]],
+    rounding: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], int]:
+    """Return ‖A v − λ v‖ of every pair, and how many vectors were multiplied for that.
+
+    The space is built so that A V − V Λ is the product of `rest`, an orthonormal block and its
+    coefficients, up to rounding errors. A product with random combinations of all columns of V
+    measures these errors, and they are included. Should they be larger than `rounding`, or if there
+    are few columns, A is multiplied by V itself.
+    """
+    dim, (block, outside) = vectors.shape[1], rest
+    if dim > BLOCK_WIDTH:
+        # On average an error times these weights has the mean square of the error's columns.
+        weights = rng.choice([-1.0, 1.0], (dim, BLOCK_WIDTH)) / math.sqrt(dim * BLOCK_WIDTH)
+        kind = vectors.dtype
+        expected = combined(vectors, (values[:, None] * weights).astype(kind))
+        expected += combined(block, (outside @ weights).astype(kind))
+        error = float(np.linalg.norm(multiply(combined(vectors, weights.astype(kind))) - expected))
+        if error <= rounding:
+            return np.hypot(np.linalg.norm(outside, axis=0), error), BLOCK_WIDTH
+    more = dim + (BLOCK_WIDTH if dim > BLOCK_WIDTH else 0)
+    return residuals_of(multiply(vectors), values, vectors), more
 
 
 @dataclass(frozen=True)

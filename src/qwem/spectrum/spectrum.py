@@ -43,7 +43,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Eigenpairs:
-    """Eigenvalues, best first, with their eigenvectors, and how they were found.
+    """Eigenvalues, best first, with their eigenvectors and residuals, and how they were found.
 
     `outlier` is the eigenvalue left out of a signed selection, `floor` the magnitude below which an
     eigenvalue may be zero, `products` the number of vectors that were multiplied.
@@ -51,6 +51,7 @@ class Eigenpairs:
 
     eigenvalues: NDArray[np.float64]
     eigenvectors: Block
+    residuals: NDArray[np.float64]
     outlier: float | None
     floor: float
     products: int
@@ -85,6 +86,16 @@ def select(
     if eigenvalues[first] < 0 and alignment[first] >= _OUTLIER_ALIGNMENT:
         return Selection(order[1:], first)
     return Selection(order, None)
+
+
+def residuals_of(
+    image: np.ndarray[Any, Any], eigenvalues: NDArray[np.float64], eigenvectors: Block
+) -> NDArray[np.float64]:
+    """Return ‖M v − λ v‖ of every pair, given the image M v."""
+    squares = np.zeros(len(eigenvalues))
+    for rows in blocks(*image.shape):
+        squares += np.square(image[rows] - eigenvectors[rows] * eigenvalues).sum(axis=0)
+    return np.sqrt(squares)
 
 
 def fix_signs(eigenvectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -138,7 +149,7 @@ class Spectrum:
     eigenvectors: NDArray[Any] = field(repr=False)
     """V*, one orthonormal column for each eigenvalue, one row for each word."""
     residuals: NDArray[np.float64] = field(repr=False)
-    """‖M v − λ v‖ for each pair, computed from the result with one more product."""
+    """‖M v − λ v‖ for each pair, checked against one more product."""
     vocabulary: Vocabulary
     tol: float
     """The requested residual, relative to the largest magnitude |λ|."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.arrays import blocks, for_each, stored_blocks
-from qwem._internal.resources import require_memory
+from qwem._internal.resources import blas_threads, require_memory
 from qwem.errors import ConvergenceError, SettingError
 from qwem.target.reweighting import setting31
 from qwem.target.target import Target
@@ -188,9 +188,10 @@ def _spread(counts: NDArray[np.int64], size: int) -> NDArray[np.intp]:
 ALWAYS_DENSE_SIZE = 2_000
 """The largest vocabulary size at which a target is always dense."""
 
-DENSE_PRODUCT_SHARE = 0.2
-"""The share of seen pairs from which on `@` is faster if dense: BLAS multiplies all pairs, but does
-about five times as many operations per second as the sparse kernel."""
+DENSE_PRODUCT_SHARE = 0.5
+"""The share of seen pairs from which on a target is dense. Then an array of all pairs takes no more
+memory than the seen pairs with their indices, and `@` about as long: BLAS multiplies all pairs, but
+does at least one and a half times as many operations per second as the sparse kernel."""
 
 
 class TargetOptions(TypedDict, total=False):
@@ -248,9 +249,11 @@ class TargetPlan:
         terms, term_weights = np.empty((size, 0)), np.empty(0)
         if not dense:
             if formula.unseen is None:
-                terms, term_weights, error = separate(
-                    formula.unseen_entry, *expected, counts.word_counts
-                )
+                # At this size the threads of BLAS mostly wait for each other.
+                with blas_threads(1):
+                    terms, term_weights, error = separate(
+                        formula.unseen_entry, *expected, counts.word_counts
+                    )
                 settings = {**settings, "unseen_error": error}
             elif formula.unseen != 0:
                 terms, term_weights = np.ones((size, 1)), np.array([formula.unseen])
@@ -285,7 +288,6 @@ def build(
 ) -> Target:
     """Return the target whose entries are given by `formula`; see `TargetPlan.of`."""
     plan = TargetPlan.of(counts, formula, settings, **options)
-    pairs = counts.symmetric.matrix
     made = plan.formula, plan.expected, plan.dtype
     if plan.dense:
         size = len(counts.vocabulary)
@@ -294,9 +296,9 @@ def build(
             f"A dense target of {size:,} words",
             "restrict the vocabulary, or use dense=False",
         )
-        rest: Any = row_entries(pairs, *made, dense=True)
+        rest: Any = row_entries(counts.symmetric.matrix, *made, dense=True)
     else:
-        stored = pairs if not isinstance(pairs, np.ndarray) else sparse.csr_array(pairs)
+        stored = counts.symmetric.tocsr()
         entries = row_entries(stored, *made, dense=False)
         rest = sparse.csr_array((entries, stored.indices, stored.indptr), shape=stored.shape)
     return plan.target(rest)

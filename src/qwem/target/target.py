@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal import artefact
-from qwem._internal.arrays import blocks, csr_arrays, csr_matrix
+from qwem._internal.arrays import blocks, csr_arrays, csr_matrix, for_each
 from qwem._internal.resources import require_memory
 from qwem.corpus import Vocabulary
 from qwem.errors import SettingError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 KIND = "target"
 _ARRAYS, _WORDS = "target.safetensors", "words.txt"
 _IDENTITY_ENTRIES = 1 << 23
+_DENSE_COLUMNS = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +241,12 @@ class Target:
     def _unscaled(self, vectors: NDArray[Any]) -> NDArray[Any]:
         product = self._times_rest(vectors)
         if self.term_weights.size:
-            product += self.terms @ (self.term_weights[:, None] * (self.terms.T @ vectors))
+            shares = self.term_weights[:, None] * (self.terms.T @ vectors)
+
+            def add(rows: slice) -> None:
+                product[rows] += self.terms[rows] @ shares
+
+            for_each(add, blocks(*vectors.shape))
         return product
 
     def _times_rest(self, vectors: NDArray[Any]) -> NDArray[Any]:
@@ -254,15 +260,16 @@ class Target:
         return multiply(self.rest, vectors)
 
     def _dense_product(self, entries: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
-        if entries.dtype == vectors.dtype:
-            # By symmetry M X = (Xᵀ M)ᵀ, which is up to 1.4 times faster in BLAS for a narrow X.
-            whole: NDArray[Any] = (vectors.T @ entries).T
-            return whole
-        # Block by block, as NumPy would first convert the whole matrix to the wider type.
-        product = np.empty(vectors.shape, vectors.dtype)
-        for rows in blocks(*entries.shape):
-            np.matmul(entries[rows].astype(vectors.dtype), vectors, out=product[rows])
-        return product
+        # By symmetry M X = (Xᵀ M)ᵀ, which is up to 1.4 times faster in BLAS for a narrow X. In
+        # blocks, threads can share the work, and a block at a time is converted to the wider type.
+        product = np.empty(vectors.shape[::-1], vectors.dtype)
+
+        def work(columns: slice) -> None:
+            block = entries[:, columns].astype(vectors.dtype, copy=False)
+            np.matmul(vectors.T, block, out=product[:, columns])
+
+        for_each(work, blocks(len(entries), most=_DENSE_COLUMNS))
+        return product.T
 
 
 def _is_operator(matrix: Any) -> bool:
