@@ -168,7 +168,7 @@ def column_ends(matrix: sparse.csr_array) -> NDArray[np.int64]:
 
 
 def transpose(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Return the transpose of a square matrix."""
+    """Return the transpose of a matrix."""
     ends = column_ends(matrix)
 
     def work(first: int, last: int) -> Rows:

@@ -22,12 +22,13 @@ from qwem.cooccurrence.contexts import (
     window_weights,
 )
 from qwem.cooccurrence.pair_counts import PairCounts
+from qwem.cooccurrence.passages import Passages, passage_weight
 from qwem.corpus.vocabulary import Vocabulary, frequency_order
 from qwem.errors import CountError, SettingError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
@@ -64,6 +65,9 @@ class Cooccurrence:
     """The distances that each matrix counts, and the weight of a pair at each."""
     sources: tuple[dict[str, Any], ...] = field(default=())
     """What was counted and how: one entry for each part added (or, with sign −1, subtracted)."""
+    passages: Passages | None = None
+    """How often words occur in each passage, if that was counted: contexts of `polish` in addition
+    to those of the window."""
 
     def __post_init__(self) -> None:
         size = len(self.vocabulary)
@@ -81,6 +85,7 @@ class Cooccurrence:
         weights: str | Sequence[int] = "dynamic",
         *,
         slots: str | Sequence[Slot | Sequence[int]] = "sides",
+        passages: int | None = None,
         subsample: float | None = None,
         seed: int = 0,
         draws: int = 1,
@@ -108,6 +113,9 @@ class Cooccurrence:
             ``"symmetric"``: all pairs together. Or slots of your own, each a `Slot`, or its weights
             by distance, such as ``[(1,), (0, 1)]`` for words at distance 1 and words at distance 2
             (then `window` and `weights` are not used).
+        passages
+            The number of words in a passage, such as 100: count words by passage too, with a tenth
+            of the weight of their windows. See `qwem.cooccurrence.passages`.
         subsample
             word2vec's threshold t for frequent words, such as 1e-3: a word of relative frequency f
             is kept with probability min(1, √(t/f) + t/f). The neighbours of a dropped word move
@@ -145,7 +153,12 @@ class Cooccurrence:
         if subsampling:
             words_read = int(corpus.vocabulary.counts.sum())
             source |= {"subsample": subsample, "seed": seed, "draws": draws, "words": words_read}
-        return cls(Vocabulary(corpus.vocabulary.words, words), pairs, counted, (source,))
+        by_passage = None
+        if passages is not None:
+            source["passages"] = passages
+            by_passage = Passages.count(corpus, passages, passage_weight(counted), subsampling)
+        vocabulary = Vocabulary(corpus.vocabulary.words, words)
+        return cls(vocabulary, pairs, counted, (source,), by_passage)
 
     @classmethod
     def from_matrix(
@@ -247,6 +260,8 @@ class Cooccurrence:
         """A hash of the words and all counts: equal counts have equal fingerprints."""
         digest = hashlib.sha256("\n".join(self.vocabulary.words).encode("utf-8", "surrogatepass"))
         digest.update(repr(self.slots).encode())
+        if self.passages is not None:
+            digest.update(repr(self.passages).encode())
         for name, array in self._arrays().items():
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
@@ -265,6 +280,7 @@ class Cooccurrence:
             self.vocabulary == other.vocabulary
             and self.slots == other.slots
             and self.matrices == other.matrices
+            and self.passages == other.passages
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -272,7 +288,8 @@ class Cooccurrence:
     def __repr__(self) -> str:
         window = "unknown" if self.window is None else self.window
         matrices = ", ".join(map(repr, self.matrices))
-        return f"Cooccurrence({self.vocabulary!r}, {matrices}, window {window})"
+        passages = "" if self.passages is None else f", {len(self.passages):,} passages"
+        return f"Cooccurrence({self.vocabulary!r}, {matrices}, window {window}{passages})"
 
     def __add__(self, other: Cooccurrence) -> Cooccurrence:
         """Return the sum of both counts; they need the same words in the same order."""
@@ -305,6 +322,7 @@ class Cooccurrence:
             self,
             vocabulary=Vocabulary(self.vocabulary.words, self.word_counts - other.word_counts),
             matrices=tuple(a - b for a, b in zip(self.matrices, other.matrices, strict=True)),
+            passages=_changed(self.passages, lambda own: own - other.passages),
             sources=self.sources
             + tuple({**source, "sign": -source.get("sign", 1)} for source in other.sources),
         )
@@ -314,7 +332,10 @@ class Cooccurrence:
         matrices = tuple(matrix * times for matrix in self.matrices)
         occurrences = _sum_of_words([self.word_counts] * times) if times else self.word_counts * 0
         return replace(
-            self, vocabulary=Vocabulary(self.vocabulary.words, occurrences), matrices=matrices
+            self,
+            vocabulary=Vocabulary(self.vocabulary.words, occurrences),
+            matrices=matrices,
+            passages=_changed(self.passages, lambda own: own * times),
         )
 
     def restrict(self, vocab_size: int) -> Cooccurrence:
@@ -326,6 +347,7 @@ class Cooccurrence:
             self,
             vocabulary=self.vocabulary.restrict(vocab_size),
             matrices=tuple(matrix.restrict(vocab_size) for matrix in self.matrices),
+            passages=_changed(self.passages, lambda own: own.restrict(vocab_size)),
         )
 
     def reindex(self, words: Sequence[str]) -> Cooccurrence:
@@ -346,6 +368,7 @@ class Cooccurrence:
             self,
             vocabulary=Vocabulary(tuple(words), occurrences),
             matrices=tuple(matrix.reindex(places, len(words)) for matrix in self.matrices),
+            passages=_changed(self.passages, lambda own: own.reindex(places, len(words))),
         )
 
     @classmethod
@@ -386,7 +409,9 @@ class Cooccurrence:
             for slot in zip(*(part.matrices for part in counts), strict=True)
         )
         sources = tuple(source for part in counts for source in part.sources)
-        return cls(vocabulary, matrices, first.slots, sources)
+        own = [part.passages for part in counts if part.passages is not None]
+        passages = Passages.sum(own, places, len(vocabulary)) if own else None
+        return cls(vocabulary, matrices, first.slots, sources, passages)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a directory."""
@@ -398,6 +423,8 @@ class Cooccurrence:
                 "slots": slots_as_json(self.slots),
                 "sources": list(self.sources),
             }
+            if self.passages is not None:
+                metadata["passages"] = self.passages.settings
             artefact.write_metadata(directory, KIND, metadata)
 
     @classmethod
@@ -413,17 +440,23 @@ class Cooccurrence:
     @classmethod
     def _of(cls, saved: artefact.Saved, arrays: Mapping[str, NDArray[Any]]) -> Cooccurrence:
         words, slots = saved.words(WORDS), slots_from_json(saved.metadata["slots"])
+        passages = None
+        if "passages" in saved.metadata:
+            passages = Passages.read(arrays, "passages", len(words), **saved.metadata["passages"])
         return cls(
             Vocabulary(words, arrays["word_counts"]),
             tuple(PairCounts.read(arrays, f"pairs.{k}", len(words)) for k in range(len(slots))),
             slots,
             tuple(saved.metadata["sources"]),
+            passages,
         )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = {"word_counts": self.word_counts}
         for number, pairs in enumerate(self.matrices):
             arrays |= pairs.arrays(f"pairs.{number}")
+        if self.passages is not None:
+            arrays |= self.passages.arrays("passages")
         return arrays
 
     def _window(self) -> list[tuple[Slot, PairCounts]]:
@@ -433,12 +466,22 @@ class Cooccurrence:
 
     def _require_same_slots(self, other: Cooccurrence, verb: str) -> None:
         """Refuse counts of other slots; `verb` is for the message, such as "added"."""
+        if (self.passages is None) != (other.passages is None):
+            raise CountError(
+                f"Counts with passages and without can't be {verb}; count both with the same "
+                "`passages`."
+            )
         if self.slots != other.slots:
             raise CountError(
                 f"Counts of different windows can't be {verb}: they are of "
                 f"{' and '.join(map(str, self.slots))}, and of "
                 f"{' and '.join(map(str, other.slots))}; count both with the same window and slots."
             )
+
+
+def _changed(passages: Passages | None, change: Callable[[Any], Passages]) -> Passages | None:
+    """Return the passages after a change, if there are passages."""
+    return None if passages is None else change(passages)
 
 
 def _around(pairs: PairCounts, directed: bool) -> NDArray[np.uint64]:

@@ -280,6 +280,53 @@ def subtract_rows(
 
 
 @njit(nogil=True, cache=True)
+def count_passages(
+    tokens: Any, offsets: Any, passages_of: Any, first: Any, last: Any, words: Any,
+    thresholds: Any, keys: Any, first_document: Any, word_digests: Any,
+    digests: Any, lengths: Any, columns: Any, values: Any,
+) -> Any:  # fmt: skip
+    """Count the words of the passages of documents `first` to `last`; return how many were written.
+
+    A document is divided into ``passages_of[document]`` passages of equal size. Of each, a digest
+    of its words is written, and how many different words follow in `columns` and `values`, sorted.
+    The words that are kept, as in `fill_stream`, are added over all `keys`. Ids from `words` on are
+    no words.
+    """
+    longest = 0
+    for document in range(first, last):
+        size = offsets[document + 1] - offsets[document]
+        longest = max(longest, size // max(passages_of[document], 1) + 1)
+    kept = np.empty(longest * keys.size, np.int64)
+    passages, stored = 0, 0
+    for document in range(first, last):
+        start, size = offsets[document], offsets[document + 1] - offsets[document]
+        parts = passages_of[document]
+        for part in range(parts):
+            begin, end = size * part // parts, size * (part + 1) // parts
+            digest, count = np.uint64(end - begin), 0
+            for position in range(begin, end):
+                digest = mix(digest ^ word_digests[tokens[start + position]])
+            for key in keys:
+                draw_key = document_key(key, first_document + document)
+                for position in range(begin, end):
+                    word = tokens[start + position]
+                    if word < words and is_kept(word, thresholds, draw_key, position):
+                        kept[count] = word
+                        count += 1
+            kept[:count].sort()
+            before = stored
+            for c in range(count):
+                if c and kept[c] == kept[c - 1]:
+                    values[stored - 1] += np.uint32(1)
+                else:
+                    columns[stored], values[stored] = kept[c], 1
+                    stored += 1
+            digests[passages], lengths[passages] = digest, stored - before
+            passages += 1
+    return stored
+
+
+@njit(nogil=True, cache=True)
 def gather_columns(
     indptr: Any, indices: Any, data: Any, first: Any, last: Any,
     free: Any, columns: Any, values: Any,

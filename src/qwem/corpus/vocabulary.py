@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -67,6 +68,13 @@ class Vocabulary:
             return words
         words = tuple(words)
         return cls(words, np.zeros(len(words), np.int64))
+
+    @cached_property
+    def digests(self) -> NDArray[np.uint64]:
+        """A digest of each word, which does not depend on its index."""
+        spelled = (word.encode(errors="surrogatepass") for word in self.words)
+        found = (hashlib.blake2b(word, digest_size=8).digest() for word in spelled)
+        return np.frombuffer(b"".join(found), np.uint64)
 
     @cached_property
     def _index(self) -> dict[str, int]:
