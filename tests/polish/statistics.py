@@ -47,18 +47,29 @@ def some_contexts(
     return np.stack(slots, axis=2).reshape(size, -1), some_counts(size)
 
 
+def some_passages(
+    passages: int, size: int = SIZE, seed: int = 0, length: float = 1.0
+) -> NDArray[np.int64]:
+    """Words × passages, which differ in topic and length."""
+    rng = np.random.default_rng(seed)
+    topic = np.arange(size) % 3
+    about = np.arange(passages) % 3
+    rate = np.outer(2000 / (np.arange(size) + 2), (np.arange(passages) % 5 + 1) * length / 300)
+    return 2 * rng.poisson(rate * (1 + 3 * (topic[:, None] == about)))
+
+
 def closed_form(counts: Cooccurrence, dim: int = DIM, signed: bool = True) -> Spectrum:
     return factorize(mstar(counts, shrinkage=2.0), dim, signed=signed)
 
 
 def random_sides(
-    seed: int, scale: float = 0.7, size: int = SIZE, kinds: int = 1
+    seed: int, scale: float = 0.7, size: int = SIZE, kinds: int = 1, passages: int = 0
 ) -> list[NDArray[np.float32]]:
-    """Vectors of words, and of so many contexts for each."""
+    """Vectors of words, and of so many contexts for each, and of passages."""
     rng = np.random.default_rng(seed)
     return [
         (scale * rng.standard_normal((rows, DIM))).astype(np.float32)
-        for rows in (size, kinds * size)
+        for rows in (size, kinds * size + passages)
     ]
 
 
@@ -78,26 +89,35 @@ def dense_weights(
     evidence: float = 0.0,
     coupling: Array | None = None,
     matrix: NDArray[np.int64] | None = None,
+    passages: int = 0,
 ) -> Weights:
     """The weights of the loss by their definitions, of all words × contexts.
 
     `matrix` has the counts of words with contexts, by default those of the words with each other.
+    Its last columns are of passages, if there are any.
     """
     positive = counts.symmetric.toarray() if matrix is None else matrix
     positive = positive.astype(np.float64)
     words = counts.word_counts.astype(np.float64)
-    kinds = positive.shape[1] // len(words)
-    share = np.array([positive[:, kind::kinds].sum() for kind in range(kinds)]) / positive.sum()
+    contexts = positive.shape[1] - passages
+    kinds = contexts // len(words)
+    of_words, of_passages = positive[:, :contexts], positive[:, contexts:]
+    share = np.array([of_words[:, kind::kinds].sum() for kind in range(kinds)]) / positive.sum()
     noise = np.array([n**exponent * part for n in words for part in share])
     noise /= np.sum(words**exponent)
+    powers: Array = of_passages.sum(axis=0) ** exponent
+    share_of_passages = float(of_passages.sum() / positive.sum())
+    noise = np.append(noise, powers / powers.sum() * share_of_passages)
     column = positive.sum(axis=0) / positive.sum()
     bias = np.log(column / (negatives * noise))
     negative = negatives * np.outer(positive.sum(axis=1), noise)
     added = negatives * np.outer(np.ones(len(words)), noise) * evidence
     added *= positive.sum() / words.sum()
     coupling = np.ones(len(words)) if coupling is None else coupling
-    both = np.outer(coupling, coupling.repeat(kinds))
-    both /= (coupling @ positive.sum(axis=1)) * (coupling.repeat(kinds) @ column)
+    mean = coupling.repeat(kinds) @ of_words.sum(axis=0) / of_words.sum()
+    of_contexts = np.append(coupling.repeat(kinds), np.full(passages, mean))
+    both: Array = np.outer(coupling, of_contexts)
+    both /= (coupling @ positive.sum(axis=1)) * (of_contexts @ column)
     return Weights(positive * both, negative * both, bias, added * both)
 
 

@@ -18,6 +18,7 @@ from polish.statistics import (
     parabolic_loss,
     random_sides,
     some_contexts,
+    some_passages,
 )
 from qwem.polish import sweep
 from qwem.polish.kernels import SAMPLE, round_rows, solve_blocks
@@ -81,26 +82,35 @@ def one_step(
     return stepped
 
 
-def statistics_of(matrix: NDArray[np.int64], word_counts: NDArray[np.int64]) -> Statistics:
+def statistics_of(
+    matrix: NDArray[np.int64], word_counts: NDArray[np.int64], passages: int = 0
+) -> Statistics:
     return Statistics(
         word_counts,
         matrix.sum(axis=1).astype(np.float64),
         matrix.sum(axis=0).astype(np.float64),
         int(np.count_nonzero(matrix)),
+        (matrix.shape[1] - passages) // len(matrix),
     )
 
 
-def stepper_of(matrix: NDArray[np.int64]) -> LocalStepper:
-    kinds = matrix.shape[1] // len(matrix)
+def stepper_of(matrix: NDArray[np.int64], passages: int = 0) -> LocalStepper:
+    contexts = matrix.shape[1] - passages
+    kinds = contexts // len(matrix)
     # The type of the counts that a fit has, for which kernels are compiled in any case.
-    sides = [matrix[:, kind::kinds].astype(np.uint32) for kind in range(kinds)]
+    narrow = matrix.astype(np.uint32)
+    sides = [narrow[:, kind:contexts:kinds] for kind in range(kinds)]
+    sides += [narrow[:, contexts:]] if passages else []
+    by_word, by_context = (
+        [sparse.csr_array(side.copy()) for side in turned]
+        for turned in (sides, [side.T for side in sides])
+    )
     return LocalStepper(
-        [sparse.csr_array(side.copy()) for side in sides],
-        [sparse.csr_array(side.T.copy()) for side in sides],
+        by_word[:kinds], by_context[:kinds], (*by_word[kinds:], *by_context[kinds:])
     )
 
 
-@pytest.mark.parametrize("kinds", [1, 2, 3])
+@pytest.mark.parametrize(("kinds", "passages"), [(1, 0), (2, 0), (3, 0), (1, 40), (3, 40)])
 @pytest.mark.parametrize("words", [True, False])
 @pytest.mark.parametrize(
     ("cache_bytes", "size", "length"),
@@ -113,6 +123,7 @@ def stepper_of(matrix: NDArray[np.int64]) -> LocalStepper:
 @pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
 def test_a_step_is_the_one_of_its_definition(
     kinds: int,
+    passages: int,
     words: bool,
     cache_bytes: int,
     size: int,
@@ -124,16 +135,17 @@ def test_a_step_is_the_one_of_its_definition(
     monkeypatch.setattr(sweep, "BLOCK_ROWS", 7)
     monkeypatch.setattr(sweep, "LONG", 1)
     matrix, counts = some_contexts(kinds, size, length=length)
-    own, other = random_sides(1, scale, size, kinds)
+    matrix = np.hstack((matrix, some_passages(passages, size, length=length)))
+    own, other = random_sides(1, scale, size, kinds, passages)
     if not words:
         own, other = other, own
     settings = some_settings(size)
-    loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **settings)
+    loss = Word2vecLoss(statistics_of(matrix, counts.word_counts, passages), **settings)
     problem = loss.of_words() if words else loss.of_contexts()
-    pairs: list[int] = []
-    found = in_threads(2, lambda: improve(problem, stepper_of(matrix), own, other, pairs.append))
+    stepper, pairs = stepper_of(matrix, passages), list[int]()
+    found = in_threads(2, lambda: improve(problem, stepper, own, other, pairs.append))
 
-    weights = dense_weights(counts, **settings, matrix=matrix)
+    weights = dense_weights(counts, **settings, matrix=matrix, passages=passages)
     wide = own.astype(np.float64), other.astype(np.float64)
     products = wide[0] @ wide[1].T if words else wide[1] @ wide[0].T
     assert found.loss == pytest.approx(parabolic_loss(products, weights), rel=1e-5, abs=2e-6)
@@ -185,6 +197,23 @@ def test_lengths_of_steps_are_estimated_from_a_sample_of_pairs(words: bool) -> N
     assert np.abs(ratio[pairs > SAMPLE] - 1).max() > 0.01  # or nothing was estimated
     assert 0.5 < ratio.min() < ratio.max() < 2 / RELAXATION
     assert np.mean(ratio[pairs > SAMPLE]) == pytest.approx(1, abs=0.03)
+
+
+def test_passages_alone_take_the_step_that_they_take_with_other_contexts() -> None:
+    passages = 40
+    matrix, counts = some_contexts(2)
+    matrix = np.hstack((matrix, some_passages(passages)))
+    words, contexts = random_sides(1, kinds=2, passages=passages)
+    loss = Word2vecLoss(
+        statistics_of(matrix, counts.word_counts, passages), negatives=5.0, exponent=0.75
+    )
+    stepper = stepper_of(matrix, passages)
+    every, some = (
+        improve(problem, stepper, contexts, words, lambda _: None).vectors
+        for problem in (loss.of_contexts(), loss.of_passages())
+    )
+    assert np.array_equal(some[-passages:], every[-passages:])
+    np.testing.assert_allclose(some[:-passages], contexts[:-passages], rtol=1e-4, atol=1e-6)
 
 
 def test_evidence_can_be_centred_anywhere() -> None:
@@ -239,7 +268,7 @@ def test_bits_do_not_depend_on_threads() -> None:
 def test_a_small_step_compiles_what_a_fit_needs() -> None:
     qwem.fit(["the king and the queen", "a cat and a dog"] * 20, dim=2)
     compiled = set(solve_blocks.nopython_signatures), set(round_rows.nopython_signatures)
-    assert take_small_step(3).vectors.shape == (2, 1)
+    assert take_small_step(4).vectors.shape == (2, 1)
     again = set(solve_blocks.nopython_signatures), set(round_rows.nopython_signatures)
     assert again == compiled
 

@@ -281,11 +281,11 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
 
 
 @njit(inline="always")
-def _take_ids(indices: Any, start: Any, count: Any, kinds: Any, kind: Any, ids: Any) -> None:
+def _take_ids(indices: Any, start: Any, count: Any, step: Any, place: Any, ids: Any) -> None:
     """Write the row numbers in `other` of `count` pairs, and of the next ones."""
     last = indices.size - 1
     for c in range(count + _AHEAD + _TOGETHER):
-        ids[c] = np.int64(indices[min(start + c, last)]) * kinds + kind
+        ids[c] = np.int64(indices[min(start + c, last)]) * step + place
 
 
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
@@ -294,7 +294,7 @@ def _add_part(
     here: Array, gradient: Array, losses: Array, curvature: Array, base: Any,
 ) -> None:  # fmt: skip
     """Add the loss and the gradient of some rows' pairs of one kind; write their curvature."""
-    first, place, step, kinds, kind = block
+    first, place, step, other_place, other_step = block
     indptr, indices, counts = pairs
     at = indptr[first : first + here.shape[0] + 1].copy()
     ids = np.empty(PAIRS + _AHEAD + _TOGETHER, np.int64)
@@ -306,7 +306,7 @@ def _add_part(
             stop = _tile_end(indices, at[r], indptr[first + r + 1], tiles[tile])
             for start in range(at[r], stop, PAIRS):
                 count = min(PAIRS, stop - start)
-                _take_ids(indices, start, count, kinds, kind, ids)
+                _take_ids(indices, start, count, other_step, other_place, ids)
                 for c in range(0, count, _TOGETHER):
                     _prefetch_some(other, ids, c + _AHEAD)
                     _multiply_some(other, ids, here, r, c, products)
@@ -345,8 +345,8 @@ def _weighted_squares(
 
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
 def _curvature_along(
-    row: Any, kind: Any, indptr: Any, indices: Any, other: Array, gradient: Array, r: Any,
-    curvature: Array, bases: Array, ids: Array, weights: Array,
+    row: Any, kind: Any, indptr: Any, indices: Any, layout: Array, other: Array, gradient: Array,
+    r: Any, curvature: Array, bases: Array, ids: Array, weights: Array,
 ) -> Any:  # fmt: skip
     """Return the curvature of a row's pairs along gradient[r]: Σ_c curvature_c (gradient·y_c)².
 
@@ -376,7 +376,7 @@ def _curvature_along(
                 weight = _f(share) if weight > _ZERO else -_f(share)
             ids[count] = np.int64(indices[part][k])
             if kind < 0:
-                ids[count] = ids[count] * len(indices) + part
+                ids[count] = ids[count] * layout[part, 1] + layout[part, 0]
             weights[count] = weight
             count += 1
             if count == ids.size:
@@ -389,7 +389,7 @@ def _curvature_along(
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def solve_blocks(
-    cuts: Array, kind: Any, tiles: Array, indptr: Any, indices: Any, counts: Any,
+    cuts: Array, kind: Any, tiles: Array, layout: Array, indptr: Any, indices: Any, counts: Any,
     other: Array, constant: Array, rows: Array, columns: Array, means: Array,
     own: Array, losses: Array,
 ) -> None:  # fmt: skip
@@ -402,14 +402,15 @@ def solve_blocks(
     rows between two cuts are processed together, tile by tile; a row that is alone, without tiles.
     `tiles` are the columns at which tiles begin, and one past the last.
 
-    The pairs are tuples of CSR matrices, one for each of K kinds of contexts. If `kind` is −1, rows
-    are words: row i joins the rows i of all matrices, and column j of matrix k is row K j + k of
-    `other`. Otherwise rows are contexts of that kind: row i of that matrix is row K i + kind of
-    `own`, and column j is row j of `other`.
+    The pairs are tuples of CSR matrices, one for each kind of contexts. Context j of kind k is row
+    ``layout[k, 0] + layout[k, 1] j`` of its side. If `kind` is −1, rows are words: row i joins the
+    rows i of all matrices, and column j of a matrix is that row of `other`. Otherwise rows are
+    contexts of that kind: row j of that matrix is that row of `own`, and columns are rows of
+    `other`.
     """
     of_words, dim = kind < 0, other.shape[1]
     first_part, last_part = (0, len(indices)) if of_words else (kind, kind + 1)
-    step, kinds = (1, len(indices)) if of_words else (len(indices), 1)
+    start, step = (0, 1) if of_words else (layout[kind, 0], layout[kind, 1])
     one_tile = np.array([0, tiles[-1]], tiles.dtype)
     most_rows, most_pairs = 0, 0
     for number in range(cuts.size - 1):
@@ -428,7 +429,7 @@ def solve_blocks(
         first, last = cuts[number], cuts[number + 1]
         some_tiles = one_tile if last - first == 1 else tiles
         here, gradient = vectors[0, : last - first], vectors[1, : last - first]
-        place = step * first + max(kind, 0)
+        place = start + step * first
         for r in range(last - first):
             i = place + step * r
             square, level = 0.0, 0.0
@@ -447,7 +448,8 @@ def solve_blocks(
         base = 0
         for part in range(first_part, last_part):
             pairs = indptr[part], indices[part], counts[part]
-            block = first, place, step, kinds, part if of_words else 0
+            there = (layout[part, 0], layout[part, 1]) if of_words else (0, 1)
+            block = first, place, step, there[0], there[1]
             bases[part] = base - indptr[part][first]
             _add_part(
                 block, some_tiles, pairs, other, rows, columns, here, gradient, losses, curvature,
@@ -460,8 +462,9 @@ def solve_blocks(
             for t in range(dim):
                 square += np.float64(gradient[r, t] * gradient[r, t])
             along = rows[i, 5] * square + _curvature_along(
-                first + r, kind, indptr, indices, other, gradient, r, curvature, bases, ids, weights
-            )
+                first + r, kind, indptr, indices, layout, other, gradient, r, curvature, bases, ids,
+                weights,
+            )  # fmt: skip
             losses[i, 1] = 0.0
             if along > 0.0:
                 relaxation = np.float64(rows[i, 8])

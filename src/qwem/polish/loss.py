@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -11,6 +11,8 @@ import numpy as np
 from qwem.errors import ConvergenceError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
@@ -22,7 +24,8 @@ class Statistics(NamedTuple):
     """The sums on which the loss depends, in addition to the pairs that were seen.
 
     Each word gives K contexts, one for each side of a directed slot and one for each symmetric slot
-    of the counts. Column K·j + k of words × contexts is context k of word j.
+    of the counts. Column K·j + k of words × contexts is context k of word j. Passages are contexts
+    too, if they were counted, in columns after those of all words.
     """
 
     word_counts: NDArray[np.int64]
@@ -32,6 +35,8 @@ class Statistics(NamedTuple):
     """Σ_i C_ic, the pairs of each context."""
     pairs: int
     """The number of different pairs of a word and a context that were seen."""
+    kinds: int
+    """K, the number of contexts per word."""
 
     @classmethod
     def of(cls, counts: Cooccurrence) -> Statistics:
@@ -40,20 +45,24 @@ class Statistics(NamedTuple):
         for slot, matrix in zip(counts.slots, counts.matrices, strict=True):
             sides = [matrix.column_sums, matrix.row_sums] if slot.directed else [matrix.row_sums]
             by_context += [side.astype(np.float64) for side in sides]
-        return cls(
-            counts.word_counts,
-            counts.pair_sums.astype(np.float64),
-            np.stack(by_context, axis=1).ravel(),
-            sum(
-                slot.contexts * matrix.nnz
-                for slot, matrix in zip(counts.slots, counts.matrices, strict=True)
-            ),
-        )
+        sums, pairs = counts.pair_sums.astype(np.float64), 0
+        for slot, matrix in zip(counts.slots, counts.matrices, strict=True):
+            pairs += slot.contexts * matrix.nnz
+        contexts = np.stack(by_context, axis=1).ravel()
+        if (passages := counts.passages) is not None:
+            sums, pairs = sums + passages.word_sums, pairs + passages.nnz
+            contexts = np.append(contexts, passages.sums)
+        return cls(counts.word_counts, sums, contexts, pairs, len(by_context))
+
+    @property
+    def of_words(self) -> slice:
+        """The contexts that are words in a slot; the others are passages."""
+        return slice(self.kinds * len(self.word_counts))
 
     @property
     def shares(self) -> Vector:
-        """The share of each kind of context in all pairs."""
-        by_kind = self.context_sums.reshape(len(self.word_counts), -1).sum(axis=0)
+        """The share of each kind of context in all pairs of words and words."""
+        by_kind = self.context_sums[self.of_words].reshape(-1, self.kinds).sum(axis=0)
         return by_kind / by_kind.sum()
 
 
@@ -123,6 +132,14 @@ class RowProblem:
     """The weight of each row's loss in the total loss."""
     means: NDArray[np.float32]
     """The vectors at which the evidence of each row is centred; empty if these are zero."""
+    passages_only: bool = False
+    """Whether passages take a step, and other contexts none."""
+
+    def kinds(self, number: int) -> Sequence[int]:
+        """Return the kinds of contexts, of this number, that take a step; −1 for words."""
+        if self.side == "words":
+            return (-1,)
+        return range(number - 1 if self.passages_only else 0, number)
 
 
 class Word2vecLoss:
@@ -130,7 +147,8 @@ class Word2vecLoss:
 
     C_ic is how often word i was seen with context c = (j, s), word j in slot s. N_ic = k s_i q_c is
     the count of negative samples, with s_i = Σ_c C_ic. The noise q_c is proportional to a power of
-    the count of word j and to the pairs of slot s. word2vec's sampling minimizes this loss on
+    the count of word j and to the pairs of slot s. A passage is a context too; its noise is
+    proportional to the same power of its own count. word2vec's sampling minimizes this loss on
     average (paper, eq. w2v_loss and the appendix on reweighting). b_c = log P_c/(k q_c) is the
     logit of independence, so that words and contexts are independent if W = 0. g is a coupling of
     words (paper, Proposition 3.3), 1 by default; a context has the coupling of its word.
@@ -155,15 +173,20 @@ class Word2vecLoss:
         evidence: float = 0.0,
         coupling: Vector | None = None,
     ) -> None:
-        words, shares = statistics.word_counts, statistics.shares
+        words, of_words = statistics.word_counts, statistics.of_words
         self.sums = statistics.word_sums
         self.total = float(self.sums.sum())
         self.negatives = negatives
-        powers = (words / words.max()) ** exponent
-        self.noise: Vector = np.outer(powers / powers.sum(), shares).ravel()
-        """q_c, the share of each context among the negative samples."""
         # A context without pairs would have an infinite logit.
         contexts, seen = (_positive(sums) for sums in (statistics.context_sums, self.sums))
+        passages = contexts[of_words.stop :]
+        self.passages = len(passages)
+        self.noise: Vector = np.append(
+            np.outer(_noise(words, exponent), statistics.shares).ravel()
+            * (1 - passages.sum() / self.total),
+            _noise(passages, exponent) * (passages.sum() / self.total),
+        )
+        """q_c, the share of each context among the negative samples."""
         self.bias: Vector = np.log(contexts / self.total / (negatives * self.noise))
         """b_c = log P_c/(k q_c), the logit of independence."""
         self.tokens = int(words.sum())
@@ -171,8 +194,10 @@ class Word2vecLoss:
         """Evidence of independence, in pairs instead of tokens."""
         coupling = np.ones(len(words)) if coupling is None else coupling
         self.word_coupling: Vector = coupling / (coupling @ seen / seen.sum())
-        coupling = np.repeat(coupling, len(shares))
-        self.context_coupling: Vector = coupling / (coupling @ contexts / contexts.sum())
+        coupling = np.repeat(coupling, statistics.kinds)
+        coupling /= coupling @ contexts[of_words] / contexts[of_words].sum()
+        # A passage has the coupling of the average pair.
+        self.context_coupling: Vector = np.append(coupling, np.ones(len(passages)))
 
         # softplus and its first two derivatives at independence
         self.softplus: Vector = np.logaddexp(0, self.bias)
@@ -213,6 +238,22 @@ class Word2vecLoss:
             sums,
         )
 
+    def of_passages(self) -> RowProblem:
+        """Return the problem of those rows of W′ that are passages, given W."""
+        return replace(self.of_contexts(), passages_only=True)
+
+    def contexts(self, vectors: NDArray[np.float32]) -> Contexts:
+        """Return the contexts that are words in a slot, given their vectors, without passages."""
+        own = slice(len(vectors))
+        share = float(self.noise[own].sum())
+        return Contexts(
+            vectors,
+            self.bias[own],
+            self.noise[own] / share,
+            self.negatives,
+            self.evidence * share,
+        )
+
     def _problem(
         self,
         side: Side,
@@ -234,6 +275,12 @@ class Word2vecLoss:
             own / (self.sums @ self.word_coupling),
             np.empty((0, 0), np.float32) if means is None else means,
         )
+
+
+def _noise(counts: NDArray[Any], exponent: float) -> Vector:
+    """Return shares that are proportional to a power of counts."""
+    powers = (counts / counts.max(initial=0)) ** exponent
+    return powers / powers.sum()
 
 
 def _positive(sums: Vector) -> Vector:

@@ -14,7 +14,7 @@ from qwem.cooccurrence.contexts import Slot, slots_from_json
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.polish.loss import Contexts, Statistics, Word2vecLoss, solve_row
-from qwem.polish.sweep import LocalStepper, improve
+from qwem.polish.sweep import LocalStepper, improve, solve_passages, with_passages
 from qwem.spectrum import Spectrum
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ class Polished:
 
         Given the contexts, each word is a convex problem of its own. All words take one step at a
         time, until a step lowers the loss by less than `tol` of its fall below independence.
+        Passages of the counts, if any, first get the vectors that fit the words at the start.
 
         Parameters
         ----------
@@ -181,8 +182,9 @@ class Polished:
                 "same order."
             )
         words, contexts, means, spelling = self.start if start is None else start
+        statistics = Statistics.of(counts)
         loss = Word2vecLoss(
-            Statistics.of(counts),
+            statistics,
             negatives=self.settings["negatives"],
             exponent=self.settings["exponent"],
             evidence=self.settings["evidence"],
@@ -190,7 +192,9 @@ class Polished:
         )
         stepper, before = LocalStepper.of(counts), np.inf
         problem = loss.of_words(means, spelling.get("evidence"))
+        contexts = with_passages(contexts, statistics)
         with blas_threads(1):
+            contexts = solve_passages(loss, stepper, words, contexts, tol)
             for _ in range(steps):
                 words, value, _ = improve(
                     problem, stepper, words, contexts, lambda _: None, tol=tol

@@ -13,9 +13,18 @@ from qwem._internal.settings import require_whole
 from qwem.cooccurrence.contexts import slots_as_json
 from qwem.embedding import Embedding
 from qwem.errors import CountError, SettingError
-from qwem.polish.loss import Contexts, Statistics, Word2vecLoss
+from qwem.polish.loss import Statistics, Word2vecLoss
 from qwem.polish.polished import Polished, Start, closed_sides, coupling_of
-from qwem.polish.sweep import RELAXATION, LocalStepper, balanced, gram, improve, transformed
+from qwem.polish.sweep import (
+    RELAXATION,
+    LocalStepper,
+    balanced,
+    gram,
+    improve,
+    solve_passages,
+    transformed,
+    with_passages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -215,7 +224,7 @@ def polish(
         "counts": list(counts.sources),
     }
     statistics = Statistics.of(counts)
-    shares = statistics.shares
+    of_words = statistics.of_words
     loss = Word2vecLoss(
         statistics,
         negatives=negatives,
@@ -226,10 +235,10 @@ def polish(
     if stepper is None:
         stepper = LocalStepper.of(counts)
     is_warm = start is not None
-    start = _start(spectrum, len(shares)) if start is None else start
+    start = _start(spectrum, statistics.kinds) if start is None else start
     word, context, means, spelling = start
     del start
-    shapes = spectrum.eigenvectors.shape, (len(statistics.context_sums), spectrum.dim)
+    shapes = spectrum.eigenvectors.shape, (of_words.stop, spectrum.dim)
     if (word.shape, context.shape) != shapes:
         raise SettingError(
             f"start must have matrices of the shapes {shapes[0]} and {shapes[1]}, as the model "
@@ -242,12 +251,14 @@ def polish(
             prior.resume(means, spelling)
     losses: list[float] = []
     converged = False
+    context = with_passages(context, statistics)
 
     def result() -> Polished:
         # The weight of a vector is the share of its text in text and evidence.
-        seen = counts.word_counts, np.outer(counts.word_counts, len(shares) * shares).ravel()
-        of_words, of_contexts = (each / (each + evidence) for each in seen)
-        sides = balanced(word, context, of_words, of_contexts)
+        shares = statistics.kinds * statistics.shares
+        seen = counts.word_counts, np.outer(counts.word_counts, shares).ravel()
+        trust = (each / (each + evidence) for each in seen)
+        sides = balanced(word, context[of_words], *trust)
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         spelling = None
         if prior is not None and prior.ngram_vectors is not None:
@@ -264,7 +275,7 @@ def polish(
                 provenance={"role": "word", **provenance},
                 spelling=spelling,
             ),
-            Contexts(sides.context, loss.bias, loss.noise, negatives, loss.evidence),
+            loss.contexts(sides.context),
             sides.centre,
             np.array(losses),
             converged,
@@ -281,6 +292,8 @@ def polish(
     # Products of matrices are cut into blocks, each for one BLAS thread, so that their bits don't
     # depend on the number of threads.
     with blas_threads(1), progress("polish", usual * statistics.pairs, "pair") as bar:
+        if words_first:
+            context = solve_passages(loss, stepper, word, context, tol)
         while not converged and len(losses) < 2 * sweeps:
             bar.total = max(usual, len(losses) + 1) * statistics.pairs
             if words_first == (len(losses) % 2 == 0):
@@ -336,4 +349,5 @@ def _check_counts(spectrum: Spectrum, counts: Cooccurrence) -> None:
         raise CountError("polish needs counts in which every word occurs; restrict the vocabulary.")
     size, dim = spectrum.eigenvectors.shape
     rows = size * (1 + counts.contexts_per_word)
+    rows += 0 if counts.passages is None else len(counts.passages)
     require_memory(2 * 8 * rows * dim, "polish", "restrict the vocabulary")

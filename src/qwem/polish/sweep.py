@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Cooccurrence
-    from qwem.polish.loss import RowProblem, Side
+    from qwem.polish.loss import RowProblem, Statistics, Word2vecLoss
 
     Matrix: TypeAlias = NDArray[np.float32]
     Vector: TypeAlias = NDArray[np.float64]
@@ -110,8 +110,31 @@ def improve(
     return Step(transformed(here, _padded(inverse.T).T), loss, fall)
 
 
+PASSAGE_STEPS = 2
+"""The number of steps that bring passages from zero near their minimum, given words."""
+
+
+def with_passages(contexts: Matrix, statistics: Statistics) -> Matrix:
+    """Return context vectors followed by zeros for passages, if there are any."""
+    missing = len(statistics.context_sums) - len(contexts)
+    return np.pad(contexts, ((0, missing), (0, 0))) if missing else contexts
+
+
+def solve_passages(
+    loss: Word2vecLoss, stepper: Stepper, words: Matrix, contexts: Matrix, tol: float
+) -> Matrix:
+    """Return contexts whose passages fit the words; `with_passages` made room for them."""
+    problem = loss.of_passages()
+    for _ in range(PASSAGE_STEPS if loss.passages else 0):
+        contexts, *_ = improve(problem, stepper, contexts, words, lambda _: None, tol=tol)
+    return contexts
+
+
 def compile_steps_ahead(kinds: int) -> None:
-    """Let another process compile the kernels of half a sweep, if they are not compiled yet."""
+    """Let another process compile the kernels of half a sweep, if they are not compiled yet.
+
+    `kinds` is the number of kinds of contexts, including passages.
+    """
     from qwem._internal.kernels import compile_ahead
     from qwem.polish.kernels import round_rows, solve_blocks
 
@@ -124,7 +147,9 @@ def take_small_step(kinds: int) -> Step:
     from qwem.polish.loss import Statistics, Word2vecLoss
 
     ones, two = np.ones(2), sparse.csr_array(np.ones((2, 2), np.uint32))
-    sums = Statistics(ones.astype(np.int64), 2 * kinds * ones, 2 * np.ones(2 * kinds), 4 * kinds)
+    sums = Statistics(
+        ones.astype(np.int64), 2 * kinds * ones, 2 * np.ones(2 * kinds), 4 * kinds, kinds
+    )
     word, context = (np.ones((rows, 1), np.float32) for rows in (2, 2 * kinds))
     stepper = LocalStepper([two] * kinds, [two] * kinds)
     problem = Word2vecLoss(sums, negatives=1.0, exponent=1.0, evidence=1.0).of_words()
@@ -132,21 +157,33 @@ def take_small_step(kinds: int) -> Step:
 
 
 class Pairs(NamedTuple):
-    """Words × words, one CSR matrix for each kind of context, in the form the kernels take."""
+    """Pairs, one CSR matrix for each kind of context, in the form the kernels take."""
 
+    layout: NDArray[np.int64]
+    """Where the contexts of each kind are: the first, and the step from one to the next."""
     indptr: tuple[NDArray[np.int64], ...]
     indices: tuple[NDArray[Any], ...]
     counts: tuple[NDArray[Any], ...]
 
     @classmethod
-    def of(cls, matrices: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]) -> Pairs:
+    def of(
+        cls,
+        matrices: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]],
+        words: int | None = None,
+    ) -> Pairs:
         """Return the pairs of matrices, each given as `indptr`, `indices` and counts.
 
-        Indices and counts that have the same type in all matrices are not copied. `indptr` is wide
-        here and on a cluster, so that both need the same kernels.
+        The contexts of a word are adjacent. If the last matrix is of passages, `words` is the
+        number of words whose contexts come before. Indices and counts that have the same type in
+        all matrices are not copied. `indptr` is wide here and on a cluster, so that both need the
+        same kernels.
         """
+        kinds = len(matrices) - (words is not None)
+        layout = [(kind, kinds) for kind in range(kinds)]
+        layout += [] if words is None else [(kinds * words, 1)]
         indptr, *parts = zip(*matrices, strict=True)
         return cls(
+            np.array(layout),
             tuple(_fixed(each, np.int64) for each in indptr),
             *(tuple(_fixed(each, np.result_type(*part)) for each in part) for part in parts),
         )
@@ -160,24 +197,29 @@ class LocalStepper:
     """A `Stepper` that uses the threads of this process.
 
     Both sides have one matrix for each kind of context: `by_word` has a row for each word, with the
-    words seen with it in that kind of context; `by_context` has the transposes.
+    words seen with it in that kind of context; `by_context` has the transposes. `passages` are
+    words × passages, and passages × words.
     """
 
     def __init__(
         self,
         by_word: Sequence[sparse.csr_array[Any]],
         by_context: Sequence[sparse.csr_array[Any]],
+        passages: tuple[sparse.csr_array[Any], ...] = (),
     ) -> None:
+        words = by_word[0].shape[0] if passages else None
+        sides = (*by_word, *passages[:1]), (*by_context, *passages[1:])
         self._pairs = {
-            side: Pairs.of([(each.indptr, each.indices, each.data) for each in matrices])
-            for side, matrices in (("words", by_word), ("contexts", by_context))
+            side: Pairs.of([(each.indptr, each.indices, each.data) for each in matrices], words)
+            for side, matrices in zip(("words", "contexts"), sides, strict=True)
         }
 
     @classmethod
     def of(cls, counts: Cooccurrence) -> LocalStepper:
         """Return the stepper of these counts."""
         sides = context_sides(counts)
-        return cls(sides, mirrored(sides, counts.slots))
+        passages = () if counts.passages is None else counts.passages.pairs
+        return cls(sides, mirrored(sides, counts.slots), passages)
 
     def __call__(
         self,
@@ -188,14 +230,15 @@ class LocalStepper:
         done: Callable[[int], object],
     ) -> Vector:
         """Take one step for every row of `here`."""
-        losses = np.empty((len(here), 2))
+        losses = np.zeros((len(here), 2))
         weights = there, constant, problem.rows, problem.columns, problem.means
-        step_rows(problem.side, self._pairs[problem.side], weights, here, losses, done)
+        pairs = self._pairs[problem.side]
+        step_rows(problem.kinds(len(pairs.layout)), pairs, weights, here, losses, done)
         return losses
 
 
 def step_rows(
-    side: Side,
+    kinds: Sequence[int],
     pairs: Pairs,
     weights: tuple[NDArray[Any], Matrix, Matrix, Matrix, Matrix],
     here: Matrix,
@@ -206,8 +249,8 @@ def step_rows(
 
     Parameters
     ----------
-    side, pairs
-        The side of the rows, and their pairs.
+    kinds, pairs
+        The kinds of contexts whose rows take a step, or −1 for words; and the pairs of the rows.
     weights
         The rows of the other side and their weighted sum; the `rows`, `columns` and `means` of a
         problem.
@@ -219,10 +262,8 @@ def step_rows(
     from qwem.polish.kernels import solve_blocks
 
     cached = cached_rows(weights[0].itemsize * here.shape[1])
-    kinds = len(pairs.indices)
-    columns = len(weights[0]) // (kinds if side == "words" else 1)
-    tiles = tile_starts(columns, cached)
-    for kind in (-1,) if side == "words" else range(kinds):
+    tiles = tile_starts(len(weights[0]), cached)
+    for kind in kinds:
         ends = pairs.ends(kind)
 
         def work(cuts: NDArray[np.int64], kind: int = kind, ends: NDArray[Any] = ends) -> None:
