@@ -51,6 +51,22 @@ def test_counts_are_those_of_all_text_together(slots: str) -> None:
     assert len(kept(updated).documents) == 3150
 
 
+def test_passages_are_added_and_removed_as_windows_are() -> None:
+    old, new = (
+        [" ".join(sentences[at : at + 10]) for at in range(0, len(sentences), 10)]
+        for sentences in (OLD[:1000], NEW)
+    )
+    options: dict[str, Any] = {"subsample": 0.02, "passages": 40}
+    model = qwem.fit(old, dim=DIM, window=5, slots="sides", keep_counts=True, **options)
+    more = model.update(new)
+    whole = Corpus.from_documents([*old, *new]).recode(kept(model).words)
+    expected = Cooccurrence.count(whole, 5, **options)
+    assert kept(more).counts == expected
+    assert expected.passages is not None
+    assert len(expected.passages) > 200
+    assert kept(more.update(remove=new[::-1])).counts == kept(model).counts
+
+
 @pytest.mark.parametrize("polish", [False, True])
 def test_it_is_nearly_a_fresh_fit(polish: bool) -> None:
     settings: dict[str, Any] = {"dim": DIM, "subsample": 0.02, "polish": polish, "tol": 1e-5}

@@ -10,6 +10,7 @@ import numpy as np
 from qwem._internal.resources import Stopwatch, available_memory, blas_threads
 from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence.contexts import Usage, original_vocabulary, window_slots
+from qwem.cooccurrence.passages import numbers_of_passages
 from qwem.corpus import Corpus
 from qwem.corpus._files import are_paths
 from qwem.corpus.reading import AUTO_MIN_COUNT
@@ -90,9 +91,9 @@ def fit(
         require_enough(resolved, vocabulary)
         usage = Usage.of(counts, vocabulary.counts)
     else:
-        if given.polish and given.target == "mstar":
+        if given.is_polished:
             kinds = sum(slot.contexts for slot in window_slots(WINDOW, layout=given.slots))
-            compile_steps_ahead(kinds)
+            compile_steps_ahead(kinds + (given.passages is not None))
         with watch.stage("read"):
             corpus = source if isinstance(source, Corpus) else read(source, given)
             found = len(corpus.vocabulary)
@@ -273,7 +274,10 @@ def cut_to_memory(corpus: Corpus, settings: ResolvedSettings) -> Corpus:
     counted. Both estimates err on the large side, and counting still refuses what does not fit.
     """
     words, length = len(corpus.vocabulary), corpus.tokens.size
-    budget = available_memory() - _VECTOR_BYTES * settings.dim * np.arange(words + 1)
+    passages = 0
+    if settings.passages is not None:
+        passages = int(numbers_of_passages(corpus, settings.passages).sum())
+    budget = available_memory() - _VECTOR_BYTES * settings.dim * (passages + np.arange(words + 1))
     growth = (max(length, _MEASURED_WORDS) / _MEASURED_WORDS) ** (_PAIR_GROWTH - 1)
     rough = min(float(words) ** 2, _PAIRS_PER_STEP * settings.window * length * growth)
     if _PAIR_BYTES * rough <= budget[-1]:

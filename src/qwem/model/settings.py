@@ -36,6 +36,8 @@ SUBSAMPLE = 1e-3
 KEPT_OCCURRENCES = 1_000
 """Short texts are subsampled less: words that occur less often than this are not subsampled."""
 SHRINKAGE, COUPLING = 10.0, -0.2
+PASSAGE, MOST_PASSAGES = 1_000, 50_000
+"""The number of words in a passage; and in longer text, into how many passages it is divided."""
 TOL = {False: 1e-3, True: 0.03}
 """The tolerance of the closed form without polishing and with it: polished vectors hardly depend on
 it. docs/closed-form-choices.md has the trials."""
@@ -61,6 +63,10 @@ def _window(given: Settings, words: int, length: int) -> int:
 def _subsample(given: Settings, words: int, length: int) -> float | None:
     threshold = max(SUBSAMPLE, KEPT_OCCURRENCES / max(length, 1))
     return threshold if threshold < 1 else None
+
+
+def _passages(given: Settings, words: int, length: int) -> int | None:
+    return max(PASSAGE, length // MOST_PASSAGES) if given.is_polished else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +98,13 @@ class Settings(Reading):
         "the window (bigrams); those before and those after (sides); both apart (near-far); or "
         "none (symmetric)",
         ("adjacent", "bigrams", "sides", "near-far", "symmetric"), stage="count",
+    )  # fmt: skip
+    passages: int | Literal["auto"] | None = setting(
+        "auto",
+        "let the passage of N words in which a word occurs be a context of it too. None leaves "
+        "passages out.",
+        Whole(2), stage="count", metavar="N", words={"none": None},
+        auto=Auto("1,000, more for very long text, and none without polishing", _passages),
     )  # fmt: skip
     subsample: float | Literal["auto"] | None = setting(
         "auto",
@@ -132,7 +145,7 @@ class Settings(Reading):
     tol: float | Literal["auto"] = setting(
         "auto", "largest residual of an eigenpair, relative to the largest eigenvalue",
         Number(), stage="factorize", metavar="T",
-        auto=Auto("0.001, and 0.03 if polishing follows", lambda given, *_: TOL[given._polished]),
+        auto=Auto("0.001, and 0.03 if polishing follows", lambda given, *_: TOL[given.is_polished]),
     )  # fmt: skip
     seed: int = setting(0, "seed of everything that is random", Whole(0), metavar="N")
     polish: bool | Literal["auto"] = setting(
@@ -140,7 +153,7 @@ class Settings(Reading):
         "continue with a few steps of word2vec's own loss, see `qwem.polish`, or keep the closed "
         "form",
         Switch(), stage="polish",
-        auto=Auto("yes for M*, no for other targets", lambda given, *_: given._polished),
+        auto=Auto("yes for M*, no for other targets", lambda given, *_: given.is_polished),
     )  # fmt: skip
     ngrams: bool = setting(
         False,
@@ -184,11 +197,12 @@ class Settings(Reading):
             raise SettingError(
                 f"`negatives`, `shrinkage` and `coupling` are settings of M*, not of {self.target}."
             )
-        if self.ngrams and not self._polished:
+        if self.ngrams and not self.is_polished:
             raise SettingError("`ngrams` needs polished vectors; pass `polish=True`.")
 
     @property
-    def _polished(self) -> bool:
+    def is_polished(self) -> bool:
+        """Whether the vectors are polished, if need be by the rule of ``"auto"``."""
         return self.target == "mstar" if self.polish == "auto" else self.polish
 
     @classmethod
@@ -222,6 +236,7 @@ class ResolvedSettings(Settings):
 
     if TYPE_CHECKING:
         window: int
+        passages: int | None
         subsample: float | None
         shrinkage: float
         coupling: float
@@ -332,7 +347,7 @@ def settings_of(
 
 def _counting_of(counts: Cooccurrence) -> dict[str, Any]:
     """Return how counts were made: the window if known, subsampling if all sources agree."""
-    made: dict[str, Any] = {}
+    made: dict[str, Any] = {"passages": None if counts.passages is None else counts.passages.length}
     if counts.weights is not None:
         made |= {"window": counts.window, "weights": _name_of_weights(counts.weights)}
         made["slots"] = _name_of_slots(counts)

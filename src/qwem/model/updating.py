@@ -143,9 +143,7 @@ class UpdateState:
 
 def digests_of(corpus: Corpus) -> Digests:
     """Return a digest of each document's words; it does not depend on their ids."""
-    words = [*corpus.vocabulary.words, ""]  # the mask is no word
-    spelled = (word.encode(errors="surrogatepass") for word in words)
-    by_id = np.frombuffer(b"".join(map(_digest, spelled)), np.uint64)
+    by_id = np.append(corpus.vocabulary.digests, np.uint64(0))  # the mask is no word
     digests = b"".join(
         _digest(by_id[corpus.tokens[begin:end]].tobytes())
         for begin, end in pairwise(corpus.offsets.tolist())
@@ -274,6 +272,7 @@ def _count(state: UpdateState, corpus: Corpus, first_document: int) -> Cooccurre
     return Cooccurrence.count(
         replace(corpus, first_document=first_document),
         slots=state.counts.slots,
+        passages=None if state.counts.passages is None else state.counts.passages.length,
         **subsampling,
     )
 
@@ -341,4 +340,6 @@ def _settings_of(model: Model) -> ResolvedSettings:
     """Return the model's recorded settings of the target and all later stages."""
     later = Settings.options("target", "factorize", "polish", "")
     made = {name: model.settings[name] for name in later if name in model.settings}
-    return ResolvedSettings(**{"subsample": None, "shrinkage": 0.0, "coupling": 0.0, **made})
+    return ResolvedSettings(
+        **{"subsample": None, "passages": None, "shrinkage": 0.0, "coupling": 0.0, **made}
+    )
