@@ -15,11 +15,12 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
+from qwem._internal import artefact
 from qwem._internal.arrays import blocks, cut_evenly
 from qwem._internal.kernels import multiply_rows
 from qwem._internal.resources import threads
 from qwem.cluster._rows import csr_arrays, gather_rows
-from qwem.cluster._saved_rows import saved_rows, saved_sources
+from qwem.cluster._saved_rows import saved_digests, saved_passages, saved_rows, saved_sources
 from qwem.cluster._tasks import thread_total
 from qwem.cooccurrence._counting import expected_pairs
 from qwem.cooccurrence._rows import too_large
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qwem.cluster._rows import Arrays, Block, RowBlocks
+    from qwem.cluster._saved_rows import CountRows
     from qwem.cooccurrence import Slot
     from qwem.polish.loss import RowProblem, Side
     from qwem.target import Target
@@ -72,14 +74,32 @@ def gather_counts(
     if len(saved) == 1:
         runs = even_runs(client, words, len(weights or "1"))
         saved = [SavedRows(first, last, saved[0].paths) for first, last in runs]
-    with gather_rows(client, directory, _rows, saved, "gathering rows") as rows:
-        word_counts, sums, lengths, seen = (
-            np.concatenate([np.array(some) for some in rows.arrays(name)])
-            for name in ("word_counts", "sums", "lengths", "seen")
-        )
+    files = sorted({path for rows in saved for path in rows.paths})
+    tasks = [(*rows, (number, len(saved)), files) for number, rows in enumerate(saved)]
+    with gather_rows(client, directory, _rows, tasks, "gathering rows") as rows:
+
+        def joined(name: str) -> NDArray[Any]:
+            return np.concatenate([np.array(some) for some in rows.arrays(name)])
+
+        sums = joined("sums")
         _require_countable(sums)
+        passages = None
+        if (found := artefact.opened(files[0]).metadata.get("passages")) is not None:
+            passages = PassageSums(
+                found["length"],
+                joined("passage_lengths"),
+                joined("passage_word_sums"),
+                joined("passage_sums"),
+            )
         yield ClusterCounts(
-            Vocabulary(words.words, word_counts), slots, tuple(sources), sums, lengths, seen, rows
+            Vocabulary(words.words, joined("word_counts")),
+            slots,
+            tuple(sources),
+            sums,
+            joined("lengths"),
+            joined("seen"),
+            rows,
+            passages,
         )
 
 
@@ -121,6 +141,25 @@ class PairSums:
 
 
 @dataclass(frozen=True, eq=False)
+class PassageSums:
+    """Sums of the counts of passages, with the names of `qwem.cooccurrence.passages.Passages`."""
+
+    length: int
+    lengths: NDArray[np.int64]
+    """The number of different words of each passage."""
+    word_sums: NDArray[np.float64]
+    sums: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.sums)
+
+    @property
+    def nnz(self) -> int:
+        """The number of different pairs of a word and a passage."""
+        return int(self.lengths.sum())
+
+
+@dataclass(frozen=True, eq=False)
 class ClusterCounts:
     """Counts whose pairs are rows on workers; this process has words and sums.
 
@@ -138,7 +177,9 @@ class ClusterCounts:
     seen: NDArray[np.int64] = field(repr=False)
     """The number of different words that each word occurs with."""
     rows: RowBlocks = field(repr=False)
-    """The rows of counts as CSR: ``symmetric``, and each kind of context by its number."""
+    """The rows of counts as CSR: ``symmetric``, each kind of context by its number, and passages by
+    word and words by passage."""
+    passages: PassageSums | None = None
 
     @property
     def symmetric(self) -> PairSums:
@@ -201,8 +242,7 @@ class ClusterCounts:
         done: Callable[[int], object],
     ) -> NDArray[np.float64]:
         """Take one step of polishing for every row of `here`; see `qwem.polish.sweep.Stepper`."""
-        losses = np.empty((len(here), 2))
-        per_word = len(here) // len(self.lengths)
+        losses = np.zeros((len(here), 2))
         sent = {
             "there": there,
             "constant": constant,
@@ -212,12 +252,17 @@ class ClusterCounts:
             "means": problem.means,
         }
 
-        def count(words: slice) -> None:
-            done(int(self.lengths[words].sum()))
+        in_passages = 0 if self.passages is None else self.passages.nnz
 
-        work = partial(_step, side=problem.side, slots=self.slots)
-        for words, found in self.rows.run(work, sent, count):
-            rows = _contexts_of(words, per_word)
+        def count(words: slice) -> None:
+            # Passages are divided among blocks about as words are.
+            share = (words.stop - words.start) / len(self.lengths)
+            done(int(self.lengths[words].sum()) + round(share * in_passages))
+
+        kinds = problem.kinds(self.contexts_per_word + (self.passages is not None))
+        work = partial(_step, side=problem.side, kinds=kinds, slots=self.slots)
+        for _, found in self.rows.run(work, sent, count):
+            rows = found["places"]
             here[rows], losses[rows] = found["here"], found["losses"]
         return losses
 
@@ -252,32 +297,41 @@ def _multiply(block: Block, sent: Arrays) -> Arrays:
     return {"product": product}
 
 
-def _contexts_of(words: slice, per_word: int) -> slice:
-    return slice(per_word * words.start, per_word * words.stop)
-
-
-def _step(block: Block, sent: Arrays, *, side: Side, slots: tuple[Slot, ...]) -> Arrays:
-    """Take one step for the words of a block, or for their contexts."""
+def _step(
+    block: Block, sent: Arrays, *, side: Side, kinds: Sequence[int], slots: tuple[Slot, ...]
+) -> Arrays:
+    """Take one step for the words of a block, or for their contexts and the block's passages."""
     names = [str(number) for number in range(sum(slot.contexts for slot in slots))]
-    of_contexts = side == "contexts"
+    of_contexts, words = side == "contexts", None
     sides = [block.csr(name) for name in (mirrored(names, slots) if of_contexts else names)]
-    rows = _contexts_of(block.rows, len(names) if of_contexts else 1)
+    per_word = len(names) if of_contexts else 1
+    rows = np.arange(per_word * block.rows.start, per_word * block.rows.stop)
+    if "passages.data" in block.arrays:
+        sides.append(block.csr("passages" if of_contexts else "by_passage"))
+        words = block.rows.stop - block.rows.start if of_contexts else len(sent["here"])
+        if of_contexts:
+            rows = np.append(rows, block.arrays["passage_places"])
     here = np.array(sent["here"][rows])
-    losses = np.empty((len(here), 2))
+    losses = np.zeros((len(here), 2))
     weights = (
         np.array(sent["there"]),
         np.array(sent["constant"]),
         np.array(sent["rows"][rows]),
         np.array(sent["columns"]),
-        np.array(sent["means"][rows]),  # there may be none
+        np.array(sent["means"][rows] if len(sent["means"]) else sent["means"]),
     )
     with threads(1):
-        step_rows(side, Pairs.of(sides), weights, here, losses, lambda _: None)
-    return {"here": here, "losses": losses}
+        step_rows(kinds, Pairs.of(sides, words), weights, here, losses, lambda _: None)
+    return {"here": here, "losses": losses, "places": rows}
 
 
-def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
-    """Return some rows of counts, and their sums."""
+def _rows(
+    first: int, last: int, paths: Sequence[Path], block: tuple[int, int], files: Sequence[Path]
+) -> Arrays:
+    """Return some rows of counts, some passages, and their sums.
+
+    `block` is the number of this block and of all blocks, and `files` have all rows.
+    """
     found = saved_rows(paths, first, last)
     symmetric = found.symmetric
     by_kind: dict[str, NDArray[Any]] = {}
@@ -290,6 +344,28 @@ def _rows(first: int, last: int, paths: Sequence[Path]) -> Arrays:
         "seen": np.diff(symmetric.indptr),
         **csr_arrays(symmetric, "symmetric"),
         **by_kind,
+        **_passage_arrays(found, block, files),
+    }
+
+
+def _passage_arrays(found: CountRows, block: tuple[int, int], files: Sequence[Path]) -> Arrays:
+    """Return the passages of a block's words, and the block's share of all passages."""
+    if found.passages is None:
+        return {}
+    digests, size = saved_digests(files), found.sides[0].shape[1]
+    runs = block_runs(np.ones(len(digests)), block[1])
+    first, last = runs[block[0]] if block[0] < len(runs) else (len(digests), len(digests))
+    own = saved_passages(files, digests[first:last], size)
+    by_word = found.passages.pairs[0]
+    by_word.indices = np.searchsorted(digests, found.passages.digests)[by_word.indices]
+    by_word = sparse.csr_array(by_word, shape=(by_word.shape[0], len(digests)))
+    return {
+        "passage_places": len(found.sides) * size + np.arange(first, last),
+        "passage_lengths": np.diff(own.matrix.indptr),
+        "passage_sums": own.sums,
+        "passage_word_sums": found.passages.word_sums,
+        **csr_arrays(own.pairs[1], "passages"),
+        **csr_arrays(by_word, "by_passage"),
     }
 
 

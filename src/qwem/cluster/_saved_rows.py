@@ -15,18 +15,21 @@ from qwem.cooccurrence import Cooccurrence
 from qwem.cooccurrence._rows import Rows, row_ends
 from qwem.cooccurrence.contexts import context_sides, slots_as_json, slots_from_json, window_kinds
 from qwem.cooccurrence.pair_counts import PairCounts
+from qwem.cooccurrence.passages import Passages
 from qwem.corpus import Vocabulary
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from qwem.cooccurrence import Slot
 
 ROWS_KIND = "rows of counts"
-_ROWS = "rows.safetensors"
+_ROWS, _PASSAGES = "rows.safetensors", "passages"
+_DIGESTS = f"{_PASSAGES}.digests"
 
 
 class CountRows(NamedTuple):
@@ -35,6 +38,8 @@ class CountRows(NamedTuple):
     sides: tuple[sparse.csr_array[Any], ...]
     word_counts: NDArray[np.int64]
     slots: tuple[Slot, ...]
+    passages: Passages | None = None
+    """The passages in which these words occur, with a column for each word."""
 
     @property
     def symmetric(self) -> sparse.csr_array[Any]:
@@ -46,7 +51,7 @@ class CountRows(NamedTuple):
 
 def save_rows(counts: Cooccurrence, output: str | os.PathLike[str]) -> None:
     """Save all rows of counts."""
-    rows = CountRows(context_sides(counts), counts.word_counts, counts.slots)
+    rows = CountRows(context_sides(counts), counts.word_counts, counts.slots, counts.passages)
     _write(output, rows, 0, list(counts.sources))
 
 
@@ -67,7 +72,32 @@ def saved_rows(paths: Sequence[str | os.PathLike[str]], first: int, last: int) -
         reduce(add, (Rows.of(side, 0, last - first) for side in each)).tocsr(columns)
         for each in zip(*(part.sides for part in parts), strict=True)
     )
-    return CountRows(sides, np.sum([part.word_counts for part in parts], axis=0), parts[0].slots)
+    word_counts = np.sum([part.word_counts for part in parts], axis=0)
+    passages = [part.passages for part in parts if part.passages is not None]
+    return CountRows(
+        sides, word_counts, parts[0].slots, Passages.sum(passages) if passages else None
+    )
+
+
+def saved_digests(paths: Iterable[Path]) -> NDArray[np.uint64]:
+    """Return the digests of all passages of saved rows, in order."""
+    found = [artefact.opened(path).mapped_arrays(_ROWS).get(_DIGESTS) for path in paths]
+    return np.unique(np.concatenate([each for each in found if each is not None]))
+
+
+def saved_passages(paths: Iterable[Path], digests: NDArray[np.uint64], size: int) -> Passages:
+    """Return the passages with these digests, with a column for each of `size` words.
+
+    They are the sum over saved rows, of all words or of some of them.
+    """
+    parts, places = [], []
+    for path in paths:
+        saved = artefact.opened(path)
+        passages = _passages(saved)
+        assert passages is not None
+        parts.append(passages.select(digests))
+        places.append(saved.metadata["first"] + np.arange(passages.matrix.shape[1]))
+    return Passages.sum(parts, places, size)
 
 
 def counts_of_rows(
@@ -79,6 +109,10 @@ def counts_of_rows(
     """Return counts made of consecutive blocks of rows."""
     occurrences = np.concatenate([part.word_counts for part in parts])
     own = np.cumsum([0, *(slot.contexts for slot in slots)])[:-1]  # the sides of words after
+    words_of = np.split(
+        np.arange(len(words)), np.cumsum([len(part.word_counts) for part in parts])[:-1]
+    )
+    passages = [part.passages for part in parts if part.passages is not None]
     return Cooccurrence(
         Vocabulary(tuple(words), occurrences),
         tuple(
@@ -87,6 +121,7 @@ def counts_of_rows(
         ),
         slots,
         tuple(sources),
+        Passages.sum(passages, words_of, len(words)) if passages else None,
     )
 
 
@@ -106,12 +141,15 @@ def _write(
     arrays = {"word_counts": rows.word_counts}
     for number, side in enumerate(rows.sides):
         arrays |= csr_arrays(side, str(number))
-    fields = {
+    fields: dict[str, Any] = {
         "first": first,
         "columns": rows.sides[0].shape[1],
         "slots": slots_as_json(rows.slots),
         "sources": sources,
     }
+    if rows.passages is not None:
+        arrays |= rows.passages.arrays(_PASSAGES)
+        fields[_PASSAGES] = rows.passages.settings
     with artefact.writing(output, ROWS_KIND) as directory:
         artefact.write_arrays(directory / _ROWS, arrays)
         artefact.write_metadata(directory, ROWS_KIND, fields)
@@ -132,4 +170,18 @@ def _read(saved: artefact.Saved, first: int, last: int) -> CountRows:
         parts = np.array(data[stored]), np.array(indices[stored]), row_ends(np.diff(ends))
         check_csr(*parts, last - first, columns)
         sides.append(sparse.csr_array(parts, shape=(last - first, columns)))
-    return CountRows(tuple(sides), np.array(arrays["word_counts"][rows]), slots)
+    passages = _passages(saved)
+    if passages is not None:
+        places = np.arange(passages.matrix.shape[1]) - rows.start
+        outside = (places < 0) | (places >= last - first)
+        passages = passages.reindex(np.where(outside, -1, places), last - first)
+    return CountRows(tuple(sides), np.array(arrays["word_counts"][rows]), slots, passages)
+
+
+def _passages(saved: artefact.Saved) -> Passages | None:
+    """Return the passages of saved rows, with a column for each word of the rows."""
+    if _PASSAGES not in saved.metadata:
+        return None
+    arrays = saved.mapped_arrays(_ROWS)
+    words = len(arrays["word_counts"])
+    return Passages.read(arrays, _PASSAGES, words, **saved.metadata[_PASSAGES])
