@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from qwem.target import kernels
+from qwem._internal import kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Compiled code: its cache on disk, functions that kernels share, sparse products."""
+"""Compiled code: its cache on disk, functions that kernels share, targets' entries and products."""
 
 from __future__ import annotations
 
@@ -351,3 +351,77 @@ def multiply_rows(indptr: Array, indices: Array, data: Array, block: Array, out:
                         for column in range(first, columns):
                             out[i, column] += value * block[other, column]
                 reached[i] = stop
+
+
+@njit(inline="always", error_model="numpy")
+def _rational(count: Any, expected: Any, coefficients: Any) -> Any:
+    """Return an entry of a target, (a C + b E) / (c C + d E + h), always in float64.
+
+    C is the pair's count, and E the count expected under independence: a sum of separable terms,
+    E_ij = Σ_t left_it right_tj. The coefficients (a, b, c, d, h) are one array.
+    """
+    a, b, c, d, h = coefficients
+    return (a * count + b * expected) / (c * count + d * expected + h)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _expected_row(left: Array, right: Array, out: Array) -> None:
+    for j in range(out.size):
+        out[j] = left[0] * right[0, j]
+    for term in range(1, left.size):
+        weight = left[term]
+        for j in range(out.size):
+            out[j] += weight * right[term, j]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def fill_from_dense(
+    counts: Array, left: Array, right: Array, coefficients: Array, out: Array
+) -> None:
+    """Write R(C, E) for every pair of some rows of dense counts."""
+    k = (coefficients[0], coefficients[1], coefficients[2], coefficients[3], coefficients[4])
+    expected = np.empty(right.shape[1])
+    for i in range(counts.shape[0]):
+        _expected_row(left[i], right, expected)
+        for j in range(expected.size):
+            out[i, j] = _rational(np.float64(counts[i, j]), expected[j], k)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def fill_from_sparse(
+    indptr: Array, indices: Array, counts: Array,
+    left: Array, right: Array, coefficients: Array, out: Array,
+) -> None:  # fmt: skip
+    """Write R(C, E) for every pair of some rows of sparse counts, seen or not.
+
+    `indptr` is that of the rows; it points into `indices` and `counts` of the whole matrix.
+    """
+    k = (coefficients[0], coefficients[1], coefficients[2], coefficients[3], coefficients[4])
+    expected = np.empty(right.shape[1])
+    for i in range(out.shape[0]):
+        _expected_row(left[i], right, expected)
+        for j in range(expected.size):
+            out[i, j] = _rational(0.0, expected[j], k)
+        for entry in range(indptr[i], indptr[i + 1]):
+            j = indices[entry]
+            out[i, j] = _rational(np.float64(counts[entry]), expected[j], k)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def fill_stored(
+    indptr: Array, indices: Array, counts: Array,
+    left: Array, right: Array, coefficients: Array, out: Array,
+) -> None:  # fmt: skip
+    """Write R(C, E) − R(0, E) for the stored pairs of some rows of sparse counts.
+
+    `out` has the stored entries of the whole matrix, as `indices` and `counts` do.
+    """
+    k = (coefficients[0], coefficients[1], coefficients[2], coefficients[3], coefficients[4])
+    for i in range(indptr.size - 1):
+        for entry in range(indptr[i], indptr[i + 1]):
+            j = indices[entry]
+            expected = 0.0
+            for term in range(right.shape[0]):
+                expected += left[i, term] * right[term, j]
+            seen = _rational(np.float64(counts[entry]), expected, k)
+            out[entry] = seen - _rational(0.0, expected, k)

@@ -323,7 +323,7 @@ def row_entries(
         If true, return the entries of all pairs. Otherwise return, for each pair that `pairs`
         stores (as CSR), the difference between its entry and that of an unseen pair.
     """
-    from qwem.target.kernels import fill_from_dense, fill_from_sparse, fill_stored
+    from qwem._internal.kernels import fill_from_dense, fill_from_sparse, fill_stored
 
     (left, right), coefficients = expected, np.array(formula.coefficients)
     stored: Any = pairs
