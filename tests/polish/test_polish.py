@@ -22,6 +22,7 @@ from qwem.errors import CountError, SettingError
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
 from qwem.polish import Polished, polish
 from qwem.polish.polished import Start
+from qwem.polish.sweep import ROUNDED_TOL
 from qwem.target import mstar, rank_one, setting31, word_probability
 
 if TYPE_CHECKING:
@@ -53,11 +54,23 @@ def test_loss_falls_in_every_half_sweep() -> None:
 
 def test_losses_are_those_of_the_vectors() -> None:
     counts = some_counts()
-    one = polish(closed_form(counts), counts, sweeps=1)
-    two = polish(closed_form(counts), counts, sweeps=2)
+    one, two = (polish(closed_form(counts), counts, sweeps=n, tol=0) for n in (1, 2))
     weights = dense_weights(counts, evidence=100.0)
     found = parabolic_loss(products_of(one, counts), weights)
-    assert two.losses[2] == pytest.approx(found, rel=1e-4)
+    assert two.losses[2] == pytest.approx(found, rel=1e-5)
+
+
+@pytest.mark.parametrize(("size", "dim", "least"), [(40, 5, 1e-3), (400, 100, 1e-4)])
+def test_sixteen_bits_change_losses_little_and_less_in_more_dimensions(
+    size: int, dim: int, least: float
+) -> None:
+    counts = some_counts(size=size)
+    spectrum = qwem.fit(counts, dim=dim, polish=False).spectrum
+    exact, rounded = (
+        polish(spectrum, counts, sweeps=1, tol=tol).losses for tol in (0, ROUNDED_TOL)
+    )
+    assert rounded[0] != exact[0]
+    assert rounded[0] == pytest.approx(exact[0], rel=least)
 
 
 def test_it_goes_to_the_minimum() -> None:
@@ -127,11 +140,11 @@ def test_the_coupling_of_the_spectrum_weights_pairs() -> None:
     coupled = qwem.factorize(
         mstar(counts, reweighting=setting31() * rank_one(weight)), DIM, signed=True
     )
-    polished = polish(coupled, counts, sweeps=1)
+    polished = polish(coupled, counts, sweeps=1, tol=0)
     word, context = coupled.embedding().vectors, coupled.context_embedding().vectors
     weights = dense_weights(counts, evidence=100.0, coupling=weight)
     expected = parabolic_loss((word @ context.T).astype(np.float64), weights)
-    assert polished.losses[0] == pytest.approx(expected, rel=1e-4)
+    assert polished.losses[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_evidence_keeps_rare_words_near_zero() -> None:

@@ -21,7 +21,7 @@ from polish.statistics import (
     some_passages,
 )
 from qwem.polish import sweep
-from qwem.polish.kernels import SAMPLE, round_rows, solve_blocks
+from qwem.polish.kernels import LANES, SAMPLE, WIDTH, solve_blocks
 from qwem.polish.loss import Statistics, Word2vecLoss
 from qwem.polish.sweep import (
     RELAXATION,
@@ -158,8 +158,23 @@ def test_a_step_is_the_one_of_its_definition(
     assert sum(pairs) == np.count_nonzero(matrix)
 
 
+def test_numbers_are_rounded_to_seven_digits() -> None:
+    vectors = np.random.default_rng(0).normal(size=(50, 2 * WIDTH)).astype(np.float32)
+    vectors *= np.geomspace(1e-20, 1e20, len(vectors), dtype=np.float32)[:, None]
+    vectors[:, 3] = 0
+    vectors[:, LANES + 3] = 0  # beside a zero, and so exact
+    vectors[:, LANES + 4] = 0  # beside another number
+    bits = sweep.rounded(vectors)
+    words = bits.view(np.uint32).reshape(50, 2, LANES)
+    found = np.stack((words << 16, words), axis=2).view(np.float32).reshape(vectors.shape)
+    np.testing.assert_allclose(found, vectors, rtol=2.0**-8, atol=2e-30)
+    nearest = np.abs(found - vectors) <= np.abs(vectors) * 2.0**-8
+    assert nearest[:, [k for k in range(2 * WIDTH) if k not in (3, LANES + 3, LANES + 4)]].all()
+    assert np.abs(found[found != 0]).min() > np.finfo(np.float32).tiny, "others are slow"
+
+
 @pytest.mark.parametrize("words", [True, False])
-def test_half_precision_hardly_changes_a_step(words: bool) -> None:
+def test_sixteen_bits_hardly_change_a_step(words: bool) -> None:
     size = SAMPLE // 2  # so that no length is estimated
     matrix, counts = some_contexts(2, size)
     own, other = random_sides(1, size=size, kinds=2)[:: 1 if words else -1]
@@ -267,10 +282,9 @@ def test_bits_do_not_depend_on_threads() -> None:
 
 def test_a_small_step_compiles_what_a_fit_needs() -> None:
     qwem.fit(["the king and the queen", "a cat and a dog"] * 20, dim=2)
-    compiled = set(solve_blocks.nopython_signatures), set(round_rows.nopython_signatures)
+    compiled = set(solve_blocks.nopython_signatures)
     assert take_small_step(4).vectors.shape == (2, 1)
-    again = set(solve_blocks.nopython_signatures), set(round_rows.nopython_signatures)
-    assert again == compiled
+    assert set(solve_blocks.nopython_signatures) == compiled
 
 
 def test_pointers_of_any_width_need_the_same_kernels() -> None:

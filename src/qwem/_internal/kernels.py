@@ -179,21 +179,33 @@ _SUMS = {"reassoc", "contract", "nsz"}
 
 _f = np.float32
 _HALF, _ONE = _f(0.5), _f(1)
-_LOG2_E, _LOG_2_HIGH, _LOG_2_LOW = _f(1.4426950408889634), _f(0.693359375), _f(-2.12194440e-4)
-_LOWEST = _f(-87)  # the exponential of less is not a normal float32
-# (e^r − 1 − r)/r² for |r| ≤ ½ log 2, as in the Cephes library; the highest power first.
-_E5, _E4, _E3 = _f(1.9875691500e-4), _f(1.3981999507e-3), _f(8.3334519073e-3)
-_E2, _E1, _E0 = _f(4.1665795894e-2), _f(1.6666665459e-1), _f(5.0000001201e-1)
-# log(1 + t)/t for 0 ≤ t ≤ 1, interpolated at Chebyshev points; the highest power first.
-_L8, _L7, _L6 = _f(0.0051261), _f(-0.02907406), _f(0.07751609)
-_L5, _L4, _L3 = _f(-0.13602248), _f(0.19076881), _f(-0.24835399)
-_L2, _L1, _L0 = _f(0.33318122), _f(-0.49999445), _f(0.99999997)
+LOWEST = _f(-87)
+"""The exponential of less is not a normal float32."""
+
+LOG_2 = (_f(1.4426950408889634), _f(0.693359375), _f(-2.12194440e-4))
+"""1/log 2, and log 2 as the sum of a short number and a small one."""
+
+EXP_COEFFICIENTS = tuple(
+    map(_f, (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
+             5.0000001201e-1))
+)  # fmt: skip
+"""Of (e^r − 1 − r)/r² for |r| ≤ ½ log 2, as in the Cephes library; the highest power first."""
+
+LOG_COEFFICIENTS = tuple(
+    map(_f, (0.0051261, -0.02907406, 0.07751609, -0.13602248, 0.19076881, -0.24835399, 0.33318122,
+             -0.49999445, 0.99999997))
+)  # fmt: skip
+"""Of log(1 + t)/t for 0 ≤ t ≤ 1, interpolated at Chebyshev points; the highest power first."""
+
+_LOG2_E, _LOG_2_HIGH, _LOG_2_LOW = LOG_2
+_E5, _E4, _E3, _E2, _E1, _E0 = EXP_COEFFICIENTS
+_L8, _L7, _L6, _L5, _L4, _L3, _L2, _L1, _L0 = LOG_COEFFICIENTS
 
 
 @njit(inline="always", error_model="numpy", fastmath=_SUMS)
 def exp_of_negative(x: Any) -> Any:
     """Return e^x for x ≤ 0, with a relative error of 1e-7."""
-    x = max(x, _LOWEST)
+    x = max(x, LOWEST)
     power = np.floor(x * _LOG2_E + _HALF)
     r = x - power * _LOG_2_HIGH - power * _LOG_2_LOW
     tail = ((((_E5 * r + _E4) * r + _E3) * r + _E2) * r + _E1) * r + _E0

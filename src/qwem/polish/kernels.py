@@ -13,16 +13,16 @@ of ``rows[i, :3]`` and ``columns[j, 1:4]``; β and softplus(β) are sums of ``ro
 If rows have means μ, ``rows[i, 7]`` (½ |μ_i|² − w·μ_i) is added, which centres that part of the
 first term at μ_i.
 
-Reading the y_j takes most of the time, so they may be rounded to 16 bits: y_j is ``columns[j, 6]``
-times row j of `other`, which has float32 numbers or, as uint16, the bits of half-precision numbers.
-Rows are padded to a multiple of `LANES`. Rows are processed in blocks, and columns in tiles, so
-that the y_j of a tile stay in a core's cache while the rows of a block use them. The arithmetic of
-a row does not depend on the thread.
+Reading the y_j takes most of the time, so they may be rounded to 16 bits each: `other` has the y_j
+in float32 or, as uint16, in the form of `qwem.polish.sweep.rounded`. Rows are padded to a multiple
+of `WIDTH`. Rows are processed in blocks, and columns in tiles, so that the y_j of a tile stay in a
+core's cache while the rows of a block use them. The arithmetic of a row does not depend on the
+thread.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
@@ -30,7 +30,17 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from qwem._internal.kernels import emit_prefetch, exp_of_negative, log_of_one_plus, njit
+from qwem._internal.kernels import (
+    EXP_COEFFICIENTS,
+    LOG_2,
+    LOG_COEFFICIENTS,
+    LOWEST,
+    emit_prefetch,
+    njit,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 Array = np.ndarray[Any, Any]
 
@@ -38,7 +48,13 @@ Array = np.ndarray[Any, Any]
 _SUMS = {"reassoc", "contract", "nsz"}
 
 LANES = 16
-"""Numbers in a vector register; the rows of both sides are padded to a multiple of it."""
+"""Numbers in a vector register."""
+
+WIDTH = 2 * LANES
+"""Numbers of a row that are loaded together; the rows of both sides are padded to a multiple."""
+
+FIELDS = 8
+"""Numbers in a row of `columns`, padded so that rows can be transposed in registers."""
 
 PAIRS = 32
 """The number of pairs processed together: their rows fit in the fastest cache."""
@@ -46,63 +62,139 @@ PAIRS = 32
 SAMPLE = 128
 """The number of pairs from which the curvature of a long row along its gradient is estimated."""
 
+_GROUP = 8  # the number of pairs that the estimate may skip together
 _TOGETHER = 4  # the number of rows y_j multiplied at a time
 _AHEAD = 8  # how many pairs ahead the rows y_j are loaded into the cache
 _LINE = 64  # bytes that are loaded together
-_LARGEST = 14  # the exponent of the largest entry of a row in half precision
 
 _f = np.float32
-_ZERO, _HALF, _ONE = _f(0), _f(0.5), _f(1)
+_ZERO, _HALF = _f(0), _f(0.5)
 
-_FLOAT, _NUMBER = ir.FloatType(), ir.IntType(32)
-_FLOATS, _HALVES = ir.VectorType(_FLOAT, LANES), ir.VectorType(ir.HalfType(), LANES)
+_INDEX, _WHOLE, _FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
+_WHOLES, _FLOATS, _DOUBLES = (
+    ir.VectorType(each, LANES) for each in (_WHOLE, _FLOAT, ir.DoubleType())
+)
 _FUSED = ("contract",)
 
 
+class _Lanes:
+    """A vector of float32 in an intrinsic, with the operators of a number."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder = builder
+        self.value = value
+
+    def _with(self, number: Any) -> Any:
+        """Return the value of another vector, or a constant in all lanes."""
+        if isinstance(number, _Lanes):
+            return number.value
+        return ir.Constant(_FLOATS, [float(_f(number))] * LANES)
+
+    def _do(self, name: str, first: Any, second: Any) -> _Lanes:
+        emit = getattr(self.builder, name)
+        return _Lanes(self.builder, emit(self._with(first), self._with(second), flags=_FUSED))
+
+    def __add__(self, other: Any) -> _Lanes:
+        return self._do("fadd", self, other)
+
+    def __sub__(self, other: Any) -> _Lanes:
+        return self._do("fsub", self, other)
+
+    def __rsub__(self, other: Any) -> _Lanes:
+        return self._do("fsub", other, self)
+
+    def __mul__(self, other: Any) -> _Lanes:
+        return self._do("fmul", self, other)
+
+    def __rtruediv__(self, other: Any) -> _Lanes:
+        return self._do("fdiv", other, self)
+
+    def __abs__(self) -> _Lanes:
+        bits = self.builder.bitcast(self.value, _WHOLES)
+        bits = self.builder.and_(bits, ir.Constant(_WHOLES, [0x7FFFFFFF] * LANES))
+        return _Lanes(self.builder, self.builder.bitcast(bits, _FLOATS))
+
+    def above(self, number: float | np.float32) -> Any:
+        """Return in which lanes the vector is larger than a number."""
+        return self.builder.fcmp_ordered(">", self.value, self._with(number))
+
+    def where(self, lanes: Any, other: Any) -> _Lanes:
+        """Return the vector in some lanes, and another one in the others."""
+        return _Lanes(self.builder, self.builder.select(lanes, self.value, self._with(other)))
+
+    def at_least(self, number: float | np.float32) -> _Lanes:
+        """Return the vector, or a number where that is larger."""
+        return self.where(self.above(number), number)
+
+    def polynomial(self, coefficients: Sequence[np.float32]) -> _Lanes:
+        """Return a polynomial of the vector; the coefficient of the highest power is first."""
+        total = self * coefficients[0]
+        for each in coefficients[1:-1]:
+            total = (total + each) * self
+        return total + coefficients[-1]
+
+
 class _Rows:
-    """Rows of a C-contiguous array, for reading and writing in an intrinsic."""
+    """An array in an intrinsic, whose rows are contiguous."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, array: Any) -> None:
+        found = context.make_array(kind)(context, builder, array)
         self._builder = builder
         self._floats = kind.dtype == types.float32
-        found = context.make_array(kind)(context, builder, array)
+        self.bits = kind.dtype.bitwidth
         self.data = found.data
         self.width = cgutils.unpack_tuple(builder, found.shape)[-1]
 
-    def at(self, row: Any) -> Any:
+    def row(self, number: Any) -> Any:
         """Return where a row begins."""
-        return self._builder.gep(self.data, [self._builder.mul(row, self.width)])
+        return self._builder.gep(self.data, [self._builder.mul(number, self.width)])
 
-    def load(self, start: Any, t: Any) -> Any:
-        """Return some numbers of a row as a vector of float32."""
-        kind = _FLOATS if self._floats else _HALVES
-        pointer = self._builder.bitcast(self._builder.gep(start, [t]), kind.as_pointer())
-        found = self._builder.load(pointer, align=4 if self._floats else 2)
-        return found if self._floats else self._builder.fpext(found, _FLOATS)
+    def at(self, start: Any, t: Any, more: int = 0) -> Any:
+        """Return where number t + more after a place is."""
+        return self._builder.gep(start, [self._builder.add(t, ir.Constant(_INDEX, more))])
 
-    def store(self, values: Any, start: Any, t: Any) -> None:
-        """Write a vector of float32 to a row."""
-        if not self._floats:
-            values = self._builder.fptrunc(values, _HALVES)
-        pointer = self._builder.gep(start, [t])
-        pointer = self._builder.bitcast(pointer, values.type.as_pointer())
-        self._builder.store(values, pointer, align=4 if self._floats else 2)
+    def number(self, t: Any, more: int = 0) -> Any:
+        """Return number t + more of the array."""
+        return self._builder.load(self.at(self.data, t, more))
+
+    def vector(self, place: Any, kind: Any = _FLOATS) -> Any:
+        """Return the vector at a place."""
+        pointer = self._builder.bitcast(place, kind.as_pointer())
+        return self._builder.load(pointer, align=self.bits // 8)
+
+    def write(self, vector: Any, place: Any) -> None:
+        """Write a vector to a place."""
+        pointer = self._builder.bitcast(place, vector.type.as_pointer())
+        self._builder.store(vector, pointer, align=self.bits // 8)
+
+    def lanes(self, place: Any) -> _Lanes:
+        """Return the `LANES` numbers at a place."""
+        return _Lanes(self._builder, self.vector(place))
+
+    def load(self, start: Any, t: Any) -> tuple[_Lanes, _Lanes]:
+        """Return the `WIDTH` numbers of a row from t on, which may be rounded."""
+        if self._floats:
+            return self.lanes(self.at(start, t)), self.lanes(self.at(start, t, LANES))
+        both = self.vector(self.at(start, t), _WHOLES)
+        first = self._builder.shl(both, ir.Constant(_WHOLES, [16] * LANES))
+        first, second = (self._builder.bitcast(each, _FLOATS) for each in (first, both))
+        return _Lanes(self._builder, first), _Lanes(self._builder, second)
+
+    def everywhere(self, place: Any) -> _Lanes:
+        """Return the number at a place, in all lanes."""
+        return _Lanes(self._builder, _everywhere(self._builder, self._builder.load(place), _FLOATS))
 
 
-def _whole(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    return context.cast(builder, value, kind, types.intp)
-
-
-def _constant(context: Any, value: int) -> Any:
-    return context.get_constant(types.intp, value)
-
-
-def _everywhere(builder: Any, value: Any) -> Any:
+def _everywhere(builder: Any, value: Any, kind: Any) -> Any:
     """Return a vector whose entries are all `value`."""
-    nothing = ir.Constant(_FLOATS, ir.Undefined)
-    first = builder.insert_element(nothing, value, ir.Constant(_NUMBER, 0))
-    zeros = ir.Constant(ir.VectorType(_NUMBER, LANES), [0] * LANES)
-    return builder.shuffle_vector(first, nothing, zeros)
+    nothing = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.Constant(_WHOLE, 0))
+    return builder.shuffle_vector(first, nothing, _order([0] * LANES))
+
+
+def _order(lanes: Sequence[int]) -> Any:
+    """Return the lanes that a shuffle takes, in order."""
+    return ir.Constant(ir.VectorType(_WHOLE, len(lanes)), list(lanes))
 
 
 def _sums(builder: Any, vectors: list[Any]) -> Any:
@@ -110,10 +202,7 @@ def _sums(builder: Any, vectors: list[Any]) -> Any:
 
     def neighbours(first: Any, second: Any, size: int) -> Any:
         """Return the sums of neighbouring entries of two vectors, joined."""
-        even, odd = (
-            ir.Constant(ir.VectorType(_NUMBER, size), list(range(place, 2 * size, 2)))
-            for place in (0, 1)
-        )
+        even, odd = (_order(range(place, 2 * size, 2)) for place in (0, 1))
         return builder.fadd(
             builder.shuffle_vector(first, second, even), builder.shuffle_vector(first, second, odd)
         )
@@ -128,54 +217,66 @@ def _sums(builder: Any, vectors: list[Any]) -> Any:
     return total
 
 
+def _emitted(emit: Callable[..., None], *kinds: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return the type and the generator of an intrinsic whose code `emit` adds.
+
+    The arguments of `emit` are a builder, and for each of `kinds` a whole number or `_Rows`.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = (
+            _Rows(context, builder, kind, value)
+            if isinstance(kind, types.Array)
+            else context.cast(builder, value, kind, types.intp)
+            for kind, value in zip(signature.args, arguments, strict=True)
+        )
+        emit(builder, *found)
+        return context.get_dummy_value()
+
+    return types.void(*kinds), generate
+
+
+def _steps(builder: Any, width: Any, step: int) -> Any:
+    """Return a loop over the places of a row."""
+    return cgutils.for_range_slice(
+        builder, ir.Constant(_INDEX, 0), width, ir.Constant(_INDEX, step)
+    )
+
+
 @intrinsic
 def _multiply_some(
     typing_context: Any, other: Any, ids: Any, row: Any, k: Any, c: Any, out: Any
 ) -> Any:
     """Write row[k]·other[ids[c + u]] to out[c + u], for u below `_TOGETHER`."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        there, numbers, own, result = (
-            _Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 2, 5)
-        )
-        k, first = (_whole(context, builder, signature.args[n], arguments[n]) for n in (3, 4))
-        places = [builder.add(first, _constant(context, u)) for u in range(_TOGETHER)]
-        starts = [there.at(builder.load(builder.gep(numbers.data, [at]))) for at in places]
-        nothing = ir.Constant(_FLOATS, [0.0] * LANES)
+    def emit(builder: Any, other: Any, ids: Any, row: Any, k: Any, c: Any, out: Any) -> None:
+        starts = [other.row(ids.number(c, u)) for u in range(_TOGETHER)]
         totals = [cgutils.alloca_once(builder, _FLOATS) for _ in starts]
         for total in totals:
-            builder.store(nothing, total)
-        here = own.at(k)
-        step = _constant(context, LANES)
-        with cgutils.for_range_slice(builder, _constant(context, 0), own.width, step) as (t, _):
-            value = own.load(here, t)
+            builder.store(ir.Constant(_FLOATS, [0.0] * LANES), total)
+        here = row.row(k)
+        with _steps(builder, row.width, WIDTH) as (t, _):
+            values = row.load(here, t)
             for start, total in zip(starts, totals, strict=True):
-                product = builder.fmul(value, there.load(start, t), flags=_FUSED)
-                builder.store(builder.fadd(builder.load(total), product, flags=_FUSED), total)
-        sums = _sums(builder, [builder.load(total) for total in totals])
-        pointer = builder.gep(result.data, [first])
-        builder.store(sums, builder.bitcast(pointer, sums.type.as_pointer()), align=4)
-        return context.get_dummy_value()
+                first, second = other.load(start, t)
+                sums = _Lanes(builder, builder.load(total)) + first * values[0]
+                builder.store((sums + second * values[1]).value, total)
+        out.write(_sums(builder, [builder.load(total) for total in totals]), out.at(out.data, c))
 
-    return types.void(other, ids, row, k, c, out), generate
+    return _emitted(emit, other, ids, row, k, c, out)
 
 
 @intrinsic
 def _prefetch_some(typing_context: Any, other: Any, ids: Any, c: Any) -> Any:
     """Ask the processor to load other[ids[c + u]], for u below `_TOGETHER`, into its cache."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        there, numbers = (_Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 1))
-        first = _whole(context, builder, signature.args[2], arguments[2])
-        places = [builder.add(first, _constant(context, u)) for u in range(_TOGETHER)]
-        starts = [there.at(builder.load(builder.gep(numbers.data, [at]))) for at in places]
-        step = _constant(context, 8 * _LINE // signature.args[0].dtype.bitwidth)
-        with cgutils.for_range_slice(builder, _constant(context, 0), there.width, step) as (t, _):
+    def emit(builder: Any, other: Any, ids: Any, c: Any) -> None:
+        starts = [other.row(ids.number(c, u)) for u in range(_TOGETHER)]
+        with _steps(builder, other.width, 8 * _LINE // other.bits) as (t, _):
             for start in starts:
-                emit_prefetch(builder, builder.gep(start, [t]))
-        return context.get_dummy_value()
+                emit_prefetch(builder, other.at(start, t))
 
-    return types.void(other, ids, c), generate
+    return _emitted(emit, other, ids, c)
 
 
 @intrinsic
@@ -184,89 +285,132 @@ def _add_some(
 ) -> Any:
     """Add by[c + u] other[ids[c + u]], for u below `_TOGETHER`, to total[k]."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        there, numbers, factors, sums = (
-            _Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 2, 4)
-        )
-        first, k = (_whole(context, builder, signature.args[n], arguments[n]) for n in (3, 5))
-        places = [builder.add(first, _constant(context, u)) for u in range(_TOGETHER)]
-        starts = [there.at(builder.load(builder.gep(numbers.data, [at]))) for at in places]
-        weights = [
-            _everywhere(builder, builder.load(builder.gep(factors.data, [at]))) for at in places
-        ]
-        here = sums.at(k)
-        step = _constant(context, LANES)
-        with cgutils.for_range_slice(builder, _constant(context, 0), sums.width, step) as (t, _):
-            value = sums.load(here, t)
+    def emit(builder: Any, other: Any, ids: Any, by: Any, c: Any, total: Any, k: Any) -> None:
+        starts = [other.row(ids.number(c, u)) for u in range(_TOGETHER)]
+        weights = [by.everywhere(by.at(by.data, c, u)) for u in range(_TOGETHER)]
+        here = total.row(k)
+        with _steps(builder, total.width, WIDTH) as (t, _):
+            sums = list(total.load(here, t))
             for start, weight in zip(starts, weights, strict=True):
-                product = builder.fmul(weight, there.load(start, t), flags=_FUSED)
-                value = builder.fadd(value, product, flags=_FUSED)
-            sums.store(value, here, t)
-        return context.get_dummy_value()
+                for half, found in enumerate(other.load(start, t)):
+                    sums[half] = sums[half] + weight * found
+            for half, each in enumerate(sums):
+                total.write(each.value, total.at(here, t, half * LANES))
 
-    return types.void(other, ids, by, c, total, k), generate
+    return _emitted(emit, other, ids, by, c, total, k)
 
 
 @intrinsic
-def _convert_row(typing_context: Any, source: Any, i: Any, by: Any, out: Any, k: Any) -> Any:
-    """Write `by` source[i] to out[k]; either may be in half precision."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        there, result = (_Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 3))
-        i, k = (_whole(context, builder, signature.args[n], arguments[n]) for n in (1, 4))
-        weight, start, end = _everywhere(builder, arguments[2]), there.at(i), result.at(k)
-        step = _constant(context, LANES)
-        with cgutils.for_range_slice(builder, _constant(context, 0), there.width, step) as (t, _):
-            result.store(builder.fmul(weight, there.load(start, t)), end, t)
-        return context.get_dummy_value()
-
-    return types.void(source, i, types.float32, out, k), generate
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def round_rows(rows: Array, rounded: Array, units: Array) -> None:
-    """Round each row to half precision, scaled by a power of two so that its largest entry fits."""
-    for i in range(rows.shape[0]):
-        largest = _ZERO
-        for t in range(rows.shape[1]):
-            largest = max(largest, abs(rows[i, t]))
-        # A float32 power of two is its exponent alone; the inverse has 254 minus that exponent.
-        exponent = np.int32(_f(largest).view(np.int32) >> np.int32(23)) - np.int32(_LARGEST)
-        exponent = min(max(exponent, np.int32(1)), np.int32(253))
-        units[i] = np.int32(exponent << np.int32(23)).view(np.float32)
-        inverse = np.int32((np.int32(254) - exponent) << np.int32(23)).view(np.float32)
-        _convert_row(rows, i, inverse, rounded, i)
-
-
-@njit(inline="always", error_model="numpy", fastmath=_SUMS)
-def _slopes(
-    products: Any, gathered: Any, count: Any, slopes: Any, curvature: Any, start: Any
+def _take_ids_at(
+    typing_context: Any, indices: Any, start: Any, c: Any, step: Any, place: Any, ids: Any
 ) -> Any:
-    """Write slope and curvature of `count` pairs; return their loss.
+    """Write step · indices[start + c + u] + place to ids[c + u], for u below `LANES`."""
+
+    def emit(
+        builder: Any, indices: Any, start: Any, c: Any, step: Any, place: Any, ids: Any
+    ) -> None:
+        kind = ir.VectorType(ir.IntType(indices.bits), LANES)
+        found = indices.vector(indices.at(indices.data, builder.add(start, c)), kind)
+        wide = ir.VectorType(_INDEX, LANES)
+        if indices.bits < _INDEX.width:
+            found = builder.sext(found, wide)
+        found = builder.mul(found, _everywhere(builder, step, wide))
+        found = builder.add(found, _everywhere(builder, place, wide))
+        ids.write(found, ids.at(ids.data, c))
+
+    return _emitted(emit, indices, start, c, step, place, ids)
+
+
+@intrinsic
+def _take_fields(typing_context: Any, columns: Any, ids: Any, c: Any, fields: Any) -> Any:
+    """Write columns[ids[c + u], f] to fields[f, c + u], for u below `LANES` = 2 `FIELDS`."""
+
+    def emit(builder: Any, columns: Any, ids: Any, c: Any, fields: Any) -> None:
+        kind = ir.VectorType(_FLOAT, FIELDS)
+        rows = [columns.vector(columns.row(ids.number(c, u)), kind) for u in range(LANES)]
+        joined = _order(range(LANES))
+        found = [
+            builder.shuffle_vector(first, second, joined)
+            for first, second in zip(rows[:FIELDS], rows[FIELDS:], strict=True)
+        ]
+        # Both halves are matrices of FIELDS × FIELDS. To transpose them, their off-diagonal
+        # quarters are exchanged, then those of each quarter, and so on.
+        for far in (1, 2, 4):
+            low = [lane if not lane & far else LANES + lane - far for lane in range(LANES)]
+            high = [lane + far if not lane & far else LANES + lane for lane in range(LANES)]
+            for f in (f for f in range(FIELDS) if not f & far):
+                pair = found[f], found[f + far]
+                found[f] = builder.shuffle_vector(*pair, _order(low))
+                found[f + far] = builder.shuffle_vector(*pair, _order(high))
+        for f, vector in enumerate(found):
+            fields.write(vector, fields.at(fields.row(ir.Constant(_INDEX, f)), c))
+
+    return _emitted(emit, columns, ids, c, fields)
+
+
+@intrinsic
+def _take_slopes(
+    typing_context: Any, products: Any, seen: Any, fields: Any, rows: Any, i: Any, c: Any,
+    count: Any, slopes: Any, curvature: Any, losses: Any,
+) -> Any:  # fmt: skip
+    """Write slope and curvature of the pairs from c to c + `LANES`; add their losses to `losses`.
 
     The curvature is that of the parabola that touches the loss at x and is nowhere below it,
-    (C + N) tanh(x/2)/2x (Jaakkola and Jordan 2000), so that no step can overshoot.
+    (C + N) tanh(x/2)/2x (Jaakkola and Jordan 2000), so that no step can overshoot. From pair
+    `count` on, all of this is zero.
     """
-    loss = 0.0
-    for c in range(count):
-        unit = gathered[6, c]
-        z = products[c] * unit
-        positive, both = gathered[0, c], gathered[0, c] + gathered[1, c]
-        slope, curved = gathered[2, c], gathered[3, c]
-        x = z + gathered[4, c]
+
+    def emit(
+        builder: Any, products: Any, seen: Any, fields: Any, rows: Any, i: Any, c: Any,
+        count: Any, slopes: Any, curvature: Any, losses: Any,
+    ) -> None:  # fmt: skip
+        left = _everywhere(builder, builder.trunc(builder.sub(count, c), _WHOLE), _WHOLES)
+        real = builder.icmp_signed("<", _order(range(LANES)), left)
+        row = rows.row(i)
+        own = [rows.everywhere(rows.at(row, ir.Constant(_INDEX, f))) for f in range(5)]
+        column = [fields.lanes(fields.at(fields.row(ir.Constant(_INDEX, f)), c)) for f in range(6)]
+        z = products.lanes(products.at(products.data, c))
+        positive = (seen.lanes(seen.at(seen.data, c)) * column[0]).where(real, 0.0)
+        negative, slope, curved = (
+            (own[f] * column[f + 1]).where(real, 0.0) for f in range(3)
+        )  # N, N_s, N_h
+        both = positive + negative
+        x = z + (own[3] + column[4])
         size = abs(x)
-        t = exp_of_negative(-size)
-        larger = _ONE / (_ONE + t)  # σ(|x|)
-        sigmoid = larger if x >= _ZERO else t * larger
-        slopes[c] = unit * (both * sigmoid - positive - slope - curved * z)
-        # tanh(x/2)/2x, or its limit ¼ if x is too small to divide by.
-        bound = (_ONE - t) * larger / (size + size) if size > _f(1e-3) else _f(0.25)
-        curvature[start + c] = unit * unit * (both * bound - curved)
-        softplus = max(x, _ZERO) + log_of_one_plus(t)
-        loss += np.float64(
-            both * (softplus - gathered[5, c]) - (positive + slope + _HALF * curved * z) * z
+        t = _exp_of_minus(size)
+        # 1/(1 + t) is σ(|x|). If x is too small to divide by, tanh(x/2)/2x is ¼.
+        twice = (size + size).at_least(2e-3)
+        inverse = 1.0 / (twice * t + twice)
+        larger = twice * inverse
+        sigmoid = larger.where(x.above(0.0), t * larger)
+        bound = ((1.0 - t) * inverse).where(size.above(1e-3), 0.25)
+        softplus = x.at_least(0.0) + t.polynomial((*LOG_COEFFICIENTS, _ZERO))
+        loss = both * (softplus - (own[4] + column[5]))
+        loss = loss - (positive + slope + curved * z * 0.5) * z
+        slopes.write(
+            (both * sigmoid - positive - slope - curved * z).value, slopes.at(slopes.data, c)
         )
-    return loss
+        curvature.write((both * bound - curved).value, curvature.at(curvature.data, c))
+        total = losses.vector(losses.data, _DOUBLES)
+        losses.write(builder.fadd(total, builder.fpext(loss.value, _DOUBLES)), losses.data)
+
+    return _emitted(emit, products, seen, fields, rows, i, c, count, slopes, curvature, losses)
+
+
+def _exp_of_minus(size: _Lanes) -> _Lanes:
+    """Return e^−x for x ≥ 0; see `qwem._internal.kernels.exp_of_negative`."""
+    builder = size.builder
+    x = (0.0 - size).at_least(LOWEST)
+    # Made positive, its whole part is its floor.
+    shifted = x * LOG_2[0] + 128.5
+    whole = builder.fptosi(shifted.value, _WHOLES)
+    power = _Lanes(builder, builder.sitofp(whole, _FLOATS)) - 128.0
+    r = x - power * LOG_2[1] - power * LOG_2[2]
+    # A float32 power of two is its exponent, plus 127, alone.
+    bits = builder.sub(whole, ir.Constant(_WHOLES, [1] * LANES))
+    bits = builder.shl(bits, ir.Constant(_WHOLES, [23] * LANES))
+    two_to_power = _Lanes(builder, builder.bitcast(bits, _FLOATS))
+    return (r.polynomial(EXP_COEFFICIENTS) * r * r + r + 1.0) * two_to_power
 
 
 @njit(inline="always")
@@ -283,23 +427,25 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
 @njit(inline="always")
 def _take_ids(indices: Any, start: Any, count: Any, step: Any, place: Any, ids: Any) -> None:
     """Write the row numbers in `other` of `count` pairs, and of the next ones."""
-    last = indices.size - 1
-    for c in range(count + _AHEAD + _TOGETHER):
-        ids[c] = np.int64(indices[min(start + c, last)]) * step + place
+    if start + ids.size <= indices.size:
+        for c in range(0, count + _AHEAD + _TOGETHER, LANES):
+            _take_ids_at(indices, start, c, step, place, ids)
+    else:
+        last = indices.size - 1
+        for c in range(ids.size):
+            ids[c] = np.int64(indices[min(start + c, last)]) * step + place
 
 
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
 def _add_part(
     block: Any, tiles: Array, pairs: Any, other: Array, rows: Array, columns: Array,
-    here: Array, gradient: Array, losses: Array, curvature: Array, base: Any,
+    here: Array, gradient: Array, losses: Array, curvature: Array, base: Any, buffers: Any,
 ) -> None:  # fmt: skip
     """Add the loss and the gradient of some rows' pairs of one kind; write their curvature."""
     first, place, step, other_place, other_step = block
     indptr, indices, counts = pairs
+    ids, fields, products, seen, slopes, curved, lost = buffers
     at = indptr[first : first + here.shape[0] + 1].copy()
-    ids = np.empty(PAIRS + _AHEAD + _TOGETHER, np.int64)
-    products, slopes = np.empty(PAIRS, np.float32), np.empty(PAIRS, np.float32)
-    gathered = np.empty((7, PAIRS), np.float32)
     for tile in range(1, tiles.size):
         for r in range(here.shape[0]):
             i = place + step * r
@@ -310,21 +456,20 @@ def _add_part(
                 for c in range(0, count, _TOGETHER):
                     _prefetch_some(other, ids, c + _AHEAD)
                     _multiply_some(other, ids, here, r, c, products)
+                # Numbers without a sign are not taken for places from the end.
                 for c in range(count):
-                    j = ids[c]
-                    gathered[0, c] = _f(counts[start + c]) * columns[j, 0]
-                    gathered[1, c] = rows[i, 0] * columns[j, 1]
-                    gathered[2, c] = rows[i, 1] * columns[j, 2]
-                    gathered[3, c] = rows[i, 2] * columns[j, 3]
-                    gathered[4, c] = rows[i, 3] + columns[j, 4]
-                    gathered[5, c] = rows[i, 4] + columns[j, 5]
-                    gathered[6, c] = columns[j, 6]
-                losses[i, 0] += _slopes(products, gathered, count, slopes, curvature, base + start)
-                for c in range(count, -(-count // _TOGETHER) * _TOGETHER):
-                    slopes[c] = _ZERO
+                    seen[c] = _f(counts[np.uint64(start) + np.uint64(c)])
+                for c in range(0, count, LANES):
+                    _take_fields(columns, ids, c, fields)
+                    _take_slopes(products, seen, fields, rows, i, c, count, slopes, curved, lost)
+                for c in range(count):
+                    curvature[np.uint64(base + start) + np.uint64(c)] = curved[c]
                 for c in range(0, count, _TOGETHER):
                     _add_some(other, ids, slopes, c, gradient, r)
             at[r] = stop
+            for u in range(LANES):
+                losses[i, 0] += lost[u]
+                lost[u] = 0.0
 
 
 @njit(inline="always")
@@ -333,55 +478,65 @@ def _weighted_squares(
 ) -> Any:
     """Return the sum over `count` pairs of their weights times (gradient[r]·y)²."""
     total = 0.0
-    for c in range(count, -(-count // _TOGETHER) * _TOGETHER):
-        ids[c], weights[c] = ids[0], _ZERO
     for c in range(0, count, _TOGETHER):
-        _prefetch_some(other, ids, min(c + _AHEAD, ids.size - _TOGETHER))
-        _multiply_some(other, ids[c:], gradient, r, 0, products)
-        for u in range(_TOGETHER):
-            total += np.float64(weights[c + u] * products[u] * products[u])
+        _prefetch_some(other, ids, c + _AHEAD)
+        _multiply_some(other, ids, gradient, r, c, products)
+    for c in range(count):
+        total += np.float64(weights[c] * products[c] * products[c])
     return total
 
 
 @njit(nogil=True, error_model="numpy", fastmath=_SUMS)
 def _curvature_along(
     row: Any, kind: Any, indptr: Any, indices: Any, layout: Array, other: Array, gradient: Array,
-    r: Any, curvature: Array, bases: Array, ids: Array, weights: Array,
+    r: Any, curvature: Array, bases: Array, sample: Any,
 ) -> Any:  # fmt: skip
     """Return the curvature of a row's pairs along gradient[r]: Σ_c curvature_c (gradient·y_c)².
 
-    In half precision it is estimated for rows of more than `SAMPLE` pairs, from those at which the
-    running sum of |curvature| passes one of `SAMPLE` equal steps. So a pair counts in proportion to
-    its weight, and frequent and rare columns, which are in this order, have their shares.
+    If `other` is rounded, it is estimated for rows of more than `SAMPLE` pairs, from those at which
+    the running sum of |curvature| passes one of `SAMPLE` equal steps. So a pair counts in
+    proportion to its weight, and frequent and rare columns, which are in this order, have their
+    shares.
     """
+    ids, weights, products, sums = sample
     first_part, last_part = (0, len(indices)) if kind < 0 else (kind, kind + 1)
-    total, pairs = 0.0, 0
+    total, pairs, group = 0.0, 0, 0
     for part in range(first_part, last_part):
-        pairs += indptr[part][row + 1] - indptr[part][row]
-        for k in range(indptr[part][row], indptr[part][row + 1]):
-            total += abs(curvature[bases[part] + k])
+        start, stop = bases[part] + indptr[part][row], bases[part] + indptr[part][row + 1]
+        pairs += stop - start
+        for first in range(start, stop, _GROUP):
+            sums[group] = 0.0
+            for k in range(first, min(first + _GROUP, stop)):
+                sums[group] += abs(curvature[np.uint64(k)])
+            total += sums[group]
+            group += 1
     sampled = other.itemsize == 2 and pairs > SAMPLE
     step = total / SAMPLE
-    along, reached, passed, count = 0.0, 0.0, 0.5 * step, 0
-    products = np.empty(_TOGETHER, np.float32)
+    along, reached, passed, count, group = 0.0, 0.0, 0.5 * step, 0, 0
     for part in range(first_part, last_part):
-        for k in range(indptr[part][row], indptr[part][row + 1]):
-            weight = curvature[bases[part] + k]
-            if sampled:
-                reached += abs(weight)
-                if reached <= passed:
-                    continue
-                share = step * np.ceil((reached - passed) / step)
-                passed += share
-                weight = _f(share) if weight > _ZERO else -_f(share)
-            ids[count] = np.int64(indices[part][k])
-            if kind < 0:
-                ids[count] = ids[count] * layout[part, 1] + layout[part, 0]
-            weights[count] = weight
-            count += 1
-            if count == ids.size:
-                along += _weighted_squares(other, ids, weights, count, gradient, r, products)
-                count = 0
+        start, stop = bases[part] + indptr[part][row], bases[part] + indptr[part][row + 1]
+        for first in range(start, stop, _GROUP):
+            group += 1
+            if sampled and reached + sums[group - 1] <= passed:
+                reached += sums[group - 1]
+                continue
+            for k in range(first, min(first + _GROUP, stop)):
+                weight = curvature[np.uint64(k)]
+                if sampled:
+                    reached += abs(weight)
+                    if reached <= passed:
+                        continue
+                    share = step * np.ceil((reached - passed) / step)
+                    passed += share
+                    weight = _f(share) if weight > _ZERO else -_f(share)
+                ids[count] = np.int64(indices[part][k - bases[part]])
+                if kind < 0:
+                    ids[count] = ids[count] * layout[part, 1] + layout[part, 0]
+                weights[count] = weight
+                count += 1
+                if count == SAMPLE:
+                    along += _weighted_squares(other, ids, weights, count, gradient, r, products)
+                    count = 0
     along += _weighted_squares(other, ids, weights, count, gradient, r, products)
     # Seen pairs seldom lower the curvature; an estimate that they do would make the step too long.
     return max(along, 0.0) if sampled else along
@@ -397,8 +552,8 @@ def solve_blocks(
 
     The step goes along the gradient, ``rows[i, 8]`` times as far as the minimum of the parabola
     that bounds the row's loss from above. The row's loss before the step is written to `losses`,
-    and how much lower the parabola is after it: the step lowers the loss by at least that much. In
-    half precision the curvature of this parabola is estimated; see `_curvature_along`. The
+    and how much lower the parabola is after it: the step lowers the loss by at least that much. If
+    `other` is rounded, the curvature of this parabola is estimated; see `_curvature_along`. The
     rows between two cuts are processed together, tile by tile; a row that is alone, without tiles.
     `tiles` are the columns at which tiles begin, and one past the last.
 
@@ -422,8 +577,16 @@ def solve_blocks(
             max(most_pairs, count),
         )
     curvature, bases = np.empty(most_pairs, np.float32), np.empty(len(indices), np.int64)
-    ids, weights = np.zeros(SAMPLE, np.int64), np.empty(SAMPLE, np.float32)
     vectors = np.empty((2, most_rows, dim), np.float32)
+    buffers = (
+        np.zeros(PAIRS + LANES, np.int64), np.empty((FIELDS, PAIRS), np.float32),
+        np.zeros(PAIRS, np.float32), np.zeros(PAIRS, np.float32), np.empty(PAIRS, np.float32),
+        np.empty(PAIRS, np.float32), np.zeros(LANES),
+    )  # fmt: skip
+    sample = (
+        np.zeros(SAMPLE + LANES, np.int64), np.empty(SAMPLE, np.float32),
+        np.empty(SAMPLE, np.float32), np.empty(most_pairs // _GROUP + len(indices)),
+    )  # fmt: skip
 
     for number in range(cuts.size - 1):
         first, last = cuts[number], cuts[number + 1]
@@ -453,7 +616,7 @@ def solve_blocks(
             bases[part] = base - indptr[part][first]
             _add_part(
                 block, some_tiles, pairs, other, rows, columns, here, gradient, losses, curvature,
-                bases[part],
+                bases[part], buffers,
             )  # fmt: skip
             base += indptr[part][last] - indptr[part][first]
         for r in range(last - first):
@@ -462,8 +625,8 @@ def solve_blocks(
             for t in range(dim):
                 square += np.float64(gradient[r, t] * gradient[r, t])
             along = rows[i, 5] * square + _curvature_along(
-                first + r, kind, indptr, indices, layout, other, gradient, r, curvature, bases, ids,
-                weights,
+                first + r, kind, indptr, indices, layout, other, gradient, r, curvature, bases,
+                sample,
             )  # fmt: skip
             losses[i, 1] = 0.0
             if along > 0.0:
