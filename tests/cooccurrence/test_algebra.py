@@ -65,7 +65,7 @@ def test_dense_and_sparse_are_the_same_object_outside(size: int, density: float,
         PairCounts.from_matrix(sparse.coo_matrix(matrix)),
     )
     assert dense == compressed
-    assert dense.is_dense == (np.count_nonzero(matrix) >= 0.25 * size * size)
+    assert dense.is_dense == (np.count_nonzero(matrix) >= 0.5 * size * size)
     for counts in (dense, compressed):
         assert np.array_equal(np.asarray(counts), matrix)
         assert np.array_equal(counts.tocsr().toarray(), matrix)

@@ -22,11 +22,13 @@ from polish.statistics import (
 )
 from qwem.polish import sweep
 from qwem.polish.kernels import LANES, SAMPLE, WIDTH, solve_blocks
-from qwem.polish.loss import Statistics, Word2vecLoss
+from qwem.polish.loss import RowProblem, Statistics, Word2vecLoss
 from qwem.polish.sweep import (
     RELAXATION,
     LocalStepper,
     Pairs,
+    Step,
+    Turned,
     gram,
     improve,
     row_cuts,
@@ -35,9 +37,22 @@ from qwem.polish.sweep import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+
+def step_of(
+    problem: RowProblem,
+    stepper: LocalStepper,
+    own: NDArray[np.float32],
+    other: NDArray[np.float32],
+    done: Callable[[int], object],
+    **settings: float,
+) -> Step:
+    return improve(problem, stepper, Turned.of(own), Turned.of(other), done, **settings)
 
 
 def some_settings(size: int = SIZE) -> dict[str, Any]:
@@ -143,7 +158,7 @@ def test_a_step_is_the_one_of_its_definition(
     loss = Word2vecLoss(statistics_of(matrix, counts.word_counts, passages), **settings)
     problem = loss.of_words() if words else loss.of_contexts()
     stepper, pairs = stepper_of(matrix, passages), list[int]()
-    found = in_threads(2, lambda: improve(problem, stepper, own, other, pairs.append))
+    found = in_threads(2, lambda: step_of(problem, stepper, own, other, pairs.append))
 
     weights = dense_weights(counts, **settings, matrix=matrix, passages=passages)
     wide = own.astype(np.float64), other.astype(np.float64)
@@ -151,7 +166,7 @@ def test_a_step_is_the_one_of_its_definition(
     assert found.loss == pytest.approx(parabolic_loss(products, weights), rel=1e-5, abs=2e-6)
     expected = one_step(*wide, weights, words)
     moved = np.abs(expected - own).max()
-    np.testing.assert_allclose(found.vectors, expected, atol=2e-4 * moved)
+    np.testing.assert_allclose(found.own.vectors, expected, atol=2e-4 * moved)
     end = expected @ wide[1].T if words else wide[1] @ expected.T
     fall = found.loss - parabolic_loss(end, weights)
     assert 0.5 * fall < found.fall < fall + 1e-6
@@ -164,7 +179,7 @@ def test_numbers_are_rounded_to_seven_digits() -> None:
     vectors[:, 3] = 0
     vectors[:, LANES + 3] = 0  # beside a zero, and so exact
     vectors[:, LANES + 4] = 0  # beside another number
-    bits = sweep.rounded(vectors)
+    bits = sweep.rounded(vectors, np.eye(2 * WIDTH))
     words = bits.view(np.uint32).reshape(50, 2, LANES)
     found = np.stack((words << 16, words), axis=2).view(np.float32).reshape(vectors.shape)
     np.testing.assert_allclose(found, vectors, rtol=2.0**-8, atol=2e-30)
@@ -182,13 +197,13 @@ def test_sixteen_bits_hardly_change_a_step(words: bool) -> None:
     loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **some_settings(size))
     problem = loss.of_words() if words else loss.of_contexts()
     exact, rounded = (
-        improve(problem, stepper_of(matrix), own, other, lambda _: None, tol=tol)
+        step_of(problem, stepper_of(matrix), own, other, lambda _: None, tol=tol)
         for tol in (0.0, sweep.ROUNDED_TOL)
     )
     assert rounded.loss == pytest.approx(exact.loss, rel=1e-5, abs=1e-5)
-    moved = exact.vectors - own
-    np.testing.assert_allclose(rounded.vectors - own, moved, atol=2e-3 * np.abs(moved).max())
-    assert not np.array_equal(rounded.vectors, exact.vectors)
+    moved = exact.own.vectors - own
+    np.testing.assert_allclose(rounded.own.vectors - own, moved, atol=2e-3 * np.abs(moved).max())
+    assert not np.array_equal(rounded.own.vectors, exact.own.vectors)
 
 
 @pytest.mark.parametrize("words", [True, False])
@@ -199,7 +214,7 @@ def test_lengths_of_steps_are_estimated_from_a_sample_of_pairs(words: bool) -> N
     loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **some_settings(size))
     problem = loss.of_words() if words else loss.of_contexts()
     exact, estimated = (
-        improve(problem, stepper_of(matrix), own, other, lambda _: None, tol=tol).vectors - own
+        step_of(problem, stepper_of(matrix), own, other, lambda _: None, tol=tol).own.vectors - own
         for tol in (0.0, sweep.ROUNDED_TOL)
     )
     pairs = np.count_nonzero(matrix, axis=1 if words else 0)
@@ -224,7 +239,7 @@ def test_passages_alone_take_the_step_that_they_take_with_other_contexts() -> No
     )
     stepper = stepper_of(matrix, passages)
     every, some = (
-        improve(problem, stepper, contexts, words, lambda _: None).vectors
+        step_of(problem, stepper, contexts, words, lambda _: None).own.vectors
         for problem in (loss.of_contexts(), loss.of_passages())
     )
     assert np.array_equal(some[-passages:], every[-passages:])
@@ -238,14 +253,16 @@ def test_evidence_can_be_centred_anywhere() -> None:
     settings = some_settings()
     loss = Word2vecLoss(statistics_of(matrix, counts.word_counts), **settings)
     problem = loss.of_words(means, 9.0)
-    found = improve(problem, stepper_of(matrix), own, other, lambda _: None)
+    found = step_of(problem, stepper_of(matrix), own, other, lambda _: None)
 
     weights = dense_weights(counts, **{**settings, "evidence": 9.0}, matrix=matrix)
     wide, there, centres = (side.astype(np.float64) for side in (own, other, means))
     before = parabolic_loss(wide @ there.T, weights, centres @ there.T)
     assert found.loss == pytest.approx(before, rel=1e-5)
     expected = one_step(wide, there, weights, True, centres)
-    np.testing.assert_allclose(found.vectors, expected, atol=2e-4 * np.abs(expected - own).max())
+    np.testing.assert_allclose(
+        found.own.vectors, expected, atol=2e-4 * np.abs(expected - own).max()
+    )
     fall = before - parabolic_loss(expected @ there.T, weights, centres @ there.T)
     assert 0.5 * fall < found.fall < fall + 1e-6
 
@@ -272,18 +289,18 @@ def test_bits_do_not_depend_on_threads() -> None:
     problem = Word2vecLoss(statistics, negatives=5.0, exponent=0.75).of_words()
     steps = [
         in_threads(
-            threads, lambda: improve(problem, stepper_of(matrix), own, other, lambda _: None)
+            threads, lambda: step_of(problem, stepper_of(matrix), own, other, lambda _: None)
         )
         for threads in (1, 2, 3)
     ]
-    assert all(np.array_equal(step.vectors, steps[0].vectors) for step in steps)
+    assert all(np.array_equal(step.own.vectors, steps[0].own.vectors) for step in steps)
     assert len({step.loss for step in steps}) == 1
 
 
 def test_a_small_step_compiles_what_a_fit_needs() -> None:
     qwem.fit(["the king and the queen", "a cat and a dog"] * 20, dim=2)
     compiled = set(solve_blocks.nopython_signatures)
-    assert take_small_step(4).vectors.shape == (2, 1)
+    assert take_small_step(4).own.vectors.shape == (2, 1)
     assert set(solve_blocks.nopython_signatures) == compiled
 
 

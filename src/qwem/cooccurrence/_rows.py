@@ -125,6 +125,20 @@ def compress(matrix: NDArray[Any]) -> sparse.csr_array:
     return sparse.csr_array((values, columns, indptr), shape=matrix.shape)
 
 
+def expand(matrix: sparse.csr_array) -> NDArray[Any]:
+    """Return a CSR matrix as dense, on several threads."""
+    dense = np.empty(matrix.shape, matrix.dtype)
+
+    def work(rows: tuple[int, int]) -> None:
+        ends = matrix.indptr[rows[0] : rows[1] + 1]
+        stored, block = slice(ends[0], ends[-1]), dense[slice(*rows)]
+        some = matrix.data[stored], matrix.indices[stored], ends - ends[0]
+        sparse.csr_array(some, shape=block.shape).toarray(out=block)
+
+    for_each(work, cut_evenly(matrix.indptr, _BLOCKS))
+    return dense
+
+
 def join_rows(
     work: Callable[[int, int], Rows], lengths: NDArray[Any], columns: int
 ) -> sparse.csr_array:
@@ -169,12 +183,20 @@ def column_ends(matrix: sparse.csr_array) -> NDArray[np.int64]:
 
 def transpose(matrix: sparse.csr_array) -> sparse.csr_array:
     """Return the transpose of a matrix."""
+    from qwem.cooccurrence.kernels import gather_columns
+
     ends = column_ends(matrix)
+    indptr = row_ends(np.diff(ends))
+    columns, values = np.empty(matrix.nnz, indptr.dtype), np.empty(matrix.nnz, matrix.dtype)
 
-    def work(first: int, last: int) -> Rows:
-        return transposed_rows(matrix, ends, first, last)
+    def work(block: tuple[int, int]) -> None:
+        first, last = block
+        stored, free = slice(ends[first], ends[last]), ends[first:last] - ends[first]
+        found = free, columns[stored], values[stored]
+        gather_columns(matrix.indptr, matrix.indices, matrix.data, first, last, *found)
 
-    return join_rows(work, np.diff(ends), matrix.shape[0])
+    for_each(work, cut_evenly(ends, _BLOCKS))
+    return sorted_csr(values, columns, indptr, matrix.shape[0])
 
 
 def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array:

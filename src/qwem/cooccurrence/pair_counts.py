@@ -17,6 +17,7 @@ from qwem.cooccurrence._rows import (
     Rows,
     add_transpose,
     compress,
+    expand,
     join_rows,
     lengths_of,
     not_a_part,
@@ -104,10 +105,9 @@ def _dense_rows(matrix: Matrix, rows: slice | NDArray[np.int64]) -> NDArray[Any]
     return block if isinstance(block, np.ndarray) else block.toarray()
 
 
-DENSE_COUNTS_SHARE = 0.25
-"""The share of pairs that occur from which on counts are stored dense. That takes at most twice the
-memory of sparse counts (which store a column with each count), and is much faster to count into and
-to compute with."""
+DENSE_COUNTS_SHARE = 0.5
+"""The share of pairs that occur from which on counts are stored dense. Then that takes less memory
+than sparse counts, which store a column with each count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class PairCounts:
     """Counts of ordered pairs: unsigned integers that never overflow.
 
     Equal counts have the same form, for any threads, chunks or sums of parts: 32 bits per entry if
-    the largest fits and otherwise 64; dense if at least a quarter of all pairs occur and otherwise
+    the largest fits and otherwise 64; dense if at least half of all pairs occur and otherwise
     sparse (rows sorted, no zeros stored). The sum of all counts stays below 2⁶³, so that no partial
     sum overflows.
 
@@ -175,7 +175,7 @@ class PairCounts:
         dtype = np.dtype(np.uint32 if largest < 2**32 else np.uint64)
         dense = stored >= DENSE_COUNTS_SHARE * size * size
         if dense and not isinstance(matrix, np.ndarray):
-            matrix = matrix.astype(dtype, copy=False).toarray()
+            matrix = expand(matrix.astype(dtype, copy=False))
         elif not dense and isinstance(matrix, np.ndarray):
             matrix = compress(matrix.astype(dtype, copy=False))
         matrix = matrix.astype(dtype, copy=False)

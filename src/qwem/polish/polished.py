@@ -14,7 +14,7 @@ from qwem.cooccurrence.contexts import Slot, slots_from_json
 from qwem.embedding import Embedding
 from qwem.errors import SettingError
 from qwem.polish.loss import Contexts, Statistics, Word2vecLoss, solve_row
-from qwem.polish.sweep import LocalStepper, improve, solve_passages, with_passages
+from qwem.polish.sweep import LocalStepper, Turned, improve, solve_passages, with_passages
 from qwem.spectrum import Spectrum
 
 if TYPE_CHECKING:
@@ -192,16 +192,15 @@ class Polished:
         )
         stepper, before = LocalStepper.of(counts), np.inf
         problem = loss.of_words(means, spelling.get("evidence"))
-        contexts = with_passages(contexts, statistics)
+        word, context = Turned.of(words), with_passages(contexts, statistics)
         with blas_threads(1):
-            contexts = solve_passages(loss, stepper, words, contexts, tol)
+            context = solve_passages(loss, stepper, word, context, tol)
             for _ in range(steps):
-                words, value, _ = improve(
-                    problem, stepper, words, contexts, lambda _: None, tol=tol
-                )
+                word, value, _ = improve(problem, stepper, word, context, lambda _: None, tol=tol)
                 if before - value <= tol * -value:
                     break
                 before = value
+            words = word.vectors
         centre = self.centre
         if start is not None:
             weights = counts.word_counts / (counts.word_counts + self.settings["evidence"])

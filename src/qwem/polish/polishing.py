@@ -18,8 +18,8 @@ from qwem.polish.polished import Polished, Start, closed_sides, coupling_of
 from qwem.polish.sweep import (
     RELAXATION,
     LocalStepper,
+    Turned,
     balanced,
-    gram,
     improve,
     solve_passages,
     transformed,
@@ -236,13 +236,13 @@ def polish(
         stepper = LocalStepper.of(counts)
     is_warm = start is not None
     start = _start(spectrum, statistics.kinds) if start is None else start
-    word, context, means, spelling = start
+    words, contexts, means, spelling = start
     del start
     shapes = spectrum.eigenvectors.shape, (of_words.stop, spectrum.dim)
-    if (word.shape, context.shape) != shapes:
+    if (words.shape, contexts.shape) != shapes:
         raise SettingError(
             f"start must have matrices of the shapes {shapes[0]} and {shapes[1]}, as the model "
-            f"has, not {word.shape} and {context.shape}."
+            f"has, not {words.shape} and {contexts.shape}."
         )
     prior = None
     if ngrams or means is not None:
@@ -251,14 +251,16 @@ def polish(
             prior.resume(means, spelling)
     losses: list[float] = []
     converged = False
-    context = with_passages(context, statistics)
+    word, context = Turned.of(words), with_passages(contexts, statistics)
+    del words, contexts
 
     def result() -> Polished:
         # The weight of a vector is the share of its text in text and evidence.
         shares = statistics.kinds * statistics.shares
         seen = counts.word_counts, np.outer(counts.word_counts, shares).ravel()
         trust = (each / (each + evidence) for each in seen)
-        sides = balanced(word, context[of_words], *trust)
+        without_passages = Turned(context.rows[of_words], context.matrix)
+        sides = balanced(word.vectors, without_passages.vectors, *trust)
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         spelling = None
         if prior is not None and prior.ngram_vectors is not None:
@@ -306,7 +308,7 @@ def polish(
                     # sure to do.
                     converged = 3 * fall < tol * -before
                 if prior is not None and (is_warm or len(losses) > 2):
-                    prior.learn(word, gram(context, problem.gram))
+                    prior.learn(word.vectors, context.gram(problem.gram))
                     # The prior changes too, and is part of the loss of words, so compare that loss.
                     converged |= len(losses) > PRIOR_HALVES and losses[-3] - before <= tol * -before
             else:

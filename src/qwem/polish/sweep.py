@@ -62,10 +62,32 @@ of how much the step lowers it.
 """
 
 
-class Step(NamedTuple):
-    """Rows after a step, the loss before it, and a lower bound of how much the step lowers it."""
+class Turned(NamedTuple):
+    """Vectors in the coordinates of a step, so that the next step need not turn them back first."""
 
-    vectors: Matrix
+    rows: Matrix
+    matrix: Vector
+    """The vectors are ``rows @ matrix``."""
+
+    @classmethod
+    def of(cls, vectors: Matrix) -> Turned:
+        """Return vectors that are not turned."""
+        return cls(vectors, np.eye(vectors.shape[1]))
+
+    @property
+    def vectors(self) -> Matrix:
+        """The vectors in their own coordinates."""
+        return transformed(*self)
+
+    def gram(self, weights: Vector) -> Vector:
+        """Return Σ_i weights_i v_i v_iᵀ."""
+        return self.matrix.T @ gram(self.rows, weights) @ self.matrix
+
+
+class Step(NamedTuple):
+    """Vectors after a step, the loss before, and a lower bound of how much the step lowers it."""
+
+    own: Turned
     loss: float
     fall: float
 
@@ -73,8 +95,8 @@ class Step(NamedTuple):
 def improve(
     problem: RowProblem,
     stepper: Stepper,
-    own: Matrix,
-    other: Matrix,
+    own: Turned,
+    other: Turned,
     done: Callable[[int], object],
     *,
     tol: float = 0.0,
@@ -94,39 +116,39 @@ def improve(
     """
     from qwem.polish.kernels import FIELDS
 
-    root = cholesky(_regular(gram(other, problem.gram)), lower=True)
+    root = cholesky(_regular(other.gram(problem.gram)), lower=True)
     inverse = solve_triangular(root, np.eye(len(root)), lower=True)
-    there: NDArray[Any] = transformed(other, _padded(inverse.T))
-    if tol >= ROUNDED_TOL:
-        there = rounded(there)
-    here = transformed(own, _padded(root))
-    constant = weighted_sum(other, problem.constant) @ _padded(inverse.T)
-    relaxed = np.full(len(own), relaxation, np.float32)
+    to_there = rounded if tol >= ROUNDED_TOL else transformed
+    to_other, to_own = _padded(inverse.T), _padded(root)
+    there: NDArray[Any] = to_there(other.rows, other.matrix @ to_other)
+    here = transformed(own.rows, own.matrix @ to_own)
+    constant = weighted_sum(other.rows, problem.constant) @ other.matrix @ to_other
+    relaxed = np.full(len(here), relaxation, np.float32)
     problem = replace(
         problem,
         rows=np.column_stack((problem.rows, relaxed)),
         columns=np.pad(problem.columns, ((0, 0), (0, FIELDS - problem.columns.shape[1]))),
     )
     if len(problem.means):
-        problem = replace(problem, means=transformed(problem.means, _padded(root)))
+        problem = replace(problem, means=transformed(problem.means, to_own))
     losses = stepper(problem, there, constant.astype(np.float32), here, done)
     loss, fall = (math.fsum(column * problem.weight) for column in losses.T)
-    return Step(transformed(here, _padded(inverse.T).T), loss, fall)
+    return Step(Turned(here, to_other.T), loss, fall)
 
 
 PASSAGE_STEPS = 2
 """The number of steps that bring passages from zero near their minimum, given words."""
 
 
-def with_passages(contexts: Matrix, statistics: Statistics) -> Matrix:
+def with_passages(contexts: Matrix, statistics: Statistics) -> Turned:
     """Return context vectors followed by zeros for passages, if there are any."""
     missing = len(statistics.context_sums) - len(contexts)
-    return np.pad(contexts, ((0, missing), (0, 0))) if missing else contexts
+    return Turned.of(np.pad(contexts, ((0, missing), (0, 0))) if missing else contexts)
 
 
 def solve_passages(
-    loss: Word2vecLoss, stepper: Stepper, words: Matrix, contexts: Matrix, tol: float
-) -> Matrix:
+    loss: Word2vecLoss, stepper: Stepper, words: Turned, contexts: Turned, tol: float
+) -> Turned:
     """Return contexts whose passages fit the words; `with_passages` made room for them."""
     problem = loss.of_passages()
     for _ in range(PASSAGE_STEPS if loss.passages else 0):
@@ -154,7 +176,7 @@ def take_small_step(kinds: int) -> Step:
     sums = Statistics(
         ones.astype(np.int64), 2 * kinds * ones, 2 * np.ones(2 * kinds), 4 * kinds, kinds
     )
-    word, context = (np.ones((rows, 1), np.float32) for rows in (2, 2 * kinds))
+    word, context = (Turned.of(np.ones((rows, 1), np.float32)) for rows in (2, 2 * kinds))
     stepper = LocalStepper([two] * kinds, [two] * kinds)
     problem = Word2vecLoss(sums, negatives=1.0, exponent=1.0, evidence=1.0).of_words()
     return improve(problem, stepper, word, context, lambda _: None, tol=ROUNDED_TOL)
@@ -313,8 +335,8 @@ def transformed(vectors: Matrix, matrix: Vector) -> Matrix:
     return result
 
 
-def rounded(vectors: Matrix) -> NDArray[np.uint16]:
-    """Return vectors with 16 bits a number: sign, exponent and seven binary digits.
+def rounded(vectors: Matrix, matrix: Vector) -> NDArray[np.uint16]:
+    """Return vectors @ matrix with 16 bits a number: sign, exponent and seven binary digits.
 
     Number k and number k + `LANES` of `WIDTH` are neighbours, so that a register of 32-bit words
     holds both. The first is then the lower half of a word, moved up, and the second is the whole
@@ -324,20 +346,22 @@ def rounded(vectors: Matrix) -> NDArray[np.uint16]:
     """
     from qwem.polish.kernels import LANES
 
-    memory = np.empty(vectors.size * 2 + _LINE, np.uint8)
+    narrow = matrix.astype(np.float32)
+    shape = len(vectors), narrow.shape[1]
+    memory = np.empty(2 * shape[0] * shape[1] + _LINE, np.uint8)
     start = -memory.ctypes.data % _LINE
-    result = memory[start : start + vectors.size * 2].view(np.uint32)
+    result = memory[start : memory.size - _LINE + start].view(np.uint32)
     result = result.reshape(len(vectors), -1, LANES)
     half, sign = np.uint32(1 << 15), np.uint32(1 << 31)
 
     def work(rows: slice) -> None:
-        halves = vectors[rows].view(np.uint32).reshape(*result[rows].shape[:2], 2, LANES)
-        lower = (halves[:, :, 0] + half) >> np.uint32(16)
-        second = halves[:, :, 1]
+        product = (vectors[rows] @ narrow).view(np.uint32)
+        first, second = np.moveaxis(product.reshape(len(product), -1, 2, LANES), 2, 0)
+        lower = (first + half) >> np.uint32(16)
         upper = np.maximum(second & ~sign, _LEAST.view(np.uint32)) + half - lower
         result[rows] = (upper & np.uint32(0xFFFF << 16)) | (second & sign) | lower
 
-    for_each(work, blocks(len(vectors), vectors.shape[1]))
+    for_each(work, blocks(*shape))
     return result.reshape(len(vectors), -1).view(np.uint16)
 
 
