@@ -126,6 +126,19 @@ def test_a_process_that_takes_too_long_is_ended(
     assert compiler.wait(10) != 0
 
 
+def test_one_other_process_at_a_time_compiles(module: Any) -> None:
+    kernels.compile_ahead([module.double], "import time; time.sleep(60)")
+    first = module.double._cache._compiler
+    kernels.compile_ahead([module.double], "pass")
+    assert module.double._cache._compiler is first
+    first.kill()
+    first.wait()
+    kernels.compile_ahead([module.double], f"import {module.__name__} as m; m.double(1)")
+    assert module.double._cache._compiler is not first
+    assert module.double(21) == 42
+    assert sum(module.double.stats.cache_hits.values()) == 1
+
+
 @pytest.mark.parametrize("reason", ["compiled before", "one core", "no process"])
 def test_nothing_is_waited_for(module: Any, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Any] = []

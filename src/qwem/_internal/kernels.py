@@ -69,6 +69,10 @@ class _TolerantCache:
             _LOGGER.debug("the index of compiled code can't be read: %r", error)
             return True
 
+    def is_compiling(self) -> bool:
+        """Return whether a process that compiles this function is running."""
+        return self._compiler is not None and self._compiler.poll() is None
+
     def await_compiler(self, compiler: subprocess.Popen[bytes]) -> None:
         """Wait for a process that compiles this function, when its code is first needed."""
         self._compiler = compiler
@@ -104,10 +108,12 @@ def compile_ahead(kernels: Sequence[Any], statement: str) -> None:
 
     Numba compiles one function at a time in a process, so this process can compile and run others
     meanwhile. It waits when it first needs one of these. Nothing is done if they are in the cache,
-    or if there is only one core.
+    if another process compiles them already, or if there is only one core.
     """
     caches = [each._cache for each in kernels if isinstance(each._cache, _TolerantCache)]
     if thread_count() < 2 or not any(cache.is_empty() for cache in caches):
+        return
+    if any(cache.is_compiling() for cache in caches):
         return
     command, nothing = [sys.executable, "-c", statement], subprocess.DEVNULL
     try:
