@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
 
@@ -47,7 +47,7 @@ def even_cuts(start: int, stop: int, count: int) -> NDArray[np.int64]:
     return np.linspace(start, stop, count + 1).astype(np.int64)
 
 
-def ends_of(lengths: NDArray[Any]) -> NDArray[Any]:
+def ends_of(lengths: ArrayLike) -> NDArray[Any]:
     """Return where rows of these lengths begin and end, one after the other: 0 and running sums.
 
     >>> ends_of(np.array([5, 1, 2])).tolist()

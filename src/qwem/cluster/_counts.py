@@ -23,7 +23,7 @@ from qwem.cluster._rows import csr_arrays, gather_rows
 from qwem.cluster._saved_rows import saved_digests, saved_passages, saved_rows, saved_sources
 from qwem.cluster._tasks import thread_total
 from qwem.cooccurrence._counting import expected_pairs
-from qwem.cooccurrence._rows import too_large
+from qwem.cooccurrence._rows import row_sums, too_large
 from qwem.cooccurrence.contexts import mirrored, sum_of_weights, window_kinds
 from qwem.corpus import Vocabulary
 from qwem.polish.sweep import BLOCK_ROWS, Pairs, step_rows
@@ -334,12 +334,14 @@ def _rows(
     """
     found = saved_rows(paths, first, last)
     symmetric = found.symmetric
+    for side in found.sides:
+        _require_countable(side.data)
     by_kind: dict[str, NDArray[Any]] = {}
     for number, side in enumerate(found.sides):
         by_kind |= csr_arrays(side, str(number))
     return {
         "word_counts": found.word_counts,
-        "sums": np.stack([_row_sums(side) for side in found.sides], axis=1),
+        "sums": np.stack([row_sums(side) for side in found.sides], axis=1),
         "lengths": np.stack([np.diff(side.indptr) for side in found.sides], axis=1),
         "seen": np.diff(symmetric.indptr),
         **csr_arrays(symmetric, "symmetric"),
@@ -373,11 +375,6 @@ def _require_countable(counts: NDArray[np.uint64]) -> None:
     """Raise unless the sum of counts fits into 63 bits."""
     if counts.sum(dtype=np.float64) >= 2.0**63:
         raise too_large()
-
-
-def _row_sums(matrix: sparse.csr_array[Any]) -> NDArray[np.uint64]:
-    _require_countable(matrix.data)
-    return matrix.sum(axis=1, dtype=np.uint64)
 
 
 def _target_entries(

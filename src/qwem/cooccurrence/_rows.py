@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import tempfile
-from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import cut_evenly, cut_to_size, ends_of, for_each, in_order, sorted_csr
+from qwem._internal.arrays import (
+    ENTRIES,
+    blocks,
+    cut_evenly,
+    cut_to_size,
+    ends_of,
+    for_each,
+    in_order,
+    sorted_csr,
+    stored_blocks,
+)
 from qwem._internal.resources import thread_count
 from qwem.errors import CountError
 
@@ -116,13 +125,21 @@ def compress(matrix: NDArray[Any]) -> sparse.csr_array:
     from qwem.cooccurrence import kernels
 
     cuts = cut_evenly(np.arange(len(matrix) + 1), _BLOCKS)
-    lengths = np.zeros(len(matrix), np.int64)
-    for_each(lambda rows: kernels.count_entries(matrix, *rows, lengths), cuts)
-    indptr = row_ends(lengths)
+    indptr = row_ends(entries_of(matrix))
     columns, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], matrix.dtype)
     places = indptr[:-1], indptr[1:]
     for_each(lambda rows: kernels.compress_rows(matrix, *rows, *places, columns, values), cuts)
     return sparse.csr_array((values, columns, indptr), shape=matrix.shape)
+
+
+def entries_of(matrix: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of entries of each row of a dense matrix that are not zero."""
+    from qwem.cooccurrence.kernels import count_entries
+
+    lengths = np.zeros(len(matrix), np.int64)
+    cuts = cut_evenly(np.arange(len(matrix) + 1), _BLOCKS)
+    for_each(lambda rows: count_entries(matrix, *rows, lengths), cuts)
+    return lengths
 
 
 def expand(matrix: sparse.csr_array) -> NDArray[Any]:
@@ -148,16 +165,17 @@ def join_rows(
     copied, so that the result is in memory only once.
     """
     cuts = cut_evenly(ends_of(lengths), _BLOCKS)
-    blocks = deque(in_order(lambda block: work(*block), cuts, thread_count()))
-    indptr = row_ends(np.concatenate([block.lengths for block in blocks]))
-    dtype = np.result_type(*(block.values.dtype for block in blocks), np.uint32)
+    parts = dict(enumerate(in_order(lambda block: work(*block), cuts, thread_count())))
+    ends = ends_of([part.size for part in parts.values()])
+    indptr = row_ends(np.concatenate([part.lengths for part in parts.values()]))
+    dtype = np.result_type(*(part.values.dtype for part in parts.values()), np.uint32)
     found, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], dtype)
-    at = 0
-    while blocks:
-        block = blocks.popleft()
-        stop = at + block.size
-        found[at:stop], values[at:stop] = block.columns[: stop - at], block.values[: stop - at]
-        at = stop
+
+    def copy(number: int) -> None:
+        part, place = parts.pop(number), slice(ends[number], ends[number + 1])
+        found[place], values[place] = part.columns[: part.size], part.values[: part.size]
+
+    for_each(copy, range(len(cuts)))
     return sorted_csr(values, found, indptr, columns)
 
 
@@ -178,7 +196,10 @@ def transposed_rows(matrix: sparse.csr_array, ends: NDArray[Any], first: int, la
 
 def column_ends(matrix: sparse.csr_array) -> NDArray[np.int64]:
     """Return the `indptr` that the columns would have in CSC form."""
-    return ends_of(np.bincount(matrix.indices, minlength=matrix.shape[1]))
+    lengths = np.zeros(matrix.shape[1], np.int64)
+    for some in blocks(matrix.nnz):  # NumPy would convert all indices to wider ones at once
+        lengths += np.bincount(matrix.indices[some], minlength=len(lengths))
+    return ends_of(lengths)
 
 
 def transpose(matrix: sparse.csr_array) -> sparse.csr_array:
@@ -207,6 +228,47 @@ def symmetrize(matrix: sparse.csr_array) -> sparse.csr_array:
         return Rows.of(matrix, first, last) + transposed_rows(matrix, ends, first, last)
 
     return join_rows(work, np.diff(ends + matrix.indptr), matrix.shape[1])
+
+
+def row_sums(matrix: sparse.csr_array) -> NDArray[np.uint64]:
+    """Return the sum of each row."""
+    indptr, sums = matrix.indptr, np.zeros(matrix.shape[0], np.uint64)
+
+    def work(rows: slice) -> None:
+        ends = indptr[rows.start : rows.stop + 1]
+        filled = np.flatnonzero(np.diff(ends))
+        if filled.size:
+            stored = matrix.data[ends[0] : ends[-1]].astype(np.uint64)
+            sums[rows][filled] = np.add.reduceat(stored, ends[filled] - ends[0])
+
+    for_each(work, stored_blocks(indptr))
+    return sums
+
+
+def column_sums(matrix: sparse.csr_array) -> NDArray[np.uint64]:
+    """Return the sum of each column."""
+    sums = np.zeros(matrix.shape[1], np.uint64)
+    for some in blocks(matrix.nnz):
+        np.add.at(sums, matrix.indices[some], matrix.data[some].astype(np.uint64))
+    return sums
+
+
+def copy_rows(
+    matrix: sparse.csr_array,
+    rows: NDArray[np.int64],
+    at: NDArray[Any],
+    columns: NDArray[Any],
+    values: NDArray[Any],
+) -> None:
+    """Copy some rows of a matrix; row ``rows[k]`` to `columns` and `values` from ``at[k]`` on."""
+    from qwem.cooccurrence import kernels
+
+    stored = matrix.indptr, matrix.indices, matrix.data
+    ends = ends_of(np.diff(matrix.indptr)[rows])
+    for_each(
+        lambda some: kernels.copy_rows(*stored, rows, *some, at, columns, values),
+        cut_to_size(ends, ENTRIES),
+    )
 
 
 def add_transpose(matrix: NDArray[Any]) -> None:
@@ -244,7 +306,7 @@ def assemble(head: NDArray[Any], below: Rows, channels: tuple[int, int, int]) ->
         range(len(cuts)),
     )
     transposed = found.sum(axis=0)
-    own = np.concatenate((np.count_nonzero(head, axis=1), own))
+    own = np.concatenate((entries_of(head), own))
     indptr = row_ends(own + transposed)
     free = indptr[:-1] + own
     result = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], head.dtype)

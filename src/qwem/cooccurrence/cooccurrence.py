@@ -226,7 +226,7 @@ class Cooccurrence:
         """The number of contexts per word: two per directed slot, one per symmetric slot."""
         return sum(slot.contexts for slot in self.slots)
 
-    @property
+    @cached_property
     def pair_sums(self) -> NDArray[np.uint64]:
         """The number of pairs with each word, in all slots."""
         sums = np.zeros(len(self.vocabulary), np.uint64)

@@ -292,38 +292,55 @@ def count_passages(
     The words that are kept, as in `fill_stream`, are added over all `keys`. Ids from `words` on are
     no words.
     """
-    longest = 0
-    for document in range(first, last):
-        size = offsets[document + 1] - offsets[document]
-        longest = max(longest, size // max(passages_of[document], 1) + 1)
-    kept = np.empty(longest * keys.size, np.int64)
+    times = np.zeros(words + 1, np.uint32)
+    # A byte is set if one of 8 words has been counted, so that the others need not be looked at.
+    touched_words = np.zeros((words >> 6) + 1, np.uint64)
+    touched = touched_words.view(np.uint8)
     passages, stored = 0, 0
     for document in range(first, last):
         start, size = offsets[document], offsets[document + 1] - offsets[document]
         parts = passages_of[document]
         for part in range(parts):
             begin, end = size * part // parts, size * (part + 1) // parts
-            digest, count = np.uint64(end - begin), 0
+            digest = np.uint64(end - begin)
             for position in range(begin, end):
                 digest = mix(digest ^ word_digests[tokens[start + position]])
             for key in keys:
                 draw_key = document_key(key, first_document + document)
                 for position in range(begin, end):
                     word = tokens[start + position]
-                    if word < words and is_kept(word, thresholds, draw_key, position):
-                        kept[count] = word
-                        count += 1
-            kept[:count].sort()
+                    keep = is_kept(word, thresholds, draw_key, position) and word < words
+                    times[word] += np.uint32(keep)
+                    touched[word >> 3] |= np.uint8(keep)
             before = stored
-            for c in range(count):
-                if c and kept[c] == kept[c - 1]:
-                    values[stored - 1] += np.uint32(1)
-                else:
-                    columns[stored], values[stored] = kept[c], 1
-                    stored += 1
+            for many in range(touched_words.size):
+                if touched_words[many] == 0:
+                    continue
+                for group in range(8 * many, 8 * many + 8):
+                    if touched[group] == 0:
+                        continue
+                    for word in range(8 * group, min(8 * group + 8, words)):
+                        # Every count is written, and a zero is overwritten by the next.
+                        columns[stored], values[stored] = word, times[word]
+                        stored += times[word] != 0
+                        times[word] = 0
+                touched_words[many] = 0
             digests[passages], lengths[passages] = digest, stored - before
             passages += 1
     return stored
+
+
+@njit(nogil=True, cache=True)
+def copy_rows(
+    indptr: Any, indices: Any, data: Any, rows: Any, first: Any, last: Any,
+    at: Any, columns: Any, values: Any,
+) -> None:  # fmt: skip
+    """Write the rows ``rows[first:last]`` of a CSR matrix; row ``rows[k]`` from ``at[k]`` on."""
+    for k in range(first, last):
+        start, stop = indptr[rows[k]], indptr[rows[k] + 1]
+        for entry in range(start, stop):
+            columns[at[k] + entry - start] = indices[entry]
+            values[at[k] + entry - start] = data[entry]
 
 
 @njit(nogil=True, cache=True)

@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import blocks, csr_arrays, csr_matrix, ends_of, for_each, in_order
+from qwem._internal.arrays import (
+    blocks,
+    csr_arrays,
+    csr_matrix,
+    ends_of,
+    for_each,
+    in_order,
+)
 from qwem._internal.resources import require_memory, thread_count
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence._rows import (
     Rows,
     add_transpose,
+    column_sums,
     compress,
     expand,
     join_rows,
     lengths_of,
     not_a_part,
     row_ends,
+    row_sums,
     symmetrize,
     too_large,
 )
@@ -227,22 +236,16 @@ class PairCounts:
         """The sum of each row."""
         if isinstance(self.matrix, np.ndarray):
             return np.sum(self.matrix, axis=1, dtype=np.uint64)
-        sums = np.zeros(self.shape[0], np.uint64)
-        starts, filled = self.matrix.indptr[:-1], np.diff(self.matrix.indptr) > 0
-        if filled.any():
-            sums[filled] = np.add.reduceat(self.matrix.data, starts[filled], dtype=np.uint64)
-        return sums
+        return row_sums(self.matrix)
 
     @cached_property
     def column_sums(self) -> NDArray[np.uint64]:
         """The sum of each column."""
+        if not isinstance(self.matrix, np.ndarray):
+            return column_sums(self.matrix)
         sums = np.zeros(self.shape[0], np.uint64)
-        if isinstance(self.matrix, np.ndarray):
-            for rows in row_blocks(self.matrix):
-                sums += self.matrix[rows].sum(axis=0, dtype=np.uint64)
-            return sums
-        for some in blocks(self.matrix.nnz):
-            np.add.at(sums, self.matrix.indices[some], self.matrix.data[some].astype(np.uint64))
+        for rows in row_blocks(self.matrix):
+            sums += self.matrix[rows].sum(axis=0, dtype=np.uint64)
         return sums
 
     @cached_property

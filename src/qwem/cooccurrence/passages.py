@@ -11,7 +11,15 @@ from scipy import sparse
 from qwem._internal.arrays import check_csr, csr_arrays, cut_to_size, in_order, sorted_csr
 from qwem._internal.resources import progress, thread_count
 from qwem._internal.settings import require_whole
-from qwem.cooccurrence._rows import not_a_part, row_ends, too_large, transpose
+from qwem.cooccurrence._rows import (
+    column_sums,
+    copy_rows,
+    not_a_part,
+    row_ends,
+    row_sums,
+    too_large,
+    transpose,
+)
 from qwem.errors import CountError
 
 if TYPE_CHECKING:
@@ -77,8 +85,8 @@ class Passages:
             tokens = int(np.diff(corpus.offsets[list(documents)])[0])
             passages = int(passages_of[slice(*documents)].sum())
             found = np.empty(passages, np.uint64), np.empty(passages, np.int64)
-            columns = np.empty(tokens * len(keys), np.int32)
-            values = np.empty(tokens * len(keys), np.uint32)
+            room = tokens * len(keys) + 1
+            columns, values = np.empty(room, np.int32), np.empty(room, np.uint32)
             stored = count_passages(
                 corpus.tokens, corpus.offsets, passages_of, *documents, len(digests) - 1, limits,
                 keys, corpus.first_document, digests, *found, columns, values,
@@ -178,22 +186,21 @@ class Passages:
     @property
     def pairs(self) -> tuple[sparse.csr_array, sparse.csr_array]:
         """Words × passages and passages × words, with weights."""
-        weighted = self.matrix * self.matrix.dtype.type(self.weight)
+        weighted = self.matrix.data * self.matrix.dtype.type(self.weight)
         by_passage = sorted_csr(
-            weighted.data, self.matrix.indices, self.matrix.indptr, self.matrix.shape[1]
+            weighted, self.matrix.indices, self.matrix.indptr, self.matrix.shape[1]
         )
         return transpose(by_passage), by_passage
 
     @property
     def word_sums(self) -> NDArray[np.float64]:
         """The weight of each word in all passages."""
-        counted = np.bincount(self.matrix.indices, self.matrix.data, self.matrix.shape[1])
-        return self.weight * counted.astype(np.float64)
+        return self.weight * column_sums(self.matrix).astype(np.float64)
 
     @property
     def sums(self) -> NDArray[np.float64]:
         """The weight of each passage."""
-        return self.weight * np.asarray(self.matrix.sum(axis=1, dtype=np.float64))
+        return self.weight * row_sums(self.matrix).astype(np.float64)
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
         """Return the arrays that `read` takes, whose names begin with `name`."""
@@ -226,22 +233,30 @@ class Passages:
     ) -> Passages:
         """Return passages by their digests; equal ones are added, empty ones left out."""
         matrix.eliminate_zeros()
-        filled = np.flatnonzero(np.diff(matrix.indptr))
-        names, place = np.unique(digests[filled], return_inverse=True)
+        matrix.sort_indices()
         if float(matrix.data.sum(dtype=np.float64)) * weight >= 2.0**63:
             raise too_large()
-        if len(names) == len(filled):
-            matrix = matrix[filled[np.argsort(place)]]
-        else:
-            ones = np.ones(len(filled), np.uint64), (place, filled)
-            joined = sparse.csr_array(ones, shape=(len(names), matrix.shape[0]))
-            matrix = joined @ matrix.astype(np.uint64)
-        matrix.sort_indices()
-        largest = int(matrix.data.max(initial=0)) * weight
-        data = matrix.data.astype(np.uint32 if largest < 2**32 else np.uint64)
-        ends = row_ends(np.diff(matrix.indptr))
-        found = sorted_csr(data, matrix.indices.astype(ends.dtype), ends, matrix.shape[1])
-        return cls(length, weight, names, found)
+        filled = np.flatnonzero(np.diff(matrix.indptr))
+        names, place, times = np.unique(
+            digests[filled], return_inverse=True, return_counts=True
+        )
+        alone, again = times[place] == 1, np.flatnonzero(times > 1)
+        equal = matrix[filled[~alone]].astype(np.uint64)
+        ones = np.ones(equal.shape[0], np.uint64)
+        joined = np.searchsorted(again, place[~alone]), np.arange(equal.shape[0])
+        sums = sparse.csr_array((ones, joined), shape=(len(again), equal.shape[0])) @ equal
+        sums.sort_indices()
+        parts = (matrix, filled[alone], place[alone]), (sums, np.arange(len(again)), again)
+        lengths = np.zeros(len(names), np.int64)
+        for part, rows, places in parts:
+            lengths[places] = np.diff(part.indptr)[rows]
+        largest = max(int(part.data.max(initial=0)) for part, _, _ in parts) * weight
+        ends = row_ends(lengths)
+        columns = np.empty(ends[-1], ends.dtype)
+        values = np.empty(ends[-1], np.uint32 if largest < 2**32 else np.uint64)
+        for part, rows, places in parts:
+            copy_rows(part, rows, ends[places], columns, values)
+        return cls(length, weight, names, sorted_csr(values, columns, ends, matrix.shape[1]))
 
 
 def numbers_of_passages(corpus: Corpus, length: int) -> NDArray[np.int64]:

@@ -419,6 +419,8 @@ def _tile_end(indices: Any, start: Any, stop: Any, column: Any) -> Any:
     if stop == start or indices[stop - 1] < column:
         return stop
     at = start
+    while at + LANES < stop and indices[at + LANES] < column:
+        at += LANES
     while indices[at] < column:
         at += 1
     return at
@@ -505,10 +507,15 @@ def _curvature_along(
         start, stop = bases[part] + indptr[part][row], bases[part] + indptr[part][row + 1]
         pairs += stop - start
         for first in range(start, stop, _GROUP):
-            sums[group] = 0.0
-            for k in range(first, min(first + _GROUP, stop)):
-                sums[group] += abs(curvature[np.uint64(k)])
-            total += sums[group]
+            some = _ZERO
+            if first + _GROUP <= stop:
+                for u in range(_GROUP):
+                    some += abs(curvature[np.uint64(first + u)])
+            else:
+                for k in range(first, stop):
+                    some += abs(curvature[np.uint64(k)])
+            sums[group] = some
+            total += some
             group += 1
     sampled = other.itemsize == 2 and pairs > SAMPLE
     step = total / SAMPLE
