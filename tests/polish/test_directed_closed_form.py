@@ -10,7 +10,9 @@ from qwem import Cooccurrence, fit
 from qwem.cooccurrence import Slot
 from qwem.cooccurrence.pair_counts import PairCounts
 from qwem.corpus import Vocabulary
-from qwem.polish.polishing import _start
+from qwem.polish.loss import Statistics
+from qwem.polish.polished import closed_sides
+from qwem.polish.sweep import with_passages
 from qwem.target import mstar
 
 if TYPE_CHECKING:
@@ -93,8 +95,9 @@ def test_polishing_starts_from_the_directed_closed_form_of_equal_slots() -> None
     slot = Slot(None, directed=False)
     twice = Cooccurrence(words, (pairs, pairs), (slot, slot))
     spectrum = fit(twice, polish=False, signed=True, shrinkage=0, coupling=0, dim=DIM).spectrum
-    start = _start(spectrum, 2)
-    found = [start.words @ start.contexts[kind::2].T for kind in (0, 1)]
+    word, context = closed_sides(spectrum)
+    contexts = with_passages(context, Statistics.of(twice)).vectors
+    found = [word @ contexts[kind::2].T for kind in (0, 1)]
     values = spectrum.eigenvalues
     assert values.min() < 0 < values.max()
     left, singular, right = np.linalg.svd(np.hstack([mstar(twice).toarray()] * 2))

@@ -237,9 +237,7 @@ class Passages:
         if float(matrix.data.sum(dtype=np.float64)) * weight >= 2.0**63:
             raise too_large()
         filled = np.flatnonzero(np.diff(matrix.indptr))
-        names, place, times = np.unique(
-            digests[filled], return_inverse=True, return_counts=True
-        )
+        names, place, times = np.unique(digests[filled], return_inverse=True, return_counts=True)
         alone, again = times[place] == 1, np.flatnonzero(times > 1)
         equal = matrix[filled[~alone]].astype(np.uint64)
         ones = np.ones(equal.shape[0], np.uint64)

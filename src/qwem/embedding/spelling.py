@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from qwem._internal.arrays import blocks, for_each
 from qwem._internal.resources import progress
 from qwem.errors import SettingError, UnknownWordError
 
@@ -29,6 +30,9 @@ WORDS_PER_NGRAM = 3
 
 STEPS = 8
 """Steps of conjugate gradients; more change no score."""
+
+MORE_STEPS = 4
+"""Steps from the solution for similar vectors on, which end as near to the minimum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +128,8 @@ def spell(
     trust = counts / (counts + evidence)
     weights = trust.astype(np.float32)
     asked: Matrix = embedding.vectors / weights[:, None]
-    with progress("spelling", STEPS, "step") as bar:
-        vectors = regression.solve(asked, weights, ridge, bar.update)
+    with progress("spelling", asked.shape[1], "dimension") as bar:
+        vectors = regression.solve(asked, weights, ridge, done=bar.update)
     predicted = regression.predict(vectors)
     predicted *= (1 - trust)[:, None].astype(np.float32)
     predicted += embedding.vectors
@@ -162,34 +166,79 @@ class NgramRegression:
         vectors: Matrix,
         weights: Matrix,
         ridge: float,
-        done: Callable[[], object] = lambda: None,
+        start: Matrix | None = None,
+        done: Callable[[int], object] = lambda columns: None,
     ) -> Matrix:
         """Return the n-gram vectors B of (XᵀΩX + ridge) B = XᵀΩU, with U the word vectors.
 
-        Conjugate gradients solve for all columns at once. `done` is called after each step.
+        Conjugate gradients solve for each column, from `start` on if there is one. `done` is called
+        with the number of columns solved.
         """
-        from qwem._internal.kernels import multiply
+        from qwem._internal.kernels import LANES
 
-        transposed, strength = self._transposed, np.float32(ridge)
-        diagonal = transposed.multiply(transposed) @ weights + strength
-        residual = multiply(transposed, vectors * weights[:, None])
-        solution = np.zeros_like(residual)
-        conditioned = residual / diagonal[:, None]
-        direction = conditioned.copy()
-        square = np.einsum("ij,ij->j", residual, conditioned)
-        for _ in range(STEPS):
-            image = multiply(self.incidence, direction) * weights[:, None]
-            image = multiply(transposed, image) + strength * direction
-            curvature = np.einsum("ij,ij->j", direction, image)
-            step = np.divide(square, curvature, out=np.zeros_like(square), where=curvature > 0)
-            solution += step * direction
-            residual -= step * image
-            np.divide(residual, diagonal[:, None], out=conditioned)
-            before, square = square, np.einsum("ij,ij->j", residual, conditioned)
-            direction *= np.divide(square, before, out=np.zeros_like(square), where=before > 0)
+        squares = self._transposed.multiply(self._transposed)
+        diagonal = (squares @ weights + np.float32(ridge))[:, None]
+        found = np.zeros((len(self.ngrams), vectors.shape[1]), np.float32)
+        if start is not None:
+            found[:] = start
+
+        def work(columns: slice) -> None:
+            # Columns of zeros are added, since so many are multiplied at once.
+            padding = ((0, 0), (0, LANES - vectors[:, columns].shape[1]))
+            asked, solution = (np.pad(each[:, columns], padding) for each in (vectors, found))
+            steps = STEPS if start is None else MORE_STEPS
+            self._solve(asked, weights[:, None], np.float32(ridge), diagonal, solution, steps)
+            found[:, columns] = solution[:, : found[:, columns].shape[1]]
+            done(found[:, columns].shape[1])
+
+        for_each(work, blocks(vectors.shape[1], most=LANES))
+        return found
+
+    def _solve(
+        self,
+        asked: Matrix,
+        weights: Matrix,
+        ridge: np.float32,
+        diagonal: Matrix,
+        solution: Matrix,
+        steps: int,
+    ) -> None:
+        """Take steps of conjugate gradients from `solution` on; overwrite it and `asked`."""
+        asked *= weights
+        residual = _product(self._transposed, asked)
+        if solution.any():
+            residual -= self._normal_times(solution, weights, ridge)
+        direction, before = np.zeros_like(solution), np.ones(solution.shape[1], np.float32)
+        for _ in range(steps):
+            conditioned = residual / diagonal
+            square = np.einsum("ij,ij->j", residual, conditioned)
+            direction *= _quotient(square, before)
             direction += conditioned
-            done()
-        return solution
+            image = self._normal_times(direction, weights, ridge)
+            step = _quotient(square, np.einsum("ij,ij->j", direction, image))
+            residual -= np.multiply(image, step, out=image)
+            solution += np.multiply(direction, step, out=image)
+            before = square
+
+    def _normal_times(self, block: Matrix, weights: Matrix, ridge: np.float32) -> Matrix:
+        """Return (XᵀΩX + ridge) `block`."""
+        predicted = _product(self.incidence, block)
+        predicted *= weights
+        return _product(self._transposed, predicted, ridge * block)
+
+
+def _product(matrix: sparse.csr_array[Any], block: Matrix, start: Matrix | None = None) -> Matrix:
+    """Return matrix @ block + start, on one thread; `start` is overwritten."""
+    from qwem._internal.kernels import multiply_rows
+
+    total = np.zeros((matrix.shape[0], block.shape[1]), np.float32) if start is None else start
+    multiply_rows(matrix.indptr, matrix.indices, matrix.data, block, total)
+    return total
+
+
+def _quotient(top: Matrix, bottom: Matrix) -> Matrix:
+    """Return top / bottom, and zero where `bottom` is not above zero."""
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
 def incidence_of(words: Iterable[str]) -> tuple[tuple[str, ...], sparse.csr_array[Any]]:

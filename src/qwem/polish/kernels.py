@@ -507,7 +507,7 @@ def _curvature_along(
         start, stop = bases[part] + indptr[part][row], bases[part] + indptr[part][row + 1]
         pairs += stop - start
         for first in range(start, stop, _GROUP):
-            some = _ZERO
+            some: Any = _ZERO
             if first + _GROUP <= stop:
                 for u in range(_GROUP):
                     some += abs(curvature[np.uint64(first + u)])

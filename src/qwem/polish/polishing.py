@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from scipy.linalg import cholesky
 
-from qwem._internal.resources import blas_threads, progress, require_memory
+from qwem._internal.arrays import in_order
+from qwem._internal.resources import blas_threads, progress, require_memory, thread_count
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence.contexts import slots_as_json
 from qwem.embedding import Embedding
@@ -105,17 +106,19 @@ class SpellingPrior:
             are measured.
         """
         trust = self._trust(self._evidence)
-        centre = trust @ words / trust.sum()
-        expected = np.float32(0) if self.means is None else self.means
-        asked = words + (self.evidence / self._counts)[:, None] * (words - expected) - centre
-        own = asked.astype(np.float32)
+        centre = (trust @ words / trust.sum()).astype(np.float32)
+        missing = (self.evidence / self._counts).astype(np.float32)[:, None]
+        own: Matrix = words * (1 + missing)
+        if self.means is not None:
+            own -= missing * self.means
+        own -= centre
         if not self.settings:
             self._measure(own, metric)
         weights = self._trust(self.evidence).astype(np.float32)
         ridge = self.settings["ridge"]
-        self.ngram_vectors = self._regression.solve(own, weights, ridge)
+        self.ngram_vectors = self._regression.solve(own, weights, ridge, self.ngram_vectors)
         predicted = self._regression.predict(self.ngram_vectors)
-        predicted += centre.astype(np.float32)
+        predicted += centre
         # Words and expectations follow each other, so go half of the way to avoid overshooting.
         self.means = predicted if self.means is None else (self.means + predicted) / np.float32(2)
 
@@ -130,16 +133,17 @@ class SpellingPrior:
         held_out = np.arange(len(own)) % HELD_OUT == 0
         weights = np.where(held_out, 0, trust).astype(np.float32)
         size = np.sum(known[held_out].astype(np.float64) ** 2, axis=1)
-        found = []
-        for ridge in RIDGES:
+        # The share `trust` of a word's squared length is signal, the rest noise.
+        weight = trust[held_out] ** 2
+        variance = max(float((weight * trust[held_out]) @ size), np.finfo(float).tiny)
+
+        def explained(ridge: float) -> tuple[float, float]:
             vectors = self._regression.solve(known, weights, ridge)
             rest = (known - self._regression.predict(vectors))[held_out]
-            explained = size - np.sum(rest.astype(np.float64) ** 2, axis=1)
-            # The share `trust` of a word's squared length is signal, the rest noise.
-            weight = trust[held_out] ** 2
-            variance = max(float((weight * trust[held_out]) @ size), np.finfo(float).tiny)
-            found.append((float(weight @ explained) / variance, ridge))
-        share, ridge = max(found)
+            fallen = size - np.sum(rest.astype(np.float64) ** 2, axis=1)
+            return float(weight @ fallen) / variance, ridge
+
+        share, ridge = max(in_order(explained, RIDGES, thread_count()))
         share = min(max(share, 0.0), MOST_EXPLAINED)
         evidence = self._evidence / (1 - share)
         self.settings = {"evidence": evidence, "ridge": ridge, "explained": share}
@@ -235,15 +239,12 @@ def polish(
     if stepper is None:
         stepper = LocalStepper.of(counts)
     is_warm = start is not None
-    start = _start(spectrum, statistics.kinds) if start is None else start
+    if start is None:
+        start = Start(*closed_sides(spectrum))
+    else:
+        _check_start(start, of_words.stop, spectrum)
     words, contexts, means, spelling = start
     del start
-    shapes = spectrum.eigenvectors.shape, (of_words.stop, spectrum.dim)
-    if (words.shape, contexts.shape) != shapes:
-        raise SettingError(
-            f"start must have matrices of the shapes {shapes[0]} and {shapes[1]}, as the model "
-            f"has, not {words.shape} and {contexts.shape}."
-        )
     prior = None
     if ngrams or means is not None:
         prior = SpellingPrior(counts.vocabulary, evidence)
@@ -260,7 +261,7 @@ def polish(
         seen = counts.word_counts, np.outer(counts.word_counts, shares).ravel()
         trust = (each / (each + evidence) for each in seen)
         without_passages = Turned(context.rows[of_words], context.matrix)
-        sides = balanced(word.vectors, without_passages.vectors, *trust)
+        sides = balanced(word, without_passages, *trust)
         provenance = {"target": dict(spectrum.target_settings), "polish": settings}
         spelling = None
         if prior is not None and prior.ngram_vectors is not None:
@@ -321,9 +322,13 @@ def polish(
         return result()
 
 
-def _start(spectrum: Spectrum, kinds: int) -> Start:
-    word, context = closed_sides(spectrum)
-    return Start(word, np.repeat(context, kinds, axis=0))
+def _check_start(start: Start, contexts: int, spectrum: Spectrum) -> None:
+    needed = spectrum.eigenvectors.shape, (contexts, spectrum.dim)
+    if (start.words.shape, start.contexts.shape) != needed:
+        raise SettingError(
+            f"start must have matrices of the shapes {needed[0]} and {needed[1]}, as the model "
+            f"has, not {start.words.shape} and {start.contexts.shape}."
+        )
 
 
 def _check_settings(

@@ -68,6 +68,8 @@ class Turned(NamedTuple):
     rows: Matrix
     matrix: Vector
     """The vectors are ``rows @ matrix``."""
+    only_here: bool = False
+    """Whether nothing else refers to `rows`, so that the next step may overwrite them."""
 
     @classmethod
     def of(cls, vectors: Matrix) -> Turned:
@@ -77,7 +79,7 @@ class Turned(NamedTuple):
     @property
     def vectors(self) -> Matrix:
         """The vectors in their own coordinates."""
-        return transformed(*self)
+        return transformed(self.rows, self.matrix)
 
     def gram(self, weights: Vector) -> Vector:
         """Return Σ_i weights_i v_i v_iᵀ."""
@@ -104,6 +106,8 @@ def improve(
 ) -> Step:
     """Take one step for every row of `own`, against the rows of `other`.
 
+    The memory of `own` is used again if it comes from an earlier step.
+
     Both sides are first put in coordinates in which the curvature of all pairs together is the
     identity: with this curvature G = RRᵀ, the other side becomes y ↦ R⁻¹y and the own w ↦ Rᵀw.
     There the gradient points nearly to the minimum. `relaxation` is how far a step goes: see
@@ -121,7 +125,7 @@ def improve(
     to_there = rounded if tol >= ROUNDED_TOL else transformed
     to_other, to_own = _padded(inverse.T), _padded(root)
     there: NDArray[Any] = to_there(other.rows, other.matrix @ to_other)
-    here = transformed(own.rows, own.matrix @ to_own)
+    here = transformed(own.rows, own.matrix @ to_own, overwrite=own.only_here)
     constant = weighted_sum(other.rows, problem.constant) @ other.matrix @ to_other
     relaxed = np.full(len(here), relaxation, np.float32)
     problem = replace(
@@ -133,7 +137,7 @@ def improve(
         problem = replace(problem, means=transformed(problem.means, to_own))
     losses = stepper(problem, there, constant.astype(np.float32), here, done)
     loss, fall = (math.fsum(column * problem.weight) for column in losses.T)
-    return Step(Turned(here, to_other.T), loss, fall)
+    return Step(Turned(here, to_other.T, only_here=True), loss, fall)
 
 
 PASSAGE_STEPS = 2
@@ -141,9 +145,15 @@ PASSAGE_STEPS = 2
 
 
 def with_passages(contexts: Matrix, statistics: Statistics) -> Turned:
-    """Return context vectors followed by zeros for passages, if there are any."""
-    missing = len(statistics.context_sums) - len(contexts)
-    return Turned.of(np.pad(contexts, ((0, missing), (0, 0))) if missing else contexts)
+    """Return a vector for each context: the given ones, and zeros for passages.
+
+    `contexts` has a row for each context that is a word in a slot, or one for each word, which is
+    that of all its contexts.
+    """
+    found = np.zeros((len(statistics.context_sums), contexts.shape[1]), np.float32)
+    by_word = len(statistics.word_counts), -1, contexts.shape[1]
+    found[statistics.of_words].reshape(by_word)[:] = contexts.reshape(by_word)
+    return Turned.of(found)
 
 
 def solve_passages(
@@ -323,13 +333,17 @@ def gram(vectors: Matrix, weights: Vector) -> Vector:
     return total
 
 
-def transformed(vectors: Matrix, matrix: Vector) -> Matrix:
-    """Return vectors @ matrix in float32, computed in blocks of rows."""
+def transformed(vectors: Matrix, matrix: Vector, *, overwrite: bool = False) -> Matrix:
+    """Return vectors @ matrix in float32, computed in blocks of rows.
+
+    With `overwrite` the result takes the place of `vectors`, if it has the same shape.
+    """
     narrow = matrix.astype(np.float32)
-    result = np.empty((len(vectors), narrow.shape[1]), np.float32)
+    in_place = overwrite and vectors.shape[1] == narrow.shape[1]
+    result = vectors if in_place else np.empty((len(vectors), narrow.shape[1]), np.float32)
 
     def work(rows: slice) -> None:
-        np.matmul(vectors[rows], narrow, out=result[rows])
+        result[rows] = vectors[rows] @ narrow
 
     for_each(work, blocks(len(vectors), vectors.shape[1]))
     return result
@@ -429,10 +443,7 @@ class Balanced(NamedTuple):
 
 
 def balanced(
-    word: Matrix,
-    context: Matrix,
-    word_weights: Vector,
-    context_weights: Vector,
+    word: Turned, context: Turned, word_weights: Vector, context_weights: Vector
 ) -> Balanced:
     """Return W A and W′ A⁻¹, with A symmetric, so that their weighted Gram matrices are equal.
 
@@ -441,14 +452,15 @@ def balanced(
     singular values. Then the weighted mean of the word vectors is subtracted from W: its products
     with the contexts are the same for every word.
     """
-    first, second = gram(word, word_weights), gram(context, context_weights)
+    first, second = word.gram(word_weights), context.gram(context_weights)
     root, inverse = _power(first, 0.5), _power(first, -0.5)
     squared = inverse @ _power(root @ second @ root, 0.5) @ inverse
     transform = _power(squared, 0.5)
-    word = transformed(word, transform)
-    context = transformed(context, _power(squared, -0.5))
-    mean = (weighted_sum(word, word_weights) / word_weights.sum()).astype(np.float32)
-    return Balanced(word - mean, context, mean, transform)
+    words = transformed(word.rows, word.matrix @ transform)
+    contexts = transformed(context.rows, context.matrix @ _power(squared, -0.5))
+    mean = (weighted_sum(words, word_weights) / word_weights.sum()).astype(np.float32)
+    words -= mean
+    return Balanced(words, contexts, mean, transform)
 
 
 def _power(matrix: Vector, exponent: float) -> Vector:
