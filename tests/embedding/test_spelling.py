@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from in_threads import in_threads
+from qwem._internal.kernels import LANES
 from qwem.corpus import Vocabulary
 from qwem.embedding import Embedding, spell
-from qwem.embedding.spelling import WORDS_PER_NGRAM, incidence_of, ngrams_of
+from qwem.embedding.spelling import WORDS_PER_NGRAM, NgramRegression, incidence_of, ngrams_of
 from qwem.errors import SettingError, UnknownWordError
 
 if TYPE_CHECKING:
@@ -75,6 +76,30 @@ def test_regression_is_the_one_that_is_written() -> None:
         plain.vectors + (1 - trust)[:, None] * predicted,
         atol=0.02 * abs(predicted).max(),
     )
+
+
+def test_regression_goes_on_from_a_solution_for_similar_vectors() -> None:
+    regression, rng = NgramRegression(WORDS), np.random.default_rng(0)
+    vectors = rng.normal(size=(len(WORDS), LANES + 8)).astype(np.float32)
+    weights = rng.uniform(0.1, 1, len(WORDS)).astype(np.float32)
+    x = regression.incidence.toarray().astype(np.float64)
+    normal = (x.T * weights) @ x + 2.0 * np.eye(x.shape[1])
+    similar = (vectors + 0.03 * rng.normal(size=vectors.shape)).astype(np.float32)
+    start = regression.solve(similar, weights, 2.0)
+    before, solved = start.copy(), list[int]()
+    exact = np.linalg.solve(normal, (x.T * weights) @ vectors)
+    far, cold, warm = (
+        np.linalg.norm(found - exact)
+        for found in (
+            start,
+            regression.solve(vectors, weights, 2.0),
+            regression.solve(vectors, weights, 2.0, start, solved.append),
+        )
+    )
+    assert cold < 1e-4 * np.linalg.norm(exact)
+    assert warm < 0.05 * far
+    assert np.array_equal(start, before), "the start is not overwritten"
+    assert sum(solved) == vectors.shape[1]
 
 
 def test_unseen_words_are_near_their_kin() -> None:
