@@ -75,7 +75,7 @@ def fit(options: argparse.Namespace) -> None:
     """Learn word embeddings from text.
 
     The defaults give good vectors in little time. --preset best uses the spelling of words too and
-    takes up to twice as long, --preset paper is the paper's model, and --no-polish the
+    takes half as long again, --preset paper is the paper's model, and --no-polish the
     pure closed form. With --folds the result has replicates, and similar, axis, weat, report and
     explore show how much results depend on the documents.
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from qwem._internal.arrays import check_csr, csr_arrays, cut_to_size, in_order, sorted_csr
+from qwem._internal.files import release
 from qwem._internal.resources import progress, thread_count
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence._rows import (
@@ -82,16 +83,17 @@ class Passages:
         passages_of = numbers_of_passages(corpus, length)
 
         def work(documents: tuple[int, int]) -> tuple[NDArray[Any], ...]:
-            tokens = int(np.diff(corpus.offsets[list(documents)])[0])
+            text = corpus.tokens[slice(*corpus.offsets[list(documents)])]
             passages = int(passages_of[slice(*documents)].sum())
             found = np.empty(passages, np.uint64), np.empty(passages, np.int64)
-            room = tokens * len(keys) + 1
+            room = len(text) * len(keys) + 1
             columns, values = np.empty(room, np.int32), np.empty(room, np.uint32)
             stored = count_passages(
                 corpus.tokens, corpus.offsets, passages_of, *documents, len(digests) - 1, limits,
                 keys, corpus.first_document, digests, *found, columns, values,
             )  # fmt: skip
-            bar.update(tokens)
+            release(text)
+            bar.update(len(text))
             return *found, columns[:stored].copy(), values[:stored].copy()
 
         tasks = cut_to_size(corpus.offsets, TASK_TOKENS) or [(0, 0)]
@@ -100,6 +102,7 @@ class Passages:
         names, lengths, columns, values = (
             np.concatenate(each) for each in zip(*parts, strict=True)
         )
+        del parts
         size = len(corpus.vocabulary)
         return cls._canonical(
             length, weight, names, sorted_csr(values, columns, row_ends(lengths), size)

@@ -68,7 +68,7 @@ def fit(
         All settings in one object, instead of a preset.
     preset
         ``"practical"``, the default: good vectors in little time; ``"best"``: the best vectors that
-        we know how to make, which use the spelling of words too, in less than twice the time;
+        we know how to make, which use the spelling of words too, in half as much time again;
         ``"paper"``: the paper's model.
     keep_counts
         Keep the counts in the model, so that it can be updated: see `Model.update`.
