@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+import pytest
+
 import qwem
+from qwem._internal import arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,6 +16,7 @@ Result = TypeVar("Result")
 
 
 def in_threads(count: int, work: Callable[[], Result]) -> Result:
-    """Return what `work` returns, on this many threads."""
-    with qwem.threads(count):
+    """Return what `work` returns, on this many threads, however little work there is."""
+    with qwem.threads(count), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "LEAST_ENTRIES", 1)
         return work()

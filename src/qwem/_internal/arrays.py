@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -24,6 +24,9 @@ Result = TypeVar("Result")
 
 ENTRIES = 1 << 19
 """Default size of a block in entries: small enough for a cache, large enough to be worth a call."""
+
+LEAST_ENTRIES = 1 << 14
+"""Work on fewer entries takes less time than starting a thread for it."""
 
 
 def blocks(count: int, each: int = 1, *, most: int = ENTRIES) -> list[slice]:
@@ -76,6 +79,16 @@ def cut_to_size(ends: NDArray[Any], most: int) -> list[tuple[int, int]]:
     return cut_evenly(ends, -(-int(ends[-1] - ends[0]) // max(1, most)) or 1)
 
 
+def worthwhile(count: int, entries: int) -> int:
+    """Return into how many parts, at most `count`, work on so many entries is worth dividing."""
+    return min(count, entries // LEAST_ENTRIES + 1)
+
+
+def cut_for_threads(ends: NDArray[Any], count: int = 32) -> list[tuple[int, int]]:
+    """Cut rows into at most `count` blocks that are worth a thread, as `cut_evenly` does."""
+    return cut_evenly(ends, worthwhile(count, int(ends[-1] - ends[0])))
+
+
 def stored_blocks(indptr: NDArray[Any]) -> list[slice]:
     """Return slices of the rows of a CSR matrix with about `ENTRIES` stored entries each."""
     return [slice(*block) for block in cut_to_size(indptr, ENTRIES)]
@@ -103,7 +116,10 @@ def in_order(
 
     Items are drawn only a few ahead of the results.
     """
-    if threads == 1:
+    items = iter(items)
+    first = list(islice(items, 2))
+    items = chain(first, items)
+    if threads == 1 or len(first) < 2:
         yield from map(function, items)
         return
     with ThreadPoolExecutor(threads) as pool:

@@ -14,13 +14,14 @@ import numpy as np
 
 from qwem._internal.arrays import (
     blocks,
-    cut_evenly,
+    cut_for_threads,
     cut_to_size,
     ends_of,
     even_cuts,
     for_each,
     id_dtype,
     in_order,
+    worthwhile,
 )
 from qwem._internal.files import release, require_disk
 from qwem._internal.resources import (
@@ -70,7 +71,7 @@ class ChunkReader:
         self.words = len(corpus.vocabulary)
         self.window = window
         self.subsampling = subsampling
-        self.threads = thread_count()
+        self.threads = worthwhile(thread_count(), len(corpus.tokens))
         self._memory: dict[str, NDArray[Any]] = {}
 
     def chunks(self, chunk_tokens: int) -> Iterator[Chunk]:
@@ -398,7 +399,7 @@ class _Counter:
             )
             bar.update(int(starts[rows[1]] - starts[rows[0]]))
 
-        for_each(work, cut_evenly(starts, _TASKS * thread_count()))
+        for_each(work, cut_for_threads(starts, _TASKS * thread_count()))
 
     def _count_tail(self, chunk: Chunk, before: Rows) -> Rows:
         """Return the neighbours of equal or higher frequency of each word after the head.
@@ -451,4 +452,4 @@ class _Counter:
                 ends[some[0]],
             )
 
-        for_each(work, cut_evenly(ends, _TASKS * thread_count()))
+        for_each(work, cut_for_threads(ends, _TASKS * thread_count()))

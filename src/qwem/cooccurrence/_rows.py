@@ -11,7 +11,7 @@ from scipy import sparse
 from qwem._internal.arrays import (
     ENTRIES,
     blocks,
-    cut_evenly,
+    cut_for_threads,
     cut_to_size,
     ends_of,
     for_each,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 
 
-_BLOCKS = 32  # the number of blocks of rows that threads work on, one at a time
 _TILE = 64
 
 
@@ -124,7 +123,7 @@ def compress(matrix: NDArray[Any]) -> sparse.csr_array:
     """Return a dense matrix as CSR; SciPy's own conversion takes several times as much."""
     from qwem.cooccurrence import kernels
 
-    cuts = cut_evenly(np.arange(len(matrix) + 1), _BLOCKS)
+    cuts = cut_for_threads(ends_of(lengths_of(matrix)))
     indptr = row_ends(entries_of(matrix))
     columns, values = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], matrix.dtype)
     places = indptr[:-1], indptr[1:]
@@ -137,7 +136,7 @@ def entries_of(matrix: NDArray[Any]) -> NDArray[np.int64]:
     from qwem.cooccurrence.kernels import count_entries
 
     lengths = np.zeros(len(matrix), np.int64)
-    cuts = cut_evenly(np.arange(len(matrix) + 1), _BLOCKS)
+    cuts = cut_for_threads(ends_of(lengths_of(matrix)))
     for_each(lambda rows: count_entries(matrix, *rows, lengths), cuts)
     return lengths
 
@@ -152,7 +151,7 @@ def expand(matrix: sparse.csr_array) -> NDArray[Any]:
         some = matrix.data[stored], matrix.indices[stored], ends - ends[0]
         sparse.csr_array(some, shape=block.shape).toarray(out=block)
 
-    for_each(work, cut_evenly(matrix.indptr, _BLOCKS))
+    for_each(work, cut_for_threads(matrix.indptr))
     return dense
 
 
@@ -164,7 +163,7 @@ def join_rows(
     `lengths` are the approximate numbers of entries of all rows. Blocks are freed as they are
     copied, so that the result is in memory only once.
     """
-    cuts = cut_evenly(ends_of(lengths), _BLOCKS)
+    cuts = cut_for_threads(ends_of(lengths))
     parts = dict(enumerate(in_order(lambda block: work(*block), cuts, thread_count())))
     ends = ends_of([part.size for part in parts.values()])
     indptr = row_ends(np.concatenate([part.lengths for part in parts.values()]))
@@ -216,7 +215,7 @@ def transpose(matrix: sparse.csr_array) -> sparse.csr_array:
         found = free, columns[stored], values[stored]
         gather_columns(matrix.indptr, matrix.indices, matrix.data, first, last, *found)
 
-    for_each(work, cut_evenly(ends, _BLOCKS))
+    for_each(work, cut_for_threads(ends))
     return sorted_csr(values, columns, indptr, matrix.shape[0])
 
 
@@ -296,7 +295,7 @@ def assemble(head: NDArray[Any], below: Rows, channels: tuple[int, int, int]) ->
 
     first, size = len(head), len(head) + len(below.starts)
     width, after, before = channels
-    cuts = cut_evenly(ends_of(below.lengths), 4 * thread_count())
+    cuts = cut_for_threads(ends_of(below.lengths), 4 * thread_count())
     found = np.zeros((len(cuts), size), np.int64)
     own = np.zeros(len(below.starts), np.int64)
     for_each(
@@ -312,7 +311,7 @@ def assemble(head: NDArray[Any], below: Rows, channels: tuple[int, int, int]) ->
     result = np.empty(indptr[-1], indptr.dtype), np.empty(indptr[-1], head.dtype)
     for_each(
         lambda rows: kernels.compress_rows(head, *rows, indptr[:-1], free, *result),
-        cut_evenly(np.arange(first + 1), _BLOCKS),
+        cut_for_threads(ends_of(lengths_of(head))),
     )
     for_each(
         lambda rows: kernels.place_rows(*below, width, first, after, *rows, indptr, *result), cuts
@@ -321,7 +320,7 @@ def assemble(head: NDArray[Any], below: Rows, channels: tuple[int, int, int]) ->
         lambda columns: kernels.place_columns(
             *below, width, first, before, *columns, free, *result
         ),
-        cut_evenly(ends_of(transposed), _BLOCKS),
+        cut_for_threads(ends_of(transposed)),
     )
     columns, values = result
     return sorted_csr(values, columns, indptr, size)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qwem._internal.arrays import cut_evenly, cut_to_size, ends_of, for_each, id_dtype, in_order
+from qwem._internal.arrays import (
+    cut_for_threads,
+    cut_to_size,
+    ends_of,
+    for_each,
+    id_dtype,
+    in_order,
+)
 from qwem._internal.files import release, require_disk
 from qwem._internal.resources import thread_count
 from qwem.corpus import kernels
@@ -144,7 +151,7 @@ def _count_following(
     The words that follow each of them are gathered, and then counted.
     """
     tokens, offsets, words, _ = stream
-    documents = cut_evenly(offsets, thread_count())
+    documents = cut_for_threads(offsets, thread_count())
     threads = range(len(documents))
     per_thread = np.zeros((len(documents), high - low), np.int64)
 
@@ -178,7 +185,7 @@ def _count_following(
         pairs = np.stack([first[:written] + low, second[:written]], axis=1)
         return pairs, number[:written].copy(), different
 
-    found = list(in_order(count, cut_evenly(starts, 8 * thread_count()), thread_count()))
+    found = list(in_order(count, cut_for_threads(starts, 8 * thread_count()), thread_count()))
     return (
         np.concatenate([pairs for pairs, _, _ in found]),
         np.concatenate([number for _, number, _ in found]),
