@@ -252,22 +252,37 @@ def column_sums(matrix: sparse.csr_array) -> NDArray[np.uint64]:
     return sums
 
 
-def copy_rows(
-    matrix: sparse.csr_array,
-    rows: NDArray[np.int64],
-    at: NDArray[Any],
-    columns: NDArray[Any],
-    values: NDArray[Any],
-) -> None:
-    """Copy some rows of a matrix; row ``rows[k]`` to `columns` and `values` from ``at[k]`` on."""
+def gather_rows(
+    parts: list[tuple[sparse.csr_array, NDArray[np.int64], NDArray[np.int64]]],
+    count: int,
+    dtype: Any,
+) -> sparse.csr_array:
+    """Return a matrix of `count` rows that has rows of several matrices at given places.
+
+    A part is a matrix, the rows of it to copy, and their places. `parts` is emptied, and matrices
+    that nobody else needs are freed as they are copied.
+    """
     from qwem.cooccurrence import kernels
 
-    stored = matrix.indptr, matrix.indices, matrix.data
-    ends = ends_of(np.diff(matrix.indptr)[rows])
+    lengths = np.zeros(count, np.int64)
+    for matrix, rows, places in parts:
+        lengths[places] = lengths_of(matrix)[rows]
+    ends = row_ends(lengths)
+    pieces: dict[int, tuple[Any, ...]] = {}
+    for matrix, rows, places in parts:
+        stored = matrix.indptr, matrix.indices, matrix.data, rows
+        for some in cut_to_size(ends_of(lengths[places]), ENTRIES):
+            pieces[len(pieces)] = (*stored, *some, ends[places])
+    size = matrix.shape[1]
+    del matrix, stored
+    parts.clear()
+
+    columns, values = np.empty(ends[-1], ends.dtype), np.empty(ends[-1], dtype)
     for_each(
-        lambda some: kernels.copy_rows(*stored, rows, *some, at, columns, values),
-        cut_to_size(ends, ENTRIES),
+        lambda number: kernels.copy_rows(*pieces.pop(number), columns, values),
+        range(len(pieces)),
     )
+    return sorted_csr(values, columns, ends, size)
 
 
 def add_transpose(matrix: NDArray[Any]) -> None:

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from qwem._internal.arrays import check_csr, csr_arrays, cut_to_size, in_order, sorted_csr
+from qwem._internal.arrays import (
+    check_csr,
+    csr_arrays,
+    cut_to_size,
+    ends_of,
+    in_order,
+    sorted_csr,
+)
 from qwem._internal.files import release
 from qwem._internal.resources import progress, thread_count
 from qwem._internal.settings import require_whole
 from qwem.cooccurrence._rows import (
     column_sums,
-    copy_rows,
+    gather_rows,
+    lengths_of,
     not_a_part,
     row_ends,
     row_sums,
@@ -99,14 +107,14 @@ class Passages:
         tasks = cut_to_size(corpus.offsets, TASK_TOKENS) or [(0, 0)]
         with progress("counting passages", len(corpus.tokens), "word") as bar:
             parts = list(in_order(work, tasks, thread_count()))
-        names, lengths, columns, values = (
-            np.concatenate(each) for each in zip(*parts, strict=True)
-        )
-        del parts
         size = len(corpus.vocabulary)
-        return cls._canonical(
-            length, weight, names, sorted_csr(values, columns, row_ends(lengths), size)
-        )
+        names: list[NDArray[np.uint64]] = []
+        matrices: list[sparse.csr_array] = []
+        while parts:
+            found, lengths, columns, values = parts.pop()
+            names.append(found)
+            matrices.append(sorted_csr(values, columns, row_ends(lengths), size))
+        return cls._canonical(length, weight, names, matrices)
 
     @classmethod
     def sum(
@@ -125,12 +133,7 @@ class Passages:
         size = first.matrix.shape[1] if size is None else size
         places = [None] * len(parts) if places is None else places
         moved = [part._moved(place, size) for part, place in zip(parts, places, strict=True)]
-        return cls._canonical(
-            first.length,
-            first.weight,
-            np.concatenate([part.digests for part in parts]),
-            sparse.csr_array(sparse.vstack(moved, "csr")),
-        )
+        return cls._canonical(first.length, first.weight, [part.digests for part in parts], moved)
 
     @property
     def settings(self) -> dict[str, int]:
@@ -141,7 +144,7 @@ class Passages:
         """Return those of the passages that have these digests."""
         kept = np.isin(self.digests, digests, assume_unique=True)
         matrix = sparse.csr_array(self.matrix[kept])
-        return self._canonical(self.length, self.weight, self.digests[kept], matrix)
+        return self._canonical(self.length, self.weight, [self.digests[kept]], [matrix])
 
     def reindex(self, places: NDArray[np.int64], size: int) -> Passages:
         """Return the counts with word i at index ``places[i]`` of `size`; −1 leaves it out."""
@@ -157,16 +160,15 @@ class Passages:
         known = np.append(self.digests, np.uint64(0))[places] == part.digests
         if (part.length, part.weight) != (self.length, self.weight) or not known.all():
             raise not_a_part()
-        ones = np.ones(len(places), np.int64), (places, np.arange(len(places)))
-        spread = sparse.csr_array(ones, shape=(len(self.digests), len(places)))
-        rest = self.matrix.astype(np.int64) - spread @ part.matrix.astype(np.int64)
+        taken = _sums_of_rows(part.matrix.astype(np.int64), places, len(self.digests))
+        rest = self.matrix.astype(np.int64) - taken
         if rest.nnz and rest.data.min() < 0:
             raise not_a_part()
-        return self._canonical(self.length, self.weight, self.digests, sparse.csr_array(rest))
+        return self._canonical(self.length, self.weight, [self.digests], [sparse.csr_array(rest)])
 
     def __mul__(self, times: int) -> Passages:
         matrix = self.matrix.astype(np.uint64) * np.uint64(times)
-        return self._canonical(self.length, self.weight, self.digests, matrix)
+        return self._canonical(self.length, self.weight, [self.digests], [matrix])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Passages):
@@ -232,32 +234,59 @@ class Passages:
 
     @classmethod
     def _canonical(
-        cls, length: int, weight: int, digests: NDArray[np.uint64], matrix: sparse.csr_array
+        cls,
+        length: int,
+        weight: int,
+        digests: Sequence[NDArray[np.uint64]],
+        matrices: list[sparse.csr_array],
     ) -> Passages:
-        """Return passages by their digests; equal ones are added, empty ones left out."""
-        matrix.eliminate_zeros()
-        matrix.sort_indices()
-        if float(matrix.data.sum(dtype=np.float64)) * weight >= 2.0**63:
+        """Return passages by their digests; equal ones are added, empty ones left out.
+
+        `matrices` is emptied: see `qwem.cooccurrence._rows.gather_rows`.
+        """
+        for matrix in matrices:
+            matrix.eliminate_zeros()
+            matrix.sort_indices()
+        if sum(float(each.data.sum(dtype=np.float64)) for each in matrices) * weight >= 2.0**63:
             raise too_large()
-        filled = np.flatnonzero(np.diff(matrix.indptr))
-        names, place, times = np.unique(digests[filled], return_inverse=True, return_counts=True)
-        alone, again = times[place] == 1, np.flatnonzero(times > 1)
-        equal = matrix[filled[~alone]].astype(np.uint64)
-        ones = np.ones(equal.shape[0], np.uint64)
-        joined = np.searchsorted(again, place[~alone]), np.arange(equal.shape[0])
-        sums = sparse.csr_array((ones, joined), shape=(len(again), equal.shape[0])) @ equal
-        sums.sort_indices()
-        parts = (matrix, filled[alone], place[alone]), (sums, np.arange(len(again)), again)
-        lengths = np.zeros(len(names), np.int64)
-        for part, rows, places in parts:
-            lengths[places] = np.diff(part.indptr)[rows]
+        filled = np.concatenate([lengths_of(matrix) for matrix in matrices]) > 0
+        names, found, times = np.unique(
+            np.concatenate(digests)[filled], return_inverse=True, return_counts=True
+        )
+        places, alone = np.zeros(len(filled), np.int64), filled.copy()
+        places[filled], alone[filled] = found, times[found] == 1
+        again, equal = np.flatnonzero(times > 1), filled & ~alone
+
+        inner = ends_of([matrix.shape[0] for matrix in matrices])[1:-1]
+
+        def parts_of(chosen: NDArray[np.bool_], at: NDArray[np.int64]) -> list[Any]:
+            return [
+                (matrix, np.flatnonzero(rows), to[rows])
+                for matrix, rows, to in zip(
+                    matrices, np.split(chosen, inner), np.split(at, inner), strict=True
+                )
+            ]
+
+        parts = parts_of(alone, places)
+        if again.size:
+            terms = gather_rows(parts_of(equal, np.cumsum(equal) - 1), equal.sum(), np.uint64)
+            sums = _sums_of_rows(terms, np.searchsorted(again, places[equal]), len(again))
+            parts.append((sums, np.arange(len(again)), again))
+            del terms, sums
+        matrices.clear()
         largest = max(int(part.data.max(initial=0)) for part, _, _ in parts) * weight
-        ends = row_ends(lengths)
-        columns = np.empty(ends[-1], ends.dtype)
-        values = np.empty(ends[-1], np.uint32 if largest < 2**32 else np.uint64)
-        for part, rows, places in parts:
-            copy_rows(part, rows, ends[places], columns, values)
-        return cls(length, weight, names, sorted_csr(values, columns, ends, matrix.shape[1]))
+        dtype = np.uint32 if largest < 2**32 else np.uint64
+        return cls(length, weight, names, gather_rows(parts, len(names), dtype))
+
+
+def _sums_of_rows(
+    matrix: sparse.csr_array, places: NDArray[np.int64], count: int
+) -> sparse.csr_array:
+    """Return a matrix of `count` rows to which each row is added at its place."""
+    ones = np.ones(len(places), matrix.dtype), (places, np.arange(len(places)))
+    sums = sparse.csr_array(ones, shape=(count, len(places))) @ matrix
+    sums.sort_indices()
+    return sums
 
 
 def numbers_of_passages(corpus: Corpus, length: int) -> NDArray[np.int64]:
