@@ -3,14 +3,15 @@
     python benchmarks/new_words.py enwiki-2M.parquet [--vocab-size 4000] [--dim 100] [--words 60]
 
 Documents are cut into two halves, and a model is fitted to the first. Some of its words are
-embedded again, from their pair counts in the second half, thinned at random to about as many as n
-occurrences have. The score is the mean reciprocal rank of the word itself among all words of the
-model, by cosine; 1 is best.
+embedded again from n of their occurrences in the second half, drawn at random, which are counted
+as those of another word. The score is the mean reciprocal rank of the word itself among all words
+of the model, by cosine; 1 is best.
 
-Beside `Model.embed_rows` of the closed form and of the polished model stand means of the vectors of
-the words around it, in the polished model: plain; weighted by a/(a + p) with p the frequency of a
-word and a = 0.001 (SIF; Arora, Liang and Ma 2017); and à la carte, the plain mean times the matrix
-of `qwem.comparison.context_transform` (Khodak et al. 2018), or of the same least squares with words
+Beside `Model.embed_rows` of the closed form and of the polished model, which has a count for each
+context as in `Model.embed`, stand means of the vectors of the words around it, in the polished
+model: plain; weighted by a/(a + p) with p the frequency of a word and a = 0.001 (SIF; Arora, Liang
+and Ma 2017); and à la carte, the plain mean times the matrix of
+`qwem.comparison.context_transform` (Khodak et al. 2018), or of the same least squares with words
 weighted by their counts instead of the logarithms. All but these two see counts in which frequent
 words are thinned out as in the fit.
 
@@ -21,12 +22,14 @@ first half, with their vectors: the median of words that occur there 100 times o
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import qwem
 from qwem.comparison.contexts import context_transform
+from qwem.cooccurrence import context_matrix
 from qwem.corpus import Vocabulary
 
 if TYPE_CHECKING:
@@ -57,29 +60,30 @@ def main() -> None:
     closed = qwem.fit(first, dim=options.dim, polish=False)
     vectors = polished.embedding().vectors.astype(np.float64)
     window, subsample = polished.settings["window"], polished.settings["subsample"]
-    here, there = (qwem.Cooccurrence.count(half, window) for half in (first, second))
-    thin = qwem.Cooccurrence.count(second, window, subsample=subsample)
+    slots = polished.solution.slots
+    here = qwem.Cooccurrence.count(first, window)
+    own = qwem.Cooccurrence.count(first, slots=slots, subsample=subsample)
     transform = context_transform(polished.embedding(), here)
     by_counts = transform_by_counts(vectors, here)
     share = here.word_counts / here.word_counts.sum()
 
     rng = np.random.default_rng(0)
-    enough = (there.word_counts >= max(OCCURRENCES)) & (here.word_counts >= 30)
+    often = np.bincount(second.tokens, minlength=len(words))
+    enough = (often >= max(OCCURRENCES)) & (here.word_counts >= 30)
     chosen = rng.choice(np.flatnonzero(enough), options.words, replace=False)
-    rows, thin_rows = (
-        counts.symmetric.tocsr()[chosen].toarray().astype(np.int64) for counts in (there, thin)
-    )
     print("n: closed form, polished, mean, weighted mean, à la carte, à la carte by counts")
     for count in OCCURRENCES:
-        part = np.minimum(1.0, count / there.word_counts[chosen])[:, None]
-        everything, some = (rng.binomial(each, part) for each in (rows, thin_rows))
-        found = (everything.sum(axis=1) > 0) & (some.sum(axis=1) > 0)
-        everything, some = everything[found], some[found]
+        renamed = with_new_words(second, chosen, count, rng)
+        everything = around(qwem.Cooccurrence.count(renamed, window), len(words)).sum(axis=2)
+        thin = qwem.Cooccurrence.count(renamed, slots=slots, subsample=subsample)
+        contexts = around(thin, len(words))
+        found = (everything.sum(axis=1) > 0) & (contexts.sum(axis=(1, 2)) > 0)
+        everything, contexts = everything[found], contexts[found]
+        some = contexts.sum(axis=2)
         mean = averages(everything, vectors)
         embedded: dict[str, NDArray[np.floating]] = {
-            # Thinned one by one, counts are independent events that count for 1.
-            "closed form": closed.embed_rows(some, dispersion=1).vectors,
-            "polished": polished.embed_rows(some, dispersion=1).vectors,
+            "closed form": closed.embed_rows(some).vectors,
+            "polished": polished.embed_rows(contexts.reshape(len(some), -1)).vectors,
             "mean": averages(some, vectors),
             "weighted mean": averages(some * (SIF / (SIF + share)), vectors),
             "à la carte": mean @ transform.T,
@@ -93,11 +97,30 @@ def main() -> None:
         ]
         print(f"{count}: " + " ".join(f"{score:.2f}" for score in scores), flush=True)
     known = rng.choice(np.flatnonzero(here.word_counts >= KNOWN), options.words, replace=False)
-    own = qwem.Cooccurrence.count(first, window, subsample=subsample).symmetric.tocsr()
-    again = polished.embed_rows(own[known]).vectors
+    again = polished.embed_rows(context_matrix(own)[known]).vectors
     products = np.sum(again * vectors[known], axis=1)
     cosines = products / np.linalg.norm(again, axis=1) / np.linalg.norm(vectors[known], axis=1)
     print(f"cosine of a known word with its vector: {np.median(cosines):.3f}, the median")
+
+
+def with_new_words(
+    corpus: qwem.Corpus, rows: NDArray[np.int64], count: int, rng: np.random.Generator
+) -> qwem.Corpus:
+    """Return a corpus in which `count` occurrences of each word are those of a new word."""
+    tokens, size = corpus.tokens.copy(), len(corpus.vocabulary)
+    for number, row in enumerate(rows):
+        places = np.flatnonzero(corpus.tokens == row)
+        tokens[rng.choice(places, count, replace=False)] = size + number
+    names = tuple(f"\n{number}" for number in range(len(rows)))
+    counts = np.append(corpus.vocabulary.counts, np.ones(len(rows), int))
+    vocabulary = Vocabulary((*corpus.vocabulary.words, *names), counts)
+    return replace(corpus, tokens=tokens, vocabulary=vocabulary)
+
+
+def around(counts: qwem.Cooccurrence, size: int) -> NDArray[np.int64]:
+    """Return the counts of the words from `size` on: new words × known words × contexts."""
+    rows = context_matrix(counts)[size:].toarray().astype(np.int64)
+    return rows.reshape(len(rows), -1, counts.contexts_per_word)[:, :size]
 
 
 def transform_by_counts(
