@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -219,8 +220,8 @@ def _divided(
     names = sorted({each for each in by if each is not None})
     if len(names) > MOST_SLICES:
         raise SettingError(
-            f"by has {len(names):,} different labels, such as {names[0]!r}, and at most "
-            f"{MOST_SLICES} slices are compared; join some, for instance years to decades."
+            f"by has {len(names):,} different labels, such as {shorten(repr(names[0]), 60)}, and "
+            f"at most {MOST_SLICES} slices are compared; join some, for instance years to decades."
         )
     place = {name: number for number, name in enumerate(names)}
     numbers = np.array([place.get(each, len(names)) for each in by])
