@@ -275,7 +275,7 @@ def test_it_is_saved_and_loaded(stable: Stability, tmp_path: Path) -> None:
         ({"folds": 1}, "`folds` must be"),
         ({"folds": 999}, "200 documents can't be dealt into 999 folds"),
         ({"method": "guess"}, "`method` must be"),
-        ({"ngrams": True}, "spelling of words"),
+        ({"preset": "best"}, "spelling of words; pass `ngrams=False`"),
         ({"min_count": 2}, "`min_count` was fixed when the corpus was made"),
         ({"settings": Settings(), "preset": "paper"}, "one of the two"),
     ],

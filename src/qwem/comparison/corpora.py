@@ -75,7 +75,7 @@ def compare_corpora(
         documents are divided by the labels `by`.
     by
         A label for each document of one text, such as its decade, or the column that has it;
-        slices are in the order of labels.
+        slices are in the order of labels. Documents without a label are left out.
     between
         The two corpora to list differences of; by default the first and the last.
     folds
@@ -109,6 +109,8 @@ def compare_corpora(
     require_whole("folds", folds, least=2, most=MOST_FOLDS)
     require_whole("permutations", permutations, least=0, most=MOST_PERMUTATIONS)
     chosen = Settings.chosen(settings, preset, changes)
+    if changes.get("ngrams"):
+        raise SettingError("A comparison can't use the spelling of words; leave `ngrams` out.")
     chosen = chosen.changed(polish=chosen.polish is True, ngrams=False)
     if by is not None:
         reject_fixed_settings(corpora, changes)
