@@ -53,3 +53,8 @@ def test_it_shows_the_subspaces_by_size(pair: tuple[Path, Path], capsys: Capture
 def test_more_features_than_there_are(pair: tuple[Path, Path], capsys: Capture) -> None:
     assert main(["compare", *map(str, pair), "--dim", "7"]) == 2
     assert "between 1 and 6" in capsys.readouterr().err
+
+
+def test_a_path_with_a_typo(pair: tuple[Path, Path], capsys: Capture) -> None:
+    assert main(["compare", str(pair[0]), "tow.txt"]) == 2
+    assert "There is no file or directory tow.txt." in capsys.readouterr().err

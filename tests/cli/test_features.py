@@ -71,5 +71,6 @@ def test_vectors_without_a_model(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_too_many_features(model: Path, capsys: Capture) -> None:
+    assert len(json.loads(output(capsys, model, "--json"))["features"]) == 5  # all, by default
     assert main(["features", str(model), "--count", "6"]) == 2
     assert "the 5 features there are" in capsys.readouterr().err

@@ -461,5 +461,7 @@ def test_settings_are_checked() -> None:
         compare_corpora(["a b"])
     with pytest.raises(SettingError, match="from 0 to 100,000"):
         compare_corpora({"one": ["a b"], "other": ["a b"]}, permutations=10**12)
+    with pytest.raises(SettingError, match="can't use the spelling of words"):
+        compare_corpora({"one": ["a b"], "other": ["a b"]}, ngrams=True)
     with pytest.raises(SettingError, match="between must name"):
         compare_corpora({"one": ["a b"], "other": ["a b"]}, between=("one", "third"))

@@ -680,6 +680,7 @@ def _longer(covariates: dict[str, list[Any]]) -> dict[str, list[Any]]:
         ("bank", {"n": [f"2020-01-{1 + i % 28:02}" for i in range(80)]}, "dates as text: 28 diff"),
         ("bank", {"n": [str(1990 + i % 9) for i in range(80)]}, "numbers as text.*the categories"),
         ("bank", {"n": [f"x{i}" for i in range(80)]}, "80 different values.*the categories"),
+        ("bank", {"n": [f"{i} is it" * 99 for i in range(80)]}, "such as '0 is.{,60}; join some"),
         ("bank", {"n": [1, 2]}, "has 2 values, and there are 80 documents"),
         ("bank", {"n": "abc"}, "must be a list"),
         ("bank", {}, "no column"),

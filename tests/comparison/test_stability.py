@@ -10,6 +10,7 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 
 import qwem
+from in_threads import in_threads
 from qwem import Cooccurrence, Corpus
 from qwem.comparison import Stability, stability
 from qwem.comparison.folds import FoldCounts, deal, with_every_word
@@ -274,7 +275,7 @@ def test_it_is_saved_and_loaded(stable: Stability, tmp_path: Path) -> None:
         ({"folds": 1}, "`folds` must be"),
         ({"folds": 999}, "200 documents can't be dealt into 999 folds"),
         ({"method": "guess"}, "`method` must be"),
-        ({"ngrams": True}, "spelling of words"),
+        ({"preset": "best"}, "spelling of words; pass `ngrams=False`"),
         ({"min_count": 2}, "`min_count` was fixed when the corpus was made"),
         ({"settings": Settings(), "preset": "paper"}, "one of the two"),
     ],
@@ -282,3 +283,11 @@ def test_it_is_saved_and_loaded(stable: Stability, tmp_path: Path) -> None:
 def test_settings_are_checked(corpus: Corpus, options: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         stability(corpus, **options)
+
+
+def test_threads_do_not_matter() -> None:
+    words = np.random.default_rng(0).zipf(1.4, (400, 300)) % 1500  # enough for BLAS to use threads
+    corpus = Corpus.from_documents([[f"w{word}" for word in each] for each in words.tolist()])
+    one, two = (in_threads(number, lambda: stability(corpus, folds=2, dim=50)) for number in (1, 2))
+    for first, second in zip(one.replicates, two.replicates, strict=True):
+        assert first.vectors.tobytes() == second.vectors.tobytes()

@@ -182,6 +182,7 @@ def test_saved_counts_merge_as_counts_do(
 def test_a_multiple_is_a_sum(size: int, share: float, times: int) -> None:
     counts = counts_of(size, share, 3)
     assert counts * times == Cooccurrence.merge([counts] * times)
+    assert (counts * 2**40).word_counts.tolist() == [2**40 * n for n in counts.word_counts.tolist()]
 
 
 @pytest.mark.parametrize("share", [0.05, 1.0], ids=["sparse", "dense"])
@@ -223,8 +224,9 @@ def test_sums_that_would_wrap_are_refused(size: int, directed: bool, tmp_path: A
         with pytest.raises(CountError, match=r"would reach 2\^63"):
             Cooccurrence.from_matrix(words, matrix)
     many = Cooccurrence.from_matrix(["a"], [[1]], [2**62])
-    with pytest.raises(CountError, match=r"would reach 2\^63"):
-        many + many
+    for fail in (lambda: many + many, lambda: many * 2):
+        with pytest.raises(CountError, match=r"would reach 2\^63"):
+            fail()
 
 
 def test_directed_counts_of_your_own() -> None:

@@ -154,13 +154,18 @@ def test_threads_and_tasks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_does_not_fit_is_refused() -> None:
     text = some_text(9)
     counts, corpus = counted(text), Corpus.from_documents(text)
+    assert counts.passages is not None
     with pytest.raises(CountError, match="with passages and without can't be added"):
         counts + Cooccurrence.count(corpus, 3)
     with pytest.raises(CountError, match="different lengths or weights"):
         counts + Cooccurrence.count(corpus, 3, passages=30)
     other = Cooccurrence.count(corpus.documents(0, 4), 3, passages=30)
-    with pytest.raises(CountError, match="not a part"):
+    with pytest.raises(CountError, match="different lengths or weights can't be subtracted"):
         counts - other
+    with pytest.raises(CountError, match=r"would reach 2\^63"):
+        _ = counts.passages * 2**62
+    with pytest.raises(CountError, match="give at least one"):
+        counts.reindex([])
     with pytest.raises(CountError, match="not a part"):
         Cooccurrence.count(corpus.documents(0, 4), 3, passages=LENGTH) - counts
 

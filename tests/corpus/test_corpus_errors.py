@@ -199,6 +199,7 @@ def test_what_are_no_documents(documents: Any, message: str) -> None:
         (pa.table({"body": ["a"], "n": [1]}), "table has no column 'text'; it has 'body', 'n'"),
         (pd.DataFrame([["a", "b"]], columns=["text"] * 2), "more than one column 'text'; rename"),
         (pa.table({"text": [1]}), "'text' of the table holds int64, not text"),
+        (pa.table({"text": [["a"]]}), "not text; if these are words, give the column alone"),
         (pd.DataFrame({"text": ["a", 1]}), "The column 'text' of the table is not text: "),
         (datasets.Dataset.from_dict({"body": ["a"]}), "no column 'text'; it has 'body'"),
         (datasets.Dataset.from_dict({"text": [1]}), "'text' of the dataset holds int64, not text"),

@@ -98,6 +98,18 @@ def test_wrapped_text_is_read_by_paragraph(
     assert len(whole) == len(ARTICLES)
 
 
+@pytest.mark.parametrize("size", [1 << 22, 101])
+def test_a_file_may_be_one_paragraph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(_text, "BATCH_BYTES", size)
+    file = tmp_path / "article.txt"
+    file.write_text(textwrap.fill(" ".join(ARTICLES), 60))
+    corpus = Corpus.from_files(file, min_count=1)
+    assert corpus.settings["documents"] == "paragraph"
+    assert len(corpus) == 1
+
+
 def test_it_is_said_once_that_text_is_read_by_paragraph(
     book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,7 +171,12 @@ def test_an_unknown_word_is_met_with_close_spellings() -> None:
     ("ask", "message"),
     [
         (lambda e: e.most_similar(), "at least one word"),
-        (lambda e: e.most_similar("a", topn=0), "topn must be at least 1, not 0"),
+        (
+            lambda e: e.most_similar("a", topn=0),
+            "`topn` must be a whole number of at least 1, not 0",
+        ),
+        (lambda e: e.most_similar("a", topn=None), "a whole number of at least 1, not None"),
+        (lambda e: e.most_similar_cosmul("a", topn=None), "a whole number of at least 1, not None"),
         (lambda e: e.most_similar("a", restrict_vocab=0), "restrict_vocab must be"),
         (lambda e: e.similar_by_vector([1.0]), r"must have 2 numbers.*shape \(1, 1\)"),
         (lambda e: e.similar_by_vector([1.0, np.nan]), "not finite"),

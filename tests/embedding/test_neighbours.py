@@ -72,7 +72,7 @@ def test_a_saved_index_is_the_same(
 def test_what_an_index_can_not_do_is_told(embedding: Embedding, index: NeighbourIndex) -> None:
     with pytest.raises(SettingError, match="leave restrict_vocab out"):
         embedding.most_similar("word3", restrict_vocab=5, indexer=index)
-    with pytest.raises(SettingError, match="topn must be at least 1"):
+    with pytest.raises(SettingError, match="a whole number of at least 1"):
         embedding.most_similar("word3", topn=0, indexer=index)
     with pytest.raises(SettingError, match="breadth must be at least 1"):
         NeighbourIndex(embedding, breadth=0)

@@ -236,6 +236,8 @@ def test_models_without_counts_say_so(model: Model) -> None:
         without.update(NEW)
     with pytest.raises(SettingError, match="nothing to update with"):
         model.update()
+    with pytest.raises(CorpusError, match="No text of the model would be left"):
+        model.update(remove=OLD)
     matrix = Cooccurrence.from_matrix(["x", "y", "z"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]])
     unknown = qwem.fit(matrix, dim=1, polish=False, keep_counts=True)
     assert unknown.update_state is not None

@@ -18,9 +18,11 @@ from polish.statistics import (
     parabolic_loss,
     some_counts,
 )
+from qwem._internal.resources import blas_threads
 from qwem.errors import CountError, SettingError
 from qwem.evaluation import evaluate_analogies, evaluate_similarity
 from qwem.polish import Polished, polish
+from qwem.polish.loss import Statistics, Word2vecLoss
 from qwem.polish.polished import Start
 from qwem.polish.sweep import ROUNDED_TOL
 from qwem.target import mstar, rank_one, setting31, word_probability
@@ -132,6 +134,17 @@ def test_same_bits_for_any_number_of_threads() -> None:
         assert np.array_equal(run.words.vectors, runs[0].words.vectors)
         assert np.array_equal(run.contexts.vectors, runs[0].contexts.vectors)
         assert np.array_equal(run.losses, runs[0].losses)
+
+
+def test_weights_of_many_words_do_not_depend_on_threads() -> None:
+    sums = np.random.default_rng(0).random(50_000)  # enough for BLAS to use threads
+    statistics = Statistics(np.ones(50_000, np.int64), sums, sums, 50_000, 1)
+    weights = []
+    for number in (1, 2):
+        with blas_threads(number):
+            loss = Word2vecLoss(statistics, negatives=5.0, exponent=0.75, coupling=sums**0.4)
+            weights.append((*loss.word_coupling, *loss.context_coupling, loss.of_words().weight[0]))
+    assert weights[0] == weights[1]
 
 
 def test_the_coupling_of_the_spectrum_weights_pairs() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from in_threads import in_threads
 from polish.statistics import closed_form, some_counts
+from qwem._internal.resources import blas_threads
 from qwem.errors import SettingError
 from qwem.polish import Polished, polish
 from qwem.polish.loss import solve_row
@@ -46,6 +47,18 @@ def test_threads_do_not_matter_and_words_do() -> None:
     assert one.tobytes() == two.tobytes()
     with pytest.raises(SettingError, match="same words in the same order"):
         polished.solve_words(counts.restrict(9))
+
+
+def test_where_updates_start_does_not_depend_on_threads() -> None:
+    counts = some_counts(1000)
+    spectrum = closed_form(counts, 50)
+    polished = polish(spectrum, counts, sweeps=0)
+    starts = []
+    for number in (1, 2):
+        with blas_threads(number):
+            starts.append(polished.warm_start(spectrum))
+    for one, two in zip(starts[0][:2], starts[1][:2], strict=True):
+        assert one.tobytes() == two.tobytes()
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:

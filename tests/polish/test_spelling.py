@@ -102,5 +102,5 @@ def test_threads_do_not_matter() -> None:
 
 
 def test_a_vocabulary_without_shared_ngrams_is_refused() -> None:
-    with pytest.raises(SettingError, match="larger vocabulary"):
+    with pytest.raises(SettingError, match="leave spelling out"):
         SpellingPrior(Vocabulary(("a", "b"), np.array([5, 4])), EVIDENCE)

@@ -142,7 +142,7 @@ def _scored_rows(neighbours: Neighbours) -> list[tuple[str, str]]:
 
 
 FEATURES = {
-    "count": Option(Whole(1), "number of features (default: 10)", "K"),
+    "count": Option(Whole(1), "number of features (default: 10, or all if fewer)", "K"),
     "most_frequent": Option(Whole(1), "search only the N most frequent words (default: 4000)", "N"),
     "init_scale": Option(
         Number(), "size σ of the random start for the learning times (default: 1e-6)", "S"

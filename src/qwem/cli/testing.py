@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qwem._internal.files import is_url
 from qwem._internal.resources import text_table
 from qwem._internal.settings import Whole
 from qwem.cli.ask import ENDS
@@ -307,6 +308,9 @@ def compare(options: argparse.Namespace) -> None:
         _compare_models(options)
         return
     if any(vectors):
+        for item in options.inputs:
+            if not is_url(item) and not Path(item).exists():
+                raise SettingError(f"There is no file or directory {item}.")
         raise SettingError("compare needs two models or files of vectors, or texts alone.")
     from qwem.comparison import compare_corpora
 

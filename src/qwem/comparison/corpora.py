@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -74,7 +75,7 @@ def compare_corpora(
         documents are divided by the labels `by`.
     by
         A label for each document of one text, such as its decade, or the column that has it;
-        slices are in the order of labels.
+        slices are in the order of labels. Documents without a label are left out.
     between
         The two corpora to list differences of; by default the first and the last.
     folds
@@ -108,6 +109,8 @@ def compare_corpora(
     require_whole("folds", folds, least=2, most=MOST_FOLDS)
     require_whole("permutations", permutations, least=0, most=MOST_PERMUTATIONS)
     chosen = Settings.chosen(settings, preset, changes)
+    if changes.get("ngrams"):
+        raise SettingError("A comparison can't use the spelling of words; leave `ngrams` out.")
     chosen = chosen.changed(polish=chosen.polish is True, ngrams=False)
     if by is not None:
         reject_fixed_settings(corpora, changes)
@@ -219,8 +222,8 @@ def _divided(
     names = sorted({each for each in by if each is not None})
     if len(names) > MOST_SLICES:
         raise SettingError(
-            f"by has {len(names):,} different labels, such as {names[0]!r}, and at most "
-            f"{MOST_SLICES} slices are compared; join some, for instance years to decades."
+            f"by has {len(names):,} different labels, such as {shorten(repr(names[0]), 60)}, and "
+            f"at most {MOST_SLICES} slices are compared; join some, for instance years to decades."
         )
     place = {name: number for number, name in enumerate(names)}
     numbers = np.array([place.get(each, len(names)) for each in by])

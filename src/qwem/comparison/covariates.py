@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -189,7 +190,7 @@ def _numbers(name: str, values: Sequence[Any]) -> Array:
 def _require_categories(name: str, values: Sequence[str]) -> None:
     """Raise for text that may be numbers or dates, or has too many different values."""
     levels = sorted(set(values))
-    example = f"{len(levels):,} different values, such as {levels[0]!r}"
+    example = f"{len(levels):,} different values, such as {shorten(repr(levels[0]), 60)}"
     if all(_LIKE_DATE.fullmatch(level) for level in levels):
         advice = "make them numbers, for instance the year"
         raise SettingError(f"The covariate {name!r} has dates as text: {example}; {advice}.")

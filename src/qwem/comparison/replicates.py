@@ -54,12 +54,15 @@ class Replicates:
         self._whole = model.embedding().vectors
         self._spectra: PerturbedSpectra | None = None
         if isinstance(model.solution, Polished):
-            with blas_threads():
+            with blas_threads(1):
                 self._spectra = PerturbedSpectra(model.spectrum, counts, settings)
 
     def of(self, counts: Cooccurrence) -> Embedding:
-        """Return the embedding of other counts of the same words, each of which must occur."""
-        with blas_threads():
+        """Return the embedding of other counts of the same words, each of which must occur.
+
+        Products of matrices have one thread, so that bits don't depend on the number of threads.
+        """
+        with blas_threads(1):
             if self._spectra is None:
                 found = self._factorized(counts)
             else:

@@ -327,7 +327,7 @@ def stability(
     reject_fixed_settings(source[0] if _are_counts(source) else source, changes)
     chosen = Settings.chosen(settings, preset, changes)
     if chosen.ngrams:
-        raise SettingError("Replicates can't use the spelling of words; leave `ngrams` out.")
+        raise SettingError("Replicates can't use the spelling of words; pass `ngrams=False`.")
     if _are_counts(source):
         if groups is not None:
             raise SettingError(

@@ -330,10 +330,11 @@ class Cooccurrence:
     def __mul__(self, times: int) -> Cooccurrence:
         """Return all counts multiplied by `times`, as if the text were repeated."""
         matrices = tuple(matrix * times for matrix in self.matrices)
-        occurrences = _sum_of_words([self.word_counts] * times) if times else self.word_counts * 0
+        if sum(self.word_counts.tolist()) * times >= 2**63:
+            raise too_large()
         return replace(
             self,
-            vocabulary=Vocabulary(self.vocabulary.words, occurrences),
+            vocabulary=Vocabulary(self.vocabulary.words, self.word_counts * times),
             matrices=matrices,
             passages=_changed(self.passages, lambda own: own * times),
         )
@@ -361,6 +362,8 @@ class Cooccurrence:
         """
         if tuple(words) == self.vocabulary.words:
             return self
+        if not words:
+            raise CountError("No word is given to take the counts of; give at least one.")
         occurrences = np.zeros(len(words), np.int64)
         places = _places(self.vocabulary, Vocabulary(tuple(words), occurrences))
         occurrences[places[places >= 0]] = self.word_counts[places >= 0]

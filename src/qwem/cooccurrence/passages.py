@@ -128,8 +128,8 @@ class Passages:
         `places` and `size` are those of `qwem.cooccurrence.pair_counts.PairCounts.sum`.
         """
         first = parts[0]
-        if any((part.length, part.weight) != (first.length, first.weight) for part in parts):
-            raise CountError("Counts of passages of different lengths or weights can't be added.")
+        for part in parts:
+            first._require_same_settings(part, "added")
         size = first.matrix.shape[1] if size is None else size
         places = [None] * len(parts) if places is None else places
         moved = [part._moved(place, size) for part, place in zip(parts, places, strict=True)]
@@ -156,9 +156,10 @@ class Passages:
         return self.reindex(np.where(places < size, places, -1), size)
 
     def __sub__(self, part: Passages) -> Passages:
+        self._require_same_settings(part, "subtracted")
         places = np.searchsorted(self.digests, part.digests)
         known = np.append(self.digests, np.uint64(0))[places] == part.digests
-        if (part.length, part.weight) != (self.length, self.weight) or not known.all():
+        if not known.all():
             raise not_a_part()
         taken = _sums_of_rows(part.matrix.astype(np.int64), places, len(self.digests))
         rest = self.matrix.astype(np.int64) - taken
@@ -167,6 +168,8 @@ class Passages:
         return self._canonical(self.length, self.weight, [self.digests], [sparse.csr_array(rest)])
 
     def __mul__(self, times: int) -> Passages:
+        if float(self.matrix.data.sum(dtype=np.float64)) * self.weight * times >= 2.0**63:
+            raise too_large()
         matrix = self.matrix.astype(np.uint64) * np.uint64(times)
         return self._canonical(self.length, self.weight, [self.digests], [matrix])
 
@@ -222,6 +225,14 @@ class Passages:
         if digests.dtype != np.uint64 or np.any(digests[1:] <= digests[:-1]):
             raise ValueError("the digests of passages are out of order")
         return cls(length, weight, digests, sorted_csr(data, indices, indptr, size))
+
+    def _require_same_settings(self, other: Passages, verb: str) -> None:
+        """Refuse passages of another length or weight; `verb` is for the message."""
+        if other.settings != self.settings:
+            raise CountError(
+                f"Counts of passages of different lengths or weights can't be {verb}; count both "
+                "with the same `passages`, window and slots."
+            )
 
     def _moved(self, places: NDArray[np.int64] | None, size: int) -> sparse.csr_array:
         if places is None:

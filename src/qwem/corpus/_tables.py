@@ -438,7 +438,9 @@ def valid_array(array: Any, errors: Errors, place: str, row: int) -> Any:
         else:
             array = array.cast(kind)
     if not (kinds.is_string(kind) or kinds.is_large_string(kind)):
-        raise CorpusError(f"The column {place} holds {kind}, not text.")
+        words = kinds.is_list(kind) or kinds.is_large_list(kind)
+        advice = "; if these are words, give the column alone to Python's qwem.fit" if words else ""
+        raise CorpusError(f"The column {place} holds {kind}, not text{advice}.")
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:

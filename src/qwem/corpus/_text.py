@@ -371,10 +371,11 @@ def _read_text(file: InputFile, reading: Reading, units: set[str]) -> Iterator[T
             )
         is_open = False
         for position, data in byte_batches(path, stream, unit, spaces=may_cut):
-            text = np.frombuffer(valid_bytes(data, reading.errors, path, position), np.uint8)
+            data = valid_bytes(data, reading.errors, path, position)
+            text = np.frombuffer(data, np.uint8)
             ends = _document_ends(text, unit)
-            if position == 0 and unit == "paragraph" and not text[: ends[0]].tobytes().strip():
-                ends = ends[1:]  # empty lines at the start are not a document
+            if position == 0 and unit == "paragraph":  # empty lines at the start are no document
+                ends = ends[ends > len(data) - len(data.lstrip())]
             yield TextBatch(text, ends, stream.bytes_read())
             is_open = not (ends.size and ends[-1] == text.size)
         if is_open:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qwem._internal.arrays import unit_rows
+from qwem._internal.settings import require_whole
 from qwem.corpus import Vocabulary
 from qwem.errors import MissingExtraError, SettingError, UnknownWordError
 
@@ -189,6 +190,7 @@ class KeyedVectorsMethods:
         if not any(sides):
             raise SettingError("most_similar_cosmul needs at least one word or vector.")
         size = len(self.vocabulary) if restrict_vocab is None else restrict_vocab
+        require_whole("topn", topn, least=1)
         directions = unit_rows(self.vectors[:size])
         products = []
         for side in sides:

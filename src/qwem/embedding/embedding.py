@@ -11,6 +11,7 @@ import numpy as np
 from qwem._internal import artefact
 from qwem._internal.arrays import LONGEST, nearest_rows, row_norms, unit_rows
 from qwem._internal.resources import is_encodable
+from qwem._internal.settings import require_whole
 from qwem.corpus import Vocabulary
 from qwem.embedding._keyed_vectors import KeyedVectorsMethods, cosine, weighted_keys
 from qwem.errors import SettingError
@@ -270,8 +271,7 @@ class Embedding(KeyedVectorsMethods):
         >>> Embedding(["a", "b"], [[1, 0], [0, 1]]).nearest_indices([[0.1, 2.0]], topn=1)[0]
         array([[1]])
         """
-        if topn < 1:
-            raise SettingError(f"topn must be at least 1, not {topn}.")
+        require_whole("topn", topn, least=1)
         size = len(self) if restrict_vocab is None else min(restrict_vocab, len(self))
         if size < 1:
             raise SettingError(f"restrict_vocab must be at least 1, not {restrict_vocab}.")

@@ -9,6 +9,7 @@ import numpy as np
 from qwem._internal.arrays import best_rows, blocks, unit_rows
 from qwem._internal.files import writing_file
 from qwem._internal.resources import progress, require
+from qwem._internal.settings import require_whole
 from qwem.errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -90,8 +91,7 @@ class NeighbourIndex:
         exclude: NDArray[np.integer] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return row numbers and cosines as `Embedding.nearest_indices` does."""
-        if topn < 1:
-            raise SettingError(f"topn must be at least 1, not {topn}.")
+        require_whole("topn", topn, least=1)
         directions = unit_rows(vectors)
         topn = min(topn, len(self.embedding))
         seen = topn + (0 if exclude is None else exclude.shape[1])

@@ -149,7 +149,8 @@ class NgramRegression:
         if not self.ngrams:
             raise SettingError(
                 f"No n-gram of {NGRAM_LENGTHS[0]} to {NGRAM_LENGTHS[-1]} characters is in "
-                f"{WORDS_PER_NGRAM} words or more; spelling needs a larger vocabulary."
+                f"{WORDS_PER_NGRAM} words or more; give more text, or leave spelling out "
+                "(`ngrams=False`)."
             )
         self._transposed = self.incidence.T.tocsr()
         self._transposed.sort_indices()

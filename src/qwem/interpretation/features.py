@@ -66,6 +66,7 @@ def principal_axes(embedding: Embedding) -> Embedding:
     return Embedding(embedding.vocabulary, found.left * found.values, provenance=provenance)
 
 
+_COUNT = 10
 _NO_WORD = "(no word)"
 _SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)  # features of which overlaps are shown
 
@@ -167,7 +168,7 @@ class FeatureTable(Result):
 
 def features(
     source: Model | Spectrum | Embedding,
-    count: int = 10,
+    count: int | None = None,
     *,
     topn: int = 10,
     most_frequent: int | None = 4000,
@@ -187,7 +188,7 @@ def features(
     source
         A model, its spectrum, or any embedding: word2vec's, PPMI's, a file's.
     count
-        How many features, from the first.
+        How many features, from the first; by default ten, or all if there are fewer.
     topn
         How many words at each end; fewer if fewer lie on that side.
     most_frequent
@@ -200,6 +201,7 @@ def features(
     [['cat', 'dog'], ['up']]
     """
     modes = _modes(source, init_scale)
+    count = min(_COUNT, len(modes.eigenvalues)) if count is None else count
     if not 1 <= count <= len(modes.eigenvalues):
         raise SettingError(
             f"count must be between 1 and the {len(modes.eigenvalues)} features there are, "

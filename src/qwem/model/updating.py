@@ -333,7 +333,10 @@ def _sum(counts: Cooccurrence, more: Cooccurrence) -> Cooccurrence:
 def _occurring(counts: Cooccurrence) -> Cooccurrence:
     """Return counts without the words that no longer occur."""
     occurrences = zip(counts.vocabulary, counts.word_counts, strict=True)
-    return counts.reindex([word for word, often in occurrences if often])
+    words = [word for word, often in occurrences if often]
+    if not words:
+        raise CorpusError("No text of the model would be left; remove less, or fit a new model.")
+    return counts.reindex(words)
 
 
 def _settings_of(model: Model) -> ResolvedSettings:

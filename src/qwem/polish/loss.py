@@ -193,9 +193,9 @@ class Word2vecLoss:
         self.evidence = evidence * self.total / self.tokens
         """Evidence of independence, in pairs instead of tokens."""
         coupling = np.ones(len(words)) if coupling is None else coupling
-        self.word_coupling: Vector = coupling / (coupling @ seen / seen.sum())
+        self.word_coupling: Vector = coupling / np.average(coupling, weights=seen)
         coupling = np.repeat(coupling, statistics.kinds)
-        coupling /= coupling @ contexts[of_words] / contexts[of_words].sum()
+        coupling /= np.average(coupling, weights=contexts[of_words])
         # A passage has the coupling of the average pair.
         self.context_coupling: Vector = np.append(coupling, np.ones(len(passages)))
 
@@ -272,7 +272,7 @@ class Word2vecLoss:
             np.stack((other, *columns), axis=1).astype(np.float32),
             gram,
             constant,
-            own / (self.sums @ self.word_coupling),
+            own / (self.sums * self.word_coupling).sum(),
             np.empty((0, 0), np.float32) if means is None else means,
         )
 

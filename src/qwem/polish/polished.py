@@ -200,11 +200,10 @@ class Polished:
                 if before - value <= tol * -value:
                     break
                 before = value
-            words = word.vectors
-        centre = self.centre
-        if start is not None:
-            weights = counts.word_counts / (counts.word_counts + self.settings["evidence"])
-            centre = (weights @ words / weights.sum()).astype(np.float32)
+            words, centre = word.vectors, self.centre
+            if start is not None:
+                weights = counts.word_counts / (counts.word_counts + self.settings["evidence"])
+                centre = (weights @ words / weights.sum()).astype(np.float32)
         return Embedding(counts.vocabulary, words - centre, provenance=self.words.provenance)
 
     def warm_start(self, spectrum: Spectrum) -> Start:
@@ -225,14 +224,17 @@ class Polished:
         ends = [word[old], *(by_word[old, slot] for slot in range(slots))]
         before = [side[old] for side in closed_sides(self.spectrum)]
         after = closed_sides(spectrum)
-        turn, _ = orthogonal_procrustes(np.vstack([side[new] for side in after]), np.vstack(before))
         starts = []
-        for number, polished in enumerate(ends):
-            closed, later = before[min(number, 1)], after[min(number, 1)]
-            onto = np.linalg.lstsq(closed.T @ closed, closed.T @ polished, rcond=None)[0]
-            start = later @ (turn @ onto)
-            start[new] += polished - closed @ onto
-            starts.append(start.astype(np.float32))
+        with blas_threads(1):  # so that bits don't depend on the number of threads
+            turn, _ = orthogonal_procrustes(
+                np.vstack([side[new] for side in after]), np.vstack(before)
+            )
+            for number, polished in enumerate(ends):
+                closed, later = before[min(number, 1)], after[min(number, 1)]
+                onto = np.linalg.lstsq(closed.T @ closed, closed.T @ polished, rcond=None)[0]
+                start = later @ (turn @ onto)
+                start[new] += polished - closed @ onto
+                starts.append(start.astype(np.float32))
         contexts = np.stack(starts[1:], axis=1).reshape(-1, starts[0].shape[1])
         return Start(starts[0], contexts, *self._expected(spectrum.vocabulary))
 
