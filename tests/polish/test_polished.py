@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from qwem.errors import SettingError
 from qwem.polish import Polished, polish
 from qwem.polish.loss import solve_row
 from qwem.polish.polished import Start
+from qwem.spectrum import factorize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +61,24 @@ def test_where_updates_start_does_not_depend_on_threads() -> None:
             starts.append(polished.warm_start(spectrum))
     for one, two in zip(starts[0][:2], starts[1][:2], strict=True):
         assert one.tobytes() == two.tobytes()
+
+
+def test_an_update_starts_in_nearly_the_same_place_for_nearly_the_same_spectrum() -> None:
+    counts = some_counts()
+    words = counts.vocabulary.words
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(len(words), 4)))[0]
+    before, after = (
+        factorize((basis * values) @ basis.T, 4, words=words, signed=True)
+        for values in ([9, 6, -4, 3], [9, 6, -4, -3])
+    )
+    polished = polish(before, counts, sweeps=1)
+    start = polished.warm_start(after)
+    for _ in range(8):
+        noise = 1e-6 * rng.normal(size=basis.shape)
+        again = polished.warm_start(replace(after, eigenvectors=after.eigenvectors + noise))
+        for one, two in zip(start[:2], again[:2], strict=True):
+            assert np.allclose(one, two, atol=1e-4)
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 KIND = "polished vectors"
 _ARRAYS, _SPECTRUM, _WORDS = "polished.safetensors", "spectrum", "words"
 
+_UNMATCHED = 1e-6  # overlap of a direction with those of another closed form, next to the largest
+
 
 class Start(NamedTuple):
     """Where polishing starts."""
@@ -213,10 +215,9 @@ class Polished:
         them. So if the closed form X has become X′, the vectors W start from W + (X′Q − X)T. Q is
         the rotation, of words and contexts together, that brings X′ nearest to X, and T the matrix
         that brings X nearest to W, for words and for contexts. New words have zeros in X and W, and
-        start from X′QT.
+        start from X′QT. A direction that only X or only X′ has, such as one more of a negative
+        eigenvalue, is left out of both: its sign would be arbitrary.
         """
-        from scipy.linalg import orthogonal_procrustes
-
         old, new = shared_rows(self.spectrum.vocabulary, spectrum.vocabulary)
         slots = len(self.contexts.vectors) // len(self.words)
         word, context, *_ = self.start
@@ -226,14 +227,16 @@ class Polished:
         after = closed_sides(spectrum)
         starts = []
         with blas_threads(1):  # so that bits don't depend on the number of threads
-            turn, _ = orthogonal_procrustes(
-                np.vstack([side[new] for side in after]), np.vstack(before)
-            )
+            products = sum(one[new].T @ other for one, other in zip(after, before, strict=True))
+            left, values, right = np.linalg.svd(products.astype(np.float64))
+            matched = values > _UNMATCHED * values.max(initial=0.0)
+            found = right[matched]
+            turn, kept = left[:, matched] @ found, found.T @ found
             for number, polished in enumerate(ends):
                 closed, later = before[min(number, 1)], after[min(number, 1)]
                 onto = np.linalg.lstsq(closed.T @ closed, closed.T @ polished, rcond=None)[0]
                 start = later @ (turn @ onto)
-                start[new] += polished - closed @ onto
+                start[new] += polished - closed @ (kept @ onto)
                 starts.append(start.astype(np.float32))
         contexts = np.stack(starts[1:], axis=1).reshape(-1, starts[0].shape[1])
         return Start(starts[0], contexts, *self._expected(spectrum.vocabulary))
