@@ -258,9 +258,7 @@ def weat(options: argparse.Namespace) -> None:
 
 
 COMPARING = {
-    "folds": Option(
-        Whole(2, 100_000), "number of random folds of the documents (default: 10)", "K"
-    ),
+    "folds": Option(Whole(2, 100), "number of random folds of the documents (default: 10)", "K"),
     "permutations": Option(
         REPEATS, "number of random assignments for the p-values, 0 for none (default: 199)", "N"
     ),
@@ -295,9 +293,9 @@ def compare(options: argparse.Namespace) -> None:
 
     Each text is a file, a directory or an encoded corpus; if they have an order in time, give them
     in it. Or --by divides one text by a column of its table. Differences are listed between the
-    first and the last text, sure differences first, by size. With --path the command shows where
-    words lie on an axis in each text instead. Two models may differ in origin and dimension;
-    --dim D compares their first D features.
+    first and the last text, sure differences first, by size; --no-polish, the closed form, is the
+    default here. With --path the command shows where words lie on an axis in each text instead.
+    Two models may differ in origin and dimension; --dim D compares their first D features.
 
         qwem compare speeches-1990 speeches-2020
         qwem compare debates.parquet --by party

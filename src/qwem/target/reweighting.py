@@ -293,7 +293,10 @@ def word_probability(counts: Cooccurrence) -> Vector:
     occurrences = counts.word_counts.astype(np.float64)
     if not np.all(occurrences > 0):
         word = counts.vocabulary.words[int(np.argmin(occurrences))]
-        raise SettingError(f"The word {word!r} never occurs; leave it out of the vocabulary.")
+        raise SettingError(
+            f"The word {word!r} never occurs, or subsampling dropped it; leave it out of the "
+            "vocabulary, or subsample less."
+        )
     if counts.symmetric.total == 0:
         raise SettingError("No pair of words occurs in these counts; count a longer text.")
     return occurrences / occurrences.sum()
