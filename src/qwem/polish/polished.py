@@ -227,8 +227,8 @@ class Polished:
         after = closed_sides(spectrum)
         starts = []
         with blas_threads(1):  # so that bits don't depend on the number of threads
-            products = sum(one[new].T @ other for one, other in zip(after, before, strict=True))
-            left, values, right = np.linalg.svd(products.astype(np.float64))
+            now = np.vstack([side[new] for side in after])
+            left, values, right = np.linalg.svd(now.T @ np.vstack(before))
             matched = values > _UNMATCHED * values.max(initial=0.0)
             found = right[matched]
             turn, kept = left[:, matched] @ found, found.T @ found
