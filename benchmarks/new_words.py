@@ -8,7 +8,7 @@ as those of another word. The score is the mean reciprocal rank of the word itse
 of the model, by cosine; 1 is best.
 
 Beside `Model.embed_rows` of the closed form and of the polished model, which has a count for each
-context as in `Model.embed`, stand means of the vectors of the words around it, in the polished
+context as in `Model.embed` or one for each word, stand means of the vectors of the words around it, in the polished
 model: plain; weighted by a/(a + p) with p the frequency of a word and a = 0.001 (SIF; Arora, Liang
 and Ma 2017); and à la carte, the plain mean times the matrix of
 `qwem.comparison.context_transform` (Khodak et al. 2018), or of the same least squares with words
@@ -71,7 +71,8 @@ def main() -> None:
     often = np.bincount(second.tokens, minlength=len(words))
     enough = (often >= max(OCCURRENCES)) & (here.word_counts >= 30)
     chosen = rng.choice(np.flatnonzero(enough), options.words, replace=False)
-    print("n: closed form, polished, mean, weighted mean, à la carte, à la carte by counts")
+    print("n: closed form, polished, polished by word,", end=" ")
+    print("mean, weighted mean, à la carte, à la carte by counts")
     for count in OCCURRENCES:
         renamed = with_new_words(second, chosen, count, rng)
         everything = around(qwem.Cooccurrence.count(renamed, window), len(words)).sum(axis=2)
@@ -84,6 +85,7 @@ def main() -> None:
         embedded: dict[str, NDArray[np.floating]] = {
             "closed form": closed.embed_rows(some).vectors,
             "polished": polished.embed_rows(contexts.reshape(len(some), -1)).vectors,
+            "polished, by word": polished.embed_rows(some).vectors,
             "mean": averages(some, vectors),
             "weighted mean": averages(some * (SIF / (SIF + share)), vectors),
             "à la carte": mean @ transform.T,

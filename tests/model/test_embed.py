@@ -64,6 +64,26 @@ def test_words_of_a_polished_model_nearly_have_their_vectors(
     assert cosines[topical].min() > 0.98
 
 
+def test_counts_of_words_are_divided_as_the_new_word_would_be_seen_in_each_context(
+    polished: Model,
+) -> None:
+    """A word with the counts that its vector predicts nearly has its vector, if they are sums."""
+    solution = polished.polished
+    assert solution is not None
+    contexts, word = solution.contexts, polished.vocabulary.index("ship")
+    vector = solution.words.vectors[word] + solution.centre
+    expected = 1e5 * contexts.probability * np.exp(contexts.vectors @ vector)
+    by_word = expected.reshape(len(polished.vocabulary), -1)
+    frequency = contexts.probability.reshape(by_word.shape)
+    frequency = (
+        by_word.sum(axis=1, keepdims=True) * frequency / frequency.sum(axis=1, keepdims=True)
+    )
+    rows = expected, frequency.ravel()
+    exact, plain = (polished.embed_rows(row).vectors[0] for row in rows)
+    divided = polished.embed_rows(by_word.sum(axis=1)).vectors[0]
+    assert np.linalg.norm(divided - exact) < 0.2 * np.linalg.norm(plain - exact)
+
+
 def test_the_prior_vanishes_with_more_text(counts: Cooccurrence, polished: Model) -> None:
     """With a hundred times its text, a word has the vector that a fit without evidence gives."""
     from qwem.polish.loss import solve_row

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 KIND = "polished vectors"
 _ARRAYS, _SPECTRUM, _WORDS = "polished.safetensors", "spectrum", "words"
 
+_DIVISIONS = 4  # of the counts with a word among its contexts, each by the vector of the last
 _UNMATCHED = 1e-6  # overlap of a direction with those of another closed form, next to the largest
 
 
@@ -118,27 +119,29 @@ class Polished:
         ----------
         rows
             Words × contexts, or words × words of the model; in the latter case the counts with a
-            word are divided among its contexts, in proportion to how often they occur.
+            word are divided among its contexts, as often as the new word is expected in each.
         dispersion
             The weight of a pair on average; see `solve_row`.
         """
-        if rows.shape[1] == len(self.words):
-            rows = self._by_context(rows)
+        whole = rows.shape[1] != len(self.words)
         precision, evidence = self._precision(), self.contexts.evidence
         centre = self.centre.astype(np.float64)
         found = []
         for number in range(rows.shape[0]):
             row = rows[[number]].astype(np.float64)
             own = 1 / (1 + (evidence / row.sum()) ** 2)
-            vector, covariance = solve_row(
-                self.contexts,
-                row.indices,
-                row.data,
-                precision=(1 - own) * precision,
-                mean=centre,
-                evidence=own * evidence,
-                dispersion=dispersion,
-            )
+            vector: Vector = np.zeros(len(centre))
+            for _ in range(1 if whole else _DIVISIONS):
+                columns, seen = (row.indices, row.data) if whole else self._divided(row, vector)
+                vector, covariance = solve_row(
+                    self.contexts,
+                    columns,
+                    seen,
+                    precision=(1 - own) * precision,
+                    mean=centre,
+                    evidence=own * evidence,
+                    dispersion=dispersion,
+                )
             found.append((vector - centre, covariance))
         return (
             np.array([vector for vector, _ in found], dtype=np.float32),
@@ -289,20 +292,16 @@ class Polished:
 
         return artefact.load(path, KIND, build)
 
-    def _by_context(self, rows: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
-        """Divide counts with words among the contexts of each word."""
-        from scipy import sparse
-
-        shares = self.contexts.probability.reshape(len(self.words), -1)
-        shares = shares / shares.sum(axis=1, keepdims=True)
-        places = np.repeat(np.arange(len(self.words)), shares.shape[1])
-        spread = sparse.csr_array(
-            (shares.ravel(), places, np.arange(shares.size + 1)),
-            shape=(shares.size, len(self.words)),
-        ).T
-        found = sparse.csr_array(rows @ spread)
-        found.sort_indices()
-        return found
+    def _divided(
+        self, row: sparse.csr_array[Any], vector: Vector
+    ) -> tuple[NDArray[np.int64], Vector]:
+        """Return contexts and counts of a word of this vector, given its counts with words."""
+        kinds = len(self.contexts.vectors) // len(self.words)
+        contexts = row.indices[:, None].astype(np.int64) * kinds + np.arange(kinds)
+        expected = self.contexts.probability[contexts]
+        expected *= np.exp(self.contexts.vectors[contexts] @ vector)
+        counts = row.data[:, None] * expected / expected.sum(axis=1, keepdims=True)
+        return contexts.ravel(), counts.ravel()
 
     def _expected(self, vocabulary: Vocabulary) -> tuple[Matrix | None, Mapping[str, float]]:
         """Return the word vectors expected from spelling, and the settings of that prior."""
