@@ -8,9 +8,9 @@ as those of another word. The score is the mean reciprocal rank of the word itse
 of the model, by cosine; 1 is best.
 
 Beside `Model.embed_rows` of the closed form and of the polished model, which has a count for each
-context as in `Model.embed` or one for each word, stand means of the vectors of the words around it, in the polished
-model: plain; weighted by a/(a + p) with p the frequency of a word and a = 0.001 (SIF; Arora, Liang
-and Ma 2017); and à la carte, the plain mean times the matrix of
+context as in `Model.embed` or one for each word, stand means of the vectors of the words around it,
+in the polished model: plain; weighted by a/(a + p) with p the frequency of a word and a = 0.001
+(SIF; Arora, Liang and Ma 2017); and à la carte, the plain mean times the matrix of
 `qwem.comparison.context_transform` (Khodak et al. 2018), or of the same least squares with words
 weighted by their counts instead of the logarithms. All but these two see counts in which frequent
 words are thinned out as in the fit.
