@@ -13,6 +13,7 @@ from qwem.embedding import Embedding
 from qwem.errors import RankError
 from qwem.model.fitting import build_target
 from qwem.polish import Polished, polish
+from qwem.polish.sweep import ROUNDED_TOL
 from qwem.spectrum import factorize
 from qwem.spectrum.spectrum import fix_signs
 
@@ -94,7 +95,7 @@ class Replicates:
                 start=start,
                 **{name: solution.settings[name] for name in names},
             ).start
-        return solution.solve_words(counts, start, steps=1)
+        return solution.solve_words(counts, start, steps=1, tol=ROUNDED_TOL)
 
 
 def aligned(embedding: Embedding, vectors: NDArray[np.floating]) -> Embedding:
