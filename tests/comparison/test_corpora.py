@@ -384,6 +384,18 @@ def test_one_text_is_divided_by_labels() -> None:
         compare_corpora(texts, by=list(range(300)), **settings)
 
 
+def test_documents_without_a_label_are_left_out_and_mentioned(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    texts = [*documents(1, 40), *documents(2, 40), *documents(3, 3)]
+    labels = ["old"] * 40 + ["new"] * 40 + [None] * 3
+    found = compare_corpora(texts, by=labels, dim=5, permutations=0, min_count=1)
+    assert found.documents == {"new": 40, "old": 40}
+    assert [each.message for each in caplog.records] == [
+        "3 of 83 documents have no label and are left out"
+    ]
+
+
 @pytest.mark.parametrize("kind", [list, np.array])
 def test_groups_and_strata_of_a_divided_text_are_lists_or_arrays(kind: Any) -> None:
     texts, labels = documents(1, 80), kind([1990, 2000] * 40)

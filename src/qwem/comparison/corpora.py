@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from qwem.model.settings import Preset, ResolvedSettings
 
     Array: TypeAlias = NDArray[np.float64]
+
+logger = logging.getLogger(__name__)
 
 Alignment = Literal["compass", "procrustes"]
 
@@ -227,6 +230,8 @@ def _divided(
         )
     place = {name: number for number, name in enumerate(names)}
     numbers = np.array([place.get(each, len(names)) for each in by])
+    if missing := int(np.sum(numbers == len(names))):
+        logger.warning("%s of %s documents have no label and are left out", missing, len(by))
     arranged = arrange(corpus, numbers, len(names) + 1)
     divided = {str(name): arranged.fold(number) for name, number in place.items()}
     found: list[dict[str, list[Any]] | None] = []
