@@ -295,7 +295,7 @@ def word_probability(counts: Cooccurrence) -> Vector:
         word = counts.vocabulary.words[int(np.argmin(occurrences))]
         raise SettingError(
             f"The word {word!r} never occurs, or subsampling dropped it; leave it out of the "
-            "vocabulary, or subsample less."
+            "vocabulary, for instance by `Corpus.recode`, or subsample less."
         )
     if counts.symmetric.total == 0:
         raise SettingError("No pair of words occurs in these counts; count a longer text.")
