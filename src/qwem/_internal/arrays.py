@@ -79,14 +79,14 @@ def cut_to_size(ends: NDArray[Any], most: int) -> list[tuple[int, int]]:
     return cut_evenly(ends, -(-int(ends[-1] - ends[0]) // max(1, most)) or 1)
 
 
-def worthwhile(count: int, entries: int) -> int:
+def worthwhile_parts(count: int, entries: int) -> int:
     """Return into how many parts, at most `count`, work on so many entries is worth dividing."""
     return min(count, entries // LEAST_ENTRIES + 1)
 
 
 def cut_for_threads(ends: NDArray[Any], count: int = 32) -> list[tuple[int, int]]:
     """Cut rows into at most `count` blocks that are worth a thread, as `cut_evenly` does."""
-    return cut_evenly(ends, worthwhile(count, int(ends[-1] - ends[0])))
+    return cut_evenly(ends, worthwhile_parts(count, int(ends[-1] - ends[0])))
 
 
 def stored_blocks(indptr: NDArray[Any]) -> list[slice]:

@@ -21,7 +21,7 @@ from qwem._internal.arrays import (
     for_each,
     id_dtype,
     in_order,
-    worthwhile,
+    worthwhile_parts,
 )
 from qwem._internal.files import release, require_disk
 from qwem._internal.resources import (
@@ -71,7 +71,7 @@ class ChunkReader:
         self.words = len(corpus.vocabulary)
         self.window = window
         self.subsampling = subsampling
-        self.threads = worthwhile(thread_count(), len(corpus.tokens))
+        self.threads = worthwhile_parts(thread_count(), len(corpus.tokens))
         self._memory: dict[str, NDArray[Any]] = {}
 
     def chunks(self, chunk_tokens: int) -> Iterator[Chunk]:

@@ -298,8 +298,9 @@ class Polished:
         """Return contexts and counts of a word of this vector, given its counts with words."""
         kinds = len(self.contexts.vectors) // len(self.words)
         contexts = row.indices[:, None].astype(np.int64) * kinds + np.arange(kinds)
-        expected = self.contexts.probability[contexts]
-        expected *= np.exp(self.contexts.vectors[contexts] @ vector)
+        logits = self.contexts.vectors[contexts] @ vector
+        expected = np.exp(logits - logits.max(axis=1, keepdims=True))
+        expected *= self.contexts.probability[contexts]
         counts = row.data[:, None] * expected / expected.sum(axis=1, keepdims=True)
         return contexts.ravel(), counts.ravel()
 
